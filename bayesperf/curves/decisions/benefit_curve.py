@@ -22,9 +22,16 @@ from bayesperf.curves.curve import Curve
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.decisions.decision_counts import DecisionData, decision_data
 from bayesperf.curves.decisions.decisions_in_words import curve_in_words
-from bayesperf.curves.decisions.net_benefit import SYSTEM, TREAT_ALL, spans, strategies_of, with_net_benefit
+from bayesperf.curves.decisions.net_benefit import (
+    SYSTEM,
+    TREAT_ALL,
+    spans,
+    strategies_of,
+    value_of_examples,
+    value_of_the_truth,
+    with_net_benefit,
+)
 from bayesperf.curves.decisions.rate_draws import drawn_rates
-from bayesperf.curves.decisions.value_of_information import value_of_examples, value_of_the_truth
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence

@@ -1,4 +1,4 @@
-"""Net benefit over thresholds, of rates that are observed or drawn, and the strategies that it is compared with."""
+"""Net benefit over thresholds, the strategies that it is compared with, and what it would be worth to know more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.curve_marginals import DIM
+from bayesperf.curves.decisions.placed_examples import called_at
+from bayesperf.curves.decisions.rate_draws import PSEUDO_EXAMPLES
 from bayesperf.metrics.formulas import NetBenefit
 
 # Names of strategies: calling every example positive, none, or following the only system.
@@ -40,3 +42,48 @@ def spans(thresholds: Array, flags: Booleans) -> list[tuple[float, float]]:
     """Return the first and the last threshold of each run of neighbours that have a flag."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).reshape(-1, 2)
     return [(float(thresholds[first]), float(thresholds[after - 1])) for first, after in edges]
+
+
+def value_of_the_truth(strategies: xr.DataArray) -> xr.DataArray:
+    """Return E[max] − max E over ``strategy``, given draws of what each is worth, over ``strategy`` and ``draw``."""
+    return strategies.max("strategy").mean("draw") - strategies.mean("draw").max("strategy")
+
+
+def value_of_examples(called: Array, draws: xr.Dataset, n: int, rng: np.random.Generator) -> xr.DataArray:
+    """Return the expected value of n more examples, over ``threshold``, of one system.
+
+    Parameters
+    ----------
+    called : ndarray (groups, 2, T + 1)
+        How many negatives and positives are called positive at each threshold, after how many there are.
+    draws : xarray.Dataset
+        Draws of ``prevalence``, ``fpr`` and ``recall`` from the posterior, over ``draw``.
+    n : int
+        Number of examples.
+    rng : numpy.random.Generator
+        Their stream.
+
+    Notes
+    -----
+    Cells are Dirichlet, so that their posterior means, given n more examples with counts c, are those of counts and
+    pseudo-examples together. In the examples drawn here the best strategy is that of the greatest mean.
+    """
+    shape = draws["recall"].shape
+    probs = np.stack([draws[name].values.reshape(-1, *shape[-2:]) for name in ("fpr", "recall")], axis=1)
+    prevalence = draws["prevalence"].values.reshape(-1, 1, shape[-1])
+    of_class = np.concatenate([1 - prevalence, prevalence], axis=1)[:, :, None]
+    whole = np.concatenate([np.ones_like(probs[:, :, :1]), probs, np.zeros_like(probs[:, :, :1])], axis=2)
+    of_places = of_class * -np.diff(whole, axis=2)
+    flat = np.moveaxis(of_places, 3, 1).reshape(len(of_places), shape[-1], -1)
+    new = rng.multinomial(n, flat / flat.sum(-1, keepdims=True)).reshape(*flat.shape[:2], 2, -1)
+    totals = np.moveaxis(new.sum(-1, keepdims=True), 1, -1)
+    together = np.concatenate([totals, np.moveaxis(called_at(new), 1, -1)], axis=2) + called[..., None]
+    weights = together + PSEUDO_EXAMPLES * (1 + (np.arange(together.shape[2]) == 0))[:, None]
+    rates = weights[:, :, 1:] / weights[:, :, :1]
+    positives = weights[:, 1, 0] / weights[:, :, 0].sum(1)
+    means = draws[["fpr", "recall", "prevalence"]].copy(data={
+        "fpr": rates[:, 0].reshape(shape),
+        "recall": rates[:, 1].reshape(shape),
+        "prevalence": positives.reshape(draws["prevalence"].shape),
+    })  # fmt: skip
+    return value_of_the_truth(strategies_of(with_net_benefit(means)))

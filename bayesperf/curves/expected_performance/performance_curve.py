@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesperf.comparison.contrast import Asked, of_systems
 from bayesperf.comparison.result import Comparison
@@ -111,7 +112,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return ConfusionMatrix(self._labelled([each.counts(thresholds) for each, thresholds in chosen], CELL_DIMS))
 
     def _labelled(
-        self, of_systems: Sequence[Array], dims: Sequence[str], coords: Mapping[str, Any] | None = None
+        self, of_systems: Sequence[NDArray[Any]], dims: Sequence[str], coords: Mapping[str, Any] | None = None
     ) -> xr.DataArray:
         """Return arrays (a, …) of each system over ``model``, if systems have names, ``alpha`` and other dims."""
         labels = {"alpha": self.alphas, **(coords or {}), **dict.fromkeys(CELL_DIMS, LABELS)}
@@ -339,7 +340,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         >>> dev, test = (
         ...     (y, {name: rng.normal(y * shift) for name, shift in {"good": 1, "better": 2}.items()}) for _ in range(2)
         ... )
-        >>> epc(dev, test).difference()["significant"].sel(alpha=[0, 0.5]).values
+        >>> epc(dev, test).difference()["significant"].sel(alpha=[0.2, 0.5]).values
         array([ True,  True])
         """
         pair, prob = self._pair(a, b, question), checks.probability("ci_prob", ci_prob)

@@ -312,11 +312,8 @@ def reliability_curve(
     checks.one_of("method", method, METHODS)
     if bins is not None and method != "bins":
         raise InputError("bins", f"is of method='bins'; method={method!r} has none.")
-    systems = systems_of(y_prob)
-    parts = {
-        name: ProbabilityCounts.of(y_true, of_system, pos_label)
-        for name, of_system in ({NAMELESS: y_prob} if systems is None else systems).items()
-    }
+    systems: Mapping[Any, Any] = systems_of(y_prob) or {NAMELESS: y_prob}
+    parts = {name: ProbabilityCounts.of(y_true, of_system, pos_label) for name, of_system in systems.items()}
     if method == "logistic":
         for counts in parts.values():
             checks.none_certain("y_prob", counts.certain)
