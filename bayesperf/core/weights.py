@@ -48,13 +48,13 @@ def weight_blocks(
     one_by_one : bool
         Whether a block is a single draw, for functions that take long with each.
     """
-    of_clusters = None if cluster is None else np.bincount(cluster)
-    for block in blocks_of_draws(draws, len(sizes), progressbar, 1 if one_by_one else None):
-        if of_clusters is None:
-            yield unit_weights(rng, sizes, block)
-            continue
+    blocks = blocks_of_draws(draws, len(sizes), progressbar, 1 if one_by_one else None)
+    if cluster is None:
+        yield from (unit_weights(rng, sizes, block) for block in blocks)
+        return
+    of_clusters, unseen = np.bincount(cluster), sizes[len(cluster) :]
+    for block in blocks:
         weights = cluster_weights(rng, of_clusters, block).astype(float) / mean_weight(len(of_clusters))
-        unseen = sizes[len(cluster) :]
         yield np.concatenate([weights[:, cluster], unseen * rng.standard_exponential((block, len(unseen)))], 1)
 
 
