@@ -18,7 +18,6 @@ from bayesperf.comparison.system_pair import against_rule, check_same_leading, p
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
@@ -36,7 +35,6 @@ __all__ = ["Comparison", "compare"]
 _RESERVED = ("pair", "rope", "rank", "a", "b")
 
 
-@remembered("compare")
 def compare(
     a: Any,
     b: Any = None,

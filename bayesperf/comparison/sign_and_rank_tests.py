@@ -20,7 +20,6 @@ from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.gamma import gamma_masses
@@ -91,7 +90,6 @@ class DatasetTest(NextDataset):
         return f"<bayesperf.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
 
 
-@remembered("sign_test")
 def sign_test(
     scores_a: Any,
     scores_b: Any,
@@ -167,7 +165,6 @@ def sign_test(
     )
 
 
-@remembered("signed_rank_test")
 def signed_rank_test(
     scores_a: Any,
     scores_b: Any,

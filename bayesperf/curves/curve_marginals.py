@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
@@ -22,7 +23,7 @@ DIM = "model"
 
 
 @dataclass(frozen=True, eq=False)
-class DrawsSampler:
+class DrawsSampler(Held):
     """A sampler of stored draws (m, n): without replacement as long as there are enough of them.
 
     Attributes
@@ -50,7 +51,7 @@ def marginal_of_draws(
     random_seed: int,
     inference: str | None = None,
     examples: xr.DataArray | None = None,
-    observe: Callable[[], xr.DataArray] | None = None,
+    observe: xr.DataArray | None = None,
     joint: bool = False,
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -17,7 +17,6 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.warnings import PACKAGE, DependenceWarning, PriorWarning
 from bayesperf.core.words import over_places, places_in_words, sentence
@@ -201,7 +200,6 @@ class PooledClusters(Saved):
 
     # ── Several attempts ──
 
-    @remembered("PooledClusters.pass_at_k")
     def pass_at_k(self, k: int) -> Marginal:
         """Return the probability that at least one of k attempts passes, where clusters are questions asked repeatedly.
 
@@ -272,7 +270,7 @@ class PooledClusters(Saved):
             inference="Posterior",
             random_seed=self.random_seed,
             joint=True,
-            observe=partial(self._solved, name, questions),
+            observe=self._solved(name, questions),
         )
 
     def _solved(self, name: str, questions: Clusters) -> xr.DataArray:

@@ -20,8 +20,8 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import Held
 from bayesperf.core.random_streams import stream
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, estimate, metric_title, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -89,13 +89,11 @@ class Slices(Saved):
 
     # ── Metrics of slices and of levels ──
 
-    @remembered("slices[metric]")
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of a metric over all slices."""
         wanted = self._metric(metric)
         return self._marginal(wanted, self.rates, self.cm.counts, Scope("slices"))
 
-    @remembered("Slices.levels")
     def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False) -> Marginal:
         """Return the distribution of a metric over the levels of one dim.
 
@@ -365,7 +363,6 @@ class Slices(Saved):
         )
         return self._summary(rows, described(levels.quantity.scope, f"gap of {levels.name}"), ci_prob, ci_kind)
 
-    @remembered("Slices.largest_gap")
     def largest_gap(
         self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
     ) -> Marginal:
@@ -576,7 +573,7 @@ class Slices(Saved):
 
 
 @dataclass(frozen=True)
-class _Observed:
+class _Observed(Held):
     """The metric of counts, and how many trials it is a share of; called by a marginal."""
 
     metric: Metric

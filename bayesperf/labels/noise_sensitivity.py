@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
 from bayesperf.data.matrix import ConfusionMatrix
@@ -105,7 +104,6 @@ class LabelNoiseSensitivity(Saved):
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
-@remembered("label_noise_sensitivity")
 def label_noise_sensitivity(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     metric: str | Metric,

@@ -16,7 +16,6 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -58,7 +57,6 @@ class NoisyLabelPosterior(SampledPosterior):
     joint: bool = field(default=False, kw_only=True)
 
     @property
-    @remembered("NoisyLabelPosterior.label_error")
     def label_error(self) -> Marginal:
         """Posterior of the rate of wrong labels: its prior, and what the counts add to it.
 
@@ -74,7 +72,6 @@ class NoisyLabelPosterior(SampledPosterior):
         )
 
 
-@remembered("label_noise")
 def label_noise(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     error: float | tuple[float, float] | ArrayLike,

@@ -14,7 +14,6 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.gamma import gamma_masses
@@ -36,7 +35,6 @@ from bayesperf.posteriors.posterior_in_words import default_metrics_in_words
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
-@remembered("verification.posterior")
 def posterior(
     y_true: Any,
     y_pred: Any = None,

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Counts
+from bayesperf.core.fields import Held
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
 
@@ -21,7 +22,7 @@ MOST = 2**17
 
 
 @dataclass(frozen=True, eq=False)
-class Looks:
+class Looks(Held):
     """The claim that S > x, of a proportion S ~ Beta(a, b), and how looks at more and more trials may bear it out.
 
     Attributes

@@ -12,7 +12,6 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
 from bayesperf.data.matrix import ConfusionMatrix
@@ -87,7 +86,6 @@ class Monitor(Saved):
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
-@remembered("monitor")
 def monitor(
     cm: ConfusionMatrix,
     requirement: float,

@@ -12,6 +12,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Held
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.smallest_number import smallest_by_bisection
@@ -24,7 +25,7 @@ _FIRST_SIMULATIONS, _CLEAR_ERRORS = 200, 4
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedOutcomes:
+class SimulatedOutcomes(Held):
     """Outcomes of n new examples, and the probability of a claim after each outcome.
 
     Attributes
@@ -115,7 +116,7 @@ def outcome_probability(counts: Counts, weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ProbabilityMet:
+class ProbabilityMet(Held):
     """The probability that a metric is above a bound, or below it if less is better, after more examples.
 
     It is called with the counts of the new examples in the cells, (m, cells).

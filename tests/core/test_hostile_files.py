@@ -11,11 +11,11 @@ from contextlib import suppress
 import h5py
 import numpy as np
 import pytest
+from bayesperf.core.recipe_checks import MOST_DEPTH, check_recipe
+from bayesperf.core.recipes import Recipe, RecipeError, made_of
 
 import bayesperf as bp
 from bayesperf.core import saving
-from bayesperf.core.recipe_checks import MOST_DEPTH, check_recipe
-from bayesperf.core.recipes import Recipe, RecipeError, made_of
 
 POST = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), "flat")
 FLAT = {"call": "prior.flat", "with": {}}

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from bayesperf.core.recipes import MAKERS, Recipe, made_of, maker, recipe_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesperf as bp
 from bayesperf.core import recipes, saving
-from bayesperf.core.recipes import MAKERS, Recipe, made_of, maker, recipe_of
 from tests.comparison.test_several_datasets import tree_of
 from tests.shared.sequences import of_frames
 from tests.test_pickle import BATCHES, CM, FOLDS, KINDS, PAIR, SCORES, SYSTEMS, epc, flat

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
 from bayesperf.curves.areas.area_marginals import INFERENCES, area_marginal, own_seed
 from bayesperf.data.count_arrays import labelled_arrays
@@ -26,7 +25,6 @@ from bayesperf.posteriors.marginal import Marginal
 __all__ = ["auc_from_summary"]
 
 
-@remembered("auc_from_summary")
 def auc_from_summary(
     auc: ArrayLike | xr.DataArray,
     n_pos: ArrayLike | xr.DataArray,

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.bayesian_bootstrap import example_weights, weight_blocks
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
@@ -29,7 +28,6 @@ from bayesperf.posteriors.quantity import Quantity
 __all__ = ["weighted_score"]
 
 
-@remembered("weighted_score")
 def weighted_score(
     score_function: str | Callable[..., float],
     y_true: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
 from bayesperf.curves.bands import BANDS, KINDS, widened
@@ -91,19 +90,16 @@ class DecisionCurve(Saved):
     # ── Distributions ──
 
     @property
-    @remembered("DecisionCurve.net_benefit")
     def net_benefit(self) -> Marginal:
         """Distribution of the net benefit over ``threshold``."""
         return self._marginal("net_benefit", self.draws["net_benefit"], self.dataset["net_benefit"])
 
     @property
-    @remembered("DecisionCurve.standardised_net_benefit")
     def standardised_net_benefit(self) -> Marginal:
         """Distribution of the net benefit divided by the prevalence, of which 1 is the greatest."""
         name = "standardised_net_benefit"
         return self._marginal(name, self.draws[name], self.dataset[name])
 
-    @remembered("DecisionCurve.difference")
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
         """Return the distribution of the net benefit of a less that of b, over ``threshold``.
 
@@ -136,7 +132,7 @@ class DecisionCurve(Saved):
         leading = xr.zeros_like(drawn.isel(draw=0, drop=True))
         elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
-        inference, observe = bootstrap_of(self.data.clustered or None), partial(observed.rename, name)
+        inference, observe = bootstrap_of(self.data.clustered or None), observed.rename(name)
         return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, observe=observe)
 
     @property
@@ -291,7 +287,6 @@ class DecisionCurve(Saved):
         rng = np.random.default_rng([self.random_seed, _EXAMPLES_TO_COME, n])
         return value_of_examples(called, self.draws, n, rng).rename("value_of_more_examples")
 
-    @remembered("DecisionCurve.at_prevalence")
     def at_prevalence(self, p: float | tuple[float, float]) -> DecisionCurve:
         """Return the curve where another share of examples is positive, and systems err as often in either class.
 
@@ -363,7 +358,6 @@ class DecisionCurve(Saved):
         return f"<bayesperf.DecisionCurve: {systems}{of}, {positives} positives, {negatives} negatives>"
 
 
-@remembered("decision_curve")
 def decision_curve(
     y_true: Any,
     y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,

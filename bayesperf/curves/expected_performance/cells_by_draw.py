@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.fields import held
 from bayesperf.curves.expected_performance.interval_counts import (
     Examples,
     IntervalCounts,
@@ -19,6 +20,7 @@ from bayesperf.curves.expected_performance.resampled_scores import ResampledTabl
 from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
 
 
+@held
 class Resampling(NamedTuple):
     """How cells are drawn.
 

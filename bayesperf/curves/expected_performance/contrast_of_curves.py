@@ -18,7 +18,6 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.curves.bands import band_of_marginal
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.expected_performance.cells_by_draw import Resampling, drawn_cells
@@ -238,7 +237,6 @@ class ExpectedPerformanceComparison(Comparison):
                 "question": self.question}  # fmt: skip
 
 
-@remembered("epc_compare")
 def epc_compare(
     a: ExpectedPerformanceCurve,
     b: ExpectedPerformanceCurve,

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
 from bayesperf.curves.expected_performance.interval_counts import Examples
 from bayesperf.curves.expected_performance.performance_curve import LABELS, ExpectedPerformanceCurve
@@ -25,7 +24,6 @@ __all__ = ["ExpectedPerformanceCurve", "epc", "epc_a_posteriori"]
 METHODS, RESAMPLED = ("bayesian_bootstrap", "bootstrap"), ("test", "both")
 
 
-@remembered("epc")
 def epc(
     dev: tuple[Any, ArrayLike] | None = None,
     test: tuple[Any, ArrayLike] | None = None,
@@ -147,7 +145,6 @@ def epc(
     )
 
 
-@remembered("epc_a_posteriori")
 def epc_a_posteriori(
     test: tuple[Any, ArrayLike],
     *,

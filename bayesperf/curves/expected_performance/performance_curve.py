@@ -14,7 +14,6 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.curves.bands import band_of_marginal
@@ -143,7 +142,6 @@ class ExpectedPerformanceCurve(Saved):
         return xr.Dataset(bands, attrs={**self._facts, "ci_prob": ci_prob, "ci_kind": "eti", "kind": kind})
 
     @property
-    @remembered("ExpectedPerformanceCurve.area")
     def area(self) -> Marginal:
         """Distribution of the metric's integral over the given values of α (trapezoids)."""
         if len(self.alphas) < 2:
@@ -197,7 +195,6 @@ class ExpectedPerformanceCurve(Saved):
         result = xr.Dataset(dict(zip(QUANTITIES, values, strict=True)) | {"interval": interval})
         return result.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
 
-    @remembered("ExpectedPerformanceCurve.expected_performance_marginal")
     def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
         """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
 

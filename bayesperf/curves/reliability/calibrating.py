@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.bayesian_bootstrap import weight_blocks
@@ -93,7 +93,7 @@ MEASURES: dict[str, Measure] = {
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationFigures:
+class CalibrationFigures(Held):
     """The measures of calibration of one set of probabilities.
 
     Attributes
@@ -153,7 +153,6 @@ class Calibration(Saved):
         """What the probabilities are of, if there are several: "top label", then each label."""
         return [name for name in self.parts if name != ""]
 
-    @remembered("Calibration.posterior")
     def __getitem__(self, measure: str) -> Marginal:
         """Return the posterior of a measure, over ``label`` if there are several.
 
@@ -306,7 +305,6 @@ def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str
     return {"calibrated_lower": value, "calibrated_upper": value, "tail": np.nan}
 
 
-@remembered("calibration")
 def calibration(
     y_true: Any,
     y_prob: ArrayLike | pd.DataFrame | None = None,

@@ -16,7 +16,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.area_marginals import INFERENCES
@@ -263,7 +262,6 @@ class Curve(Saved):
     # ── Areas ──
 
     @cached_property
-    @remembered("Curve.area")
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
@@ -299,7 +297,6 @@ class Curve(Saved):
         y_score = np.concatenate([self.scores.positive, self.scores.negative])
         return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
-    @remembered("Curve.partial_area")
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
@@ -345,7 +342,6 @@ class Curve(Saved):
 
     # ── Operating points ──
 
-    @remembered("Curve.operating_point")
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
     ) -> OperatingPoint:
