@@ -16,6 +16,7 @@ from bayesperf.comparison.separate_marginals import compare_marginals, of_two
 from bayesperf.comparison.several_datasets import compare_scores
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
@@ -35,6 +36,7 @@ __all__ = ["Comparison", "compare"]
 _RESERVED = ("pair", "rope", "rank", "a", "b")
 
 
+@checked
 def compare(
     a: Any,
     b: Any = None,

@@ -35,6 +35,7 @@ import xarray as xr
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Applied, applied, by_name
@@ -60,6 +61,7 @@ _MOVED = 0.25
 _MANY_FOLDS = 20
 
 
+@checked
 def average_folds(
     post: Posterior,
     metric: str | Metric,
@@ -256,6 +258,7 @@ def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metr
     )
 
 
+@checked
 def correlated_ttest(
     scores_a: Any,
     scores_b: Any,

@@ -18,6 +18,7 @@ from scipy import special
 from bayesperf.comparison.result import REGIONS
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
@@ -90,6 +91,7 @@ class DatasetTest(NextDataset):
         return f"<bayesperf.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
 
 
+@checked
 def sign_test(
     scores_a: Any,
     scores_b: Any,
@@ -165,6 +167,7 @@ def sign_test(
     )
 
 
+@checked
 def signed_rank_test(
     scores_a: Any,
     scores_b: Any,

@@ -83,8 +83,9 @@ class Held:
 
 def fields_of(thing: Any) -> dict[str, Any]:
     """Return the fields of a dataclass or NamedTuple by their names."""
-    names = [each.name for each in fields(thing) if each.init] if is_dataclass(thing) else type(thing)._fields
-    return {name: getattr(thing, name) for name in names}
+    if not is_dataclass(thing):
+        return dict(thing._asdict())
+    return {each.name: getattr(thing, each.name) for each in fields(thing) if each.init}
 
 
 def by_name[F: Callable[..., Any]](function: F) -> F:
@@ -113,9 +114,12 @@ class Applied:
     name: str
     arguments: tuple[Any, ...] = ()
 
+    def __post_init__(self) -> None:
+        _named(_FUNCTIONS, self.name)
+
     def __call__(self, *others: Any) -> Any:
         """Return the value of the function, given its other arguments."""
-        return _named(_FUNCTIONS, self.name)(*self.arguments, *others)
+        return _FUNCTIONS[self.name](*self.arguments, *others)
 
 
 def applied(function: Callable[..., Any], *arguments: Any) -> Applied:
@@ -256,23 +260,26 @@ class _Writer:
             "attrs": self.mapping(variable.attrs, name),
         }
 
-    def coords(self, value: Any, name: str) -> Any:
+    def refuse_levels(self, value: xr.DataArray | xr.Dataset, name: str) -> None:
         if any(isinstance(index, pd.MultiIndex) for index in value.indexes.values()):
             raise UnsavableError(f"{name}: a dim has several levels (a MultiIndex), which no file holds: reset_index.")
-        return [[self.write(key, name), self.variable(each.variable, str(key))] for key, each in value.coords.items()]
 
     def data_array(self, value: xr.DataArray, name: str) -> Any:
+        self.refuse_levels(value, name)
+        coords = [[self.write(key, name), self.variable(each.variable, str(key))] for key, each in value.coords.items()]
         return {
             KIND: "DataArray",
             "variable": self.variable(value.variable, name),
-            "coords": self.coords(value, name),
+            "coords": coords,
             "name": self.write(value.name, name),
         }
 
     def dataset(self, value: xr.Dataset, name: str) -> Any:
-        variables = [[self.write(key, name), self.variable(value[key].variable, str(key))] for key in value.data_vars]
-        attrs = self.mapping(value.attrs, name)
-        return {KIND: "Dataset", "variables": variables, "coords": self.coords(value, name), "attrs": attrs}
+        self.refuse_levels(value, name)
+        # In one order, which is that of the dims.
+        variables = [[self.write(key, name), self.variable(each, str(key))] for key, each in value.variables.items()]
+        coords, attrs = self.sequence(value.coords, name), self.mapping(value.attrs, name)
+        return {KIND: "Dataset", "variables": variables, "coords": coords, "attrs": attrs}
 
     def tree(self, value: xr.DataTree, name: str) -> Any:
         groups = [[node.path, self.dataset(node.to_dataset(inherit=False), name)] for node in value.subtree]
@@ -364,7 +371,9 @@ def _read(value: Any, arrays: Mapping[str, NDArray[Any]], objects: list[Any]) ->
             array = variable(value["variable"])
             return xr.DataArray(array, variables(value["coords"]), name=read(value["name"]))
         case "Dataset":
-            return xr.Dataset(variables(value["variables"]), variables(value["coords"]), read(value["attrs"]))
+            return xr.Dataset(variables(value["variables"]), attrs=read(value["attrs"])).set_coords(
+                read(value["coords"])
+            )
         case "DataTree":
             return xr.DataTree.from_dict({path: read(group) for path, group in value["groups"]})
         case kind:

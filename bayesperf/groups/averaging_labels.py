@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import applied, by_name
@@ -34,6 +35,7 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 _BLOCK = 2**21
 
 
+@checked
 def average_labels(
     y_true: Any,
     y_pred: Any,

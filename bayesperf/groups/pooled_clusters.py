@@ -14,6 +14,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
@@ -200,6 +201,7 @@ class PooledClusters(Saved):
 
     # ── Several attempts ──
 
+    @checked
     def pass_at_k(self, k: int) -> Marginal:
         """Return the probability that at least one of k attempts passes, where clusters are questions asked repeatedly.
 

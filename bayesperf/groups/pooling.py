@@ -174,6 +174,7 @@ class Pooled(Saved):
 
     # ── Several attempts ──
 
+    @checked
     def pass_at_k(self, k: int) -> Marginal:
         """Return the probability that at least one of k attempts passes, where groups are questions asked repeatedly.
 

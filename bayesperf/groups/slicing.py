@@ -94,6 +94,7 @@ class Slices(Saved):
         wanted = self._metric(metric)
         return self._marginal(wanted, self.rates, self.cm.counts, Scope("slices"))
 
+    @checked
     def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False) -> Marginal:
         """Return the distribution of a metric over the levels of one dim.
 
@@ -363,6 +364,7 @@ class Slices(Saved):
         )
         return self._summary(rows, described(levels.quantity.scope, f"gap of {levels.name}"), ci_prob, ci_kind)
 
+    @checked
     def largest_gap(
         self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
     ) -> Marginal:

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
@@ -104,6 +105,7 @@ class LabelNoiseSensitivity(Saved):
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
+@checked
 def label_noise_sensitivity(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     metric: str | Metric,

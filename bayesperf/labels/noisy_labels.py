@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
@@ -72,6 +73,7 @@ class NoisyLabelPosterior(SampledPosterior):
         )
 
 
+@checked
 def label_noise(
     cm: ConfusionMatrix | PairedConfusionMatrix,
     error: float | tuple[float, float] | ArrayLike,

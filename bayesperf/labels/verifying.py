@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.warnings import PACKAGE, PriorWarning
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -35,6 +36,7 @@ from bayesperf.posteriors.posterior_in_words import default_metrics_in_words
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
+@checked
 def posterior(
     y_true: Any,
     y_pred: Any = None,

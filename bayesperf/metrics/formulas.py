@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers, sums_of_others
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
@@ -445,6 +446,7 @@ def off_by_one(within_one, beyond_one):
     return within_one / (within_one + beyond_one)
 
 
+@checked
 def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
     """Return a metric that is the mean cost per example.
 

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage, sentence
@@ -132,6 +133,7 @@ class DecisionPlan(Saved):
         )
 
 
+@checked
 def decision(
     y_true: Any,
     y_prob: ArrayLike | None = None,

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
@@ -86,6 +87,7 @@ class Monitor(Saved):
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
+@checked
 def monitor(
     cm: ConfusionMatrix,
     requirement: float,

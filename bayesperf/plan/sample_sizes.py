@@ -16,6 +16,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import held
@@ -226,6 +227,7 @@ class Plan(Saved):
         return f"<bayesperf.Plan: {self.n} {self.counts}; {asked} of {self.claim}>"
 
 
+@checked
 def sample_size(
     requirement: float,
     confidence: float = 0.95,
@@ -354,6 +356,7 @@ def sample_size(
     return smallest_plan(model, assurance, question, text)
 
 
+@checked
 def comparison(
     a: Posterior | ConfusionMatrix | PairedConfusionMatrix | tuple[int, int],
     b: Posterior | ConfusionMatrix | tuple[int, int] | None = None,
@@ -429,6 +432,7 @@ def comparison(
     return smallest_plan(model, assurance, question, text)
 
 
+@checked
 def precision(
     width: float,
     confidence: float = 0.95,

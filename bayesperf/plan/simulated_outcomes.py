@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -32,7 +31,7 @@ class SimulatedOutcomes(Held):
     ----------
     weights : numpy.ndarray (cells,)
         Dirichlet weights of the cells that an example may fall into.
-    posterior_probability : callable
+    posterior_probability : ProbabilityMet
         From counts (m, cells) to the probability of the claim, (m,).
     confidence : float
         Posterior probability that shows the claim.
@@ -41,7 +40,7 @@ class SimulatedOutcomes(Held):
     """
 
     weights: Array
-    posterior_probability: Callable[[Counts], Array]
+    posterior_probability: ProbabilityMet
     confidence: float
     simulations: int
     random_seed: int

@@ -409,6 +409,7 @@ class DirichletPosterior(CountedPosterior):
         each = distribution.size // len(rngs)
         return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
 
+    @checked
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         if self.rates:
             self.refuse_without_matrix("predict")

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
 from bayesperf.core.errors import InputError
@@ -140,6 +141,7 @@ def shared() -> Prior:
     return Prior("shared", applied(_not_dirichlet), shared_by_classes=True)
 
 
+@checked
 def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     """Return a Dirichlet prior with the given pseudo-counts.
 
@@ -175,6 +177,7 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     return Prior("your", applied(_in_every_cell, weights))
 
 
+@checked
 def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
     """Return the prior that has the given expected precision, recall and accuracy.
 
@@ -220,6 +223,7 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
     return Prior("elicited", applied(_binary_table, np.array([[tn, fp], [fn, tp]])))
 
 
+@checked
 def rate(a: float, b: float) -> Prior:
     """Return a Beta(a, b) prior on each rate directly, whichever cells the rate is computed from.
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf import metrics
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import applied, by_name
@@ -30,6 +31,7 @@ RATE = "rate"
 PRIORS = {"jeffreys": 0.5, "flat": 1.0, "haldane": 0.0}
 
 
+@checked
 def posterior_of_rate(
     successes: ArrayLike | xr.DataArray,
     trials: ArrayLike | xr.DataArray,

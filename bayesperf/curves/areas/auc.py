@@ -11,6 +11,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
@@ -47,6 +48,7 @@ __all__ = ["roc_auc"]
 Clusters = tuple[Codes, Codes] | None
 
 
+@checked
 def roc_auc(
     y_true: Any,
     y_score: Any = None,

@@ -11,6 +11,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.warnings import PACKAGE, DependenceWarning
@@ -25,6 +26,7 @@ from bayesperf.posteriors.marginal import Marginal
 __all__ = ["auc_from_summary"]
 
 
+@checked
 def auc_from_summary(
     auc: ArrayLike | xr.DataArray,
     n_pos: ArrayLike | xr.DataArray,

@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import metric_title
@@ -28,6 +29,7 @@ from bayesperf.posteriors.quantity import Quantity
 __all__ = ["weighted_score"]
 
 
+@checked
 def weighted_score(
     score_function: str | Callable[..., float],
     y_true: Any,

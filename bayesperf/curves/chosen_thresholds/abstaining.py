@@ -13,6 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.random_streams import stream
 from bayesperf.core.saving import Saved
@@ -191,6 +192,7 @@ class Abstention(Saved):
         return f"<p>{escape(self.in_words())}</p>{table}"
 
 
+@checked
 def abstention(
     y_true: Any,
     y_score: ArrayLike | None = None,

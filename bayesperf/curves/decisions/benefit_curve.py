@@ -15,6 +15,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import listed
@@ -100,6 +101,7 @@ class DecisionCurve(Saved):
         name = "standardised_net_benefit"
         return self._marginal(name, self.draws[name], self.dataset[name])
 
+    @checked
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
         """Return the distribution of the net benefit of a less that of b, over ``threshold``.
 
@@ -287,6 +289,7 @@ class DecisionCurve(Saved):
         rng = np.random.default_rng([self.random_seed, _EXAMPLES_TO_COME, n])
         return value_of_examples(called, self.draws, n, rng).rename("value_of_more_examples")
 
+    @checked
     def at_prevalence(self, p: float | tuple[float, float]) -> DecisionCurve:
         """Return the curve where another share of examples is positive, and systems err as often in either class.
 
@@ -358,6 +361,7 @@ class DecisionCurve(Saved):
         return f"<bayesperf.DecisionCurve: {systems}{of}, {positives} positives, {negatives} negatives>"
 
 
+@checked
 def decision_curve(
     y_true: Any,
     y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,

@@ -16,6 +16,7 @@ import xarray as xr
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.curves.bands import band_of_marginal
@@ -237,6 +238,7 @@ class ExpectedPerformanceComparison(Comparison):
                 "question": self.question}  # fmt: skip
 
 
+@checked
 def epc_compare(
     a: ExpectedPerformanceCurve,
     b: ExpectedPerformanceCurve,

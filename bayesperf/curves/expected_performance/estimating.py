@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
@@ -24,6 +25,7 @@ __all__ = ["ExpectedPerformanceCurve", "epc", "epc_a_posteriori"]
 METHODS, RESAMPLED = ("bayesian_bootstrap", "bootstrap"), ("test", "both")
 
 
+@checked
 def epc(
     dev: tuple[Any, ArrayLike] | None = None,
     test: tuple[Any, ArrayLike] | None = None,
@@ -145,6 +147,7 @@ def epc(
     )
 
 
+@checked
 def epc_a_posteriori(
     test: tuple[Any, ArrayLike],
     *,

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
@@ -195,6 +196,7 @@ class ExpectedPerformanceCurve(Saved):
         result = xr.Dataset(dict(zip(QUANTITIES, values, strict=True)) | {"interval": interval})
         return result.assign_attrs(**self._facts, low=low, high=high, ci_prob=ci_prob, ci_kind="eti")
 
+    @checked
     def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
         """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
 

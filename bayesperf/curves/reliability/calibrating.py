@@ -14,6 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
@@ -305,6 +306,7 @@ def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str
     return {"calibrated_lower": value, "calibrated_upper": value, "tail": np.nan}
 
 
+@checked
 def calibration(
     y_true: Any,
     y_prob: ArrayLike | pd.DataFrame | None = None,

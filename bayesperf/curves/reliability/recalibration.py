@@ -79,6 +79,7 @@ class Recalibration(Saved):
     prior: str
     random_seed: int
 
+    @checked
     def predict(self, new_prob: ArrayLike, group: Any = None) -> Marginal:
         """Return the posterior of the probability that an example is positive, given the one that the system gives it.
 

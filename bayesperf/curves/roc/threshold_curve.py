@@ -297,6 +297,7 @@ class Curve(Saved):
         y_score = np.concatenate([self.scores.positive, self.scores.negative])
         return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
+    @checked
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
@@ -342,6 +343,7 @@ class Curve(Saved):
 
     # ── Operating points ──
 
+    @checked
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
     ) -> OperatingPoint:
