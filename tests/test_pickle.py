@@ -301,7 +301,9 @@ KINDS = {
     "posterior of clusters": (lambda: clusters().mean, lambda post: draws(post["f1"])),
     "verified part": (verified, lambda post: (draws(post["recall"]), post.sample.counts)),
     "verified sample": (lambda: verified().sample, lambda sample: sample.verified),
-    "joint posterior": (lambda: joint_posterior(PAIR.margins().outcomes, bp.prior.flat(), 50, 0), lambda post: draws(post["f1"])),
+    "joint posterior": (
+        lambda: joint_posterior(PAIR.margins().outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
+    ),
     "wrong labels": (lambda: bp.label_noise(SYSTEMS, 0.05, draws=50), lambda post: draws(post["f1"])),
     "rates of wrong labels": (
         lambda: bp.label_noise_sensitivity(SYSTEMS, "f1", [0, 0.05], draws=50), lambda found: found.dataset

@@ -66,7 +66,7 @@ def held_as(kind: type, fields_of: Callable[[Any], Mapping[str, Any]], made: Cal
     _register(_FORMS, kind.__name__, _Form(kind, fields_of, made), kind)
 
 
-def _register[T](table: dict[str, T], name: str, entry: T, owner: Any) -> None:
+def _register(table: dict[str, Any], name: str, entry: Any, owner: Any) -> None:
     if name in table and getattr(table[name], "kind", table[name]).__module__ != owner.__module__:
         raise RuntimeError(f"files already hold something called {name!r}")
     table[name] = entry

@@ -93,7 +93,7 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
 
 @by_name
 def _value(of_cells: Applied, prevalence: Array, *rates: Array) -> Array:
-    return of_cells(*cells_of_rates(prevalence[..., None], *rates))
+    return np.asarray(of_cells(*cells_of_rates(prevalence[..., None], *rates)))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.fields import Held
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import stream
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, estimate, metric_title, sentence
@@ -197,7 +197,7 @@ class Slices(Saved):
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         drawn = Draws(flat, metric.bounds, self.independent)
-        observed = _Observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
+        observed = applied(_observed, metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
         return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, observe=observed)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
@@ -574,18 +574,12 @@ class Slices(Saved):
         return f"<p>{escape(repr(self))}</p>{worst.to_html(index=False, border=0, float_format='{:.3f}'.format)}"
 
 
-@dataclass(frozen=True)
-class _Observed(Held):
-    """The metric of counts, and how many trials it is a share of; called by a marginal."""
-
-    metric: Metric
-    counts: xr.DataArray
-    positive: int | None
-
-    def __call__(self) -> xr.DataArray:
-        score = point_value(self.metric, self.counts, self.positive)
-        trials = self.metric.trials(self.counts.values, self.positive)
-        return score if trials is None else score.assign_coords(trials=(score.dims, trials))
+@by_name
+def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.DataArray:
+    """Return the metric of counts, and how many trials it is a share of."""
+    score = point_value(metric, counts, positive)
+    trials = metric.trials(counts.values, positive)
+    return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
 
 def _drawn(marginal: Marginal) -> xr.DataArray:

@@ -110,7 +110,7 @@ class Level(FunctionOfRates):
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
         """Return the value of the function."""
-        return self.function(t, tp, fn, fp, tn)
+        return np.asarray(self.function(t, tp, fn, fp, tn))
 
 
 @dataclass(frozen=True)

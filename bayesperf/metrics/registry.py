@@ -103,7 +103,8 @@ def get(name: str | Metric) -> Metric:
 
 def _in_files(metric: Metric) -> dict[str, Any]:
     """Return what a file says of a metric: its name, or all of it; raise if it is one of the caller's own."""
-    if isinstance(metric.function, Held):
+    function: Any = metric.function
+    if isinstance(function, Held):
         return fields_of(metric)
     base = metric.name
     for average in AVERAGES:

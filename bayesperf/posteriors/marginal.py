@@ -395,7 +395,7 @@ class Marginal(Saved):
     def sampled(self, n: int, random_seed: int | None) -> Array:
         """Return n independent draws as a plain array, (m, n)."""
         if self.sampler is not None:
-            return self.sampler(n, random_seed)
+            return np.asarray(self.sampler(n, random_seed))
         seed = self.random_seed if random_seed is None else random_seed
         return self.distribution.resample(n, np.random.default_rng(seed))
 

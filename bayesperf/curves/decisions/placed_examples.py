@@ -16,15 +16,15 @@ from bayesperf.distributions.weights_of_clusters import at_random, mean_weight, 
 MOST_UNITS = 2_000
 
 
-def _parts(table: csr_array) -> dict[str, Any]:
+def _fields_of_csr(table: csr_array) -> dict[str, Any]:
     return {name: getattr(table, name) for name in ("data", "indices", "indptr", "shape")}
 
 
-def _table(data: Array, indices: Codes, indptr: Codes, shape: tuple[int, int]) -> csr_array:
+def _csr(data: Array, indices: Codes, indptr: Codes, shape: tuple[int, int]) -> csr_array:
     return csr_array((data, indices, indptr), shape)
 
 
-held_as(csr_array, _parts, _table)
+held_as(csr_array, _fields_of_csr, _csr)
 
 
 @dataclass(frozen=True, eq=False)

@@ -236,7 +236,7 @@ class Curve(Saved):
 
     @cached_property
     def _grid(self) -> Array:
-        return self.curve_kind.grid(self.scores)
+        return np.asarray(self.curve_kind.grid(self.scores))
 
     @cached_property
     def _curves(self) -> Array:
@@ -244,7 +244,7 @@ class Curve(Saved):
 
     def _along(self, x: Array) -> Array:
         """Return the second rate of the drawn curves at values of the first, (draws, k)."""
-        return self.curve_kind.along(self._drawn, x)
+        return np.asarray(self.curve_kind.along(self._drawn, x))
 
     @property
     def _observed(self) -> RocDraws:
