@@ -1,22 +1,29 @@
-"""What users hold survives pickle and deepcopy, and says the same figures afterwards."""
+"""What users hold survives pickle, deepcopy and files, and says the same figures afterwards, to the last digit."""
 
 import copy
+import importlib
 import pickle
 import threading
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy.special import expit, ndtr
 
 import bayesperf as bp
+from bayesperf.core.saving import Saved
 from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.joint_systems import joint_posterior
+from tests.comparison.test_several_datasets import SCORES as SCORES_OF_DATASETS
+from tests.comparison.test_several_datasets import TREE
 from tests.shared.counts import pair_of
 from tests.shared.curves import DATA
 from tests.shared.epc import DEV, TEST
 from tests.shared.sequences import FRAMES, of_frames
+from tests.shared.sources import modules
 
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
 SYSTEMS = bp.ConfusionMatrix.from_table([[[15, 3], [2, 8]], [[14, 4], [1, 9]]], dims={"model": ["a", "b"]})
@@ -45,6 +52,22 @@ def epc(**options):
 
 def decisions(**options):
     return bp.decision_curve(SCORES[0], {"a": ndtr(SCORES[1]), "b": ndtr(OTHER)}, draws=50, **options)
+
+
+def clusters():
+    cm = bp.ConfusionMatrix.from_predictions(LABELS % 2, LABELS > 0, by={"patient": np.arange(60) % 15})
+    return bp.pool(cm, "patient", "clusters", method="bayesian_bootstrap", draws=50)
+
+
+def verified(**options):
+    truth = np.where(np.arange(60) % 2, np.nan, LABELS % 2)
+    return bp.labels.verify(truth, {"a": LABELS > 0, "b": LABELS > 1}, draws=50, **options)
+
+
+def of_datasets():
+    from bayesperf.comparison.several_datasets import comparison_of_fit
+
+    return comparison_of_fit(TREE, SCORES_OF_DATASETS, 0.01, 1 / 6, True)
 
 
 def unreachable():
@@ -281,6 +304,19 @@ KINDS = {
     "independent samples": (
         lambda: of_frames(bp.sequences.posterior, order=0), lambda post: draws(post["recall"])
     ),
+    "bootstrap of clusters": (clusters, lambda pooled: draws(pooled.mean["recall"])),
+    "posterior of clusters": (lambda: clusters().mean, lambda post: draws(post["f1"])),
+    "verified part": (verified, lambda post: (draws(post["recall"]), post.sample.counts)),
+    "verified sample": (lambda: verified().sample, lambda sample: sample.verified),
+    "joint posterior": (
+        lambda: joint_posterior(PAIR.outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
+    ),
+    "wrong labels": (lambda: bp.labels.noise(SYSTEMS, 0.05, draws=50), lambda post: draws(post["f1"])),
+    "rates of wrong labels": (
+        lambda: bp.labels.noise_sensitivity(SYSTEMS, "f1", [0, 0.05], draws=50), lambda found: found.dataset
+    ),
+    "raters": (lambda: bp.Ratings.from_table([[1, 2, 1], [2, 2, 1]]), lambda ratings: ratings.patterns),
+    "comparison on data sets": (of_datasets, lambda found: (found.shares, found.tree["posterior"]["tail"])),
     "design effect": (lambda: of_frames(bp.sequences.design_effect), lambda effect: effect),
     "check of independence": (
         lambda: of_frames(bp.sequences.check_independence, FRAMES[:100], metric="accuracy", factor=10, draws=100),
@@ -300,19 +336,66 @@ def flat(figures):
     return [leaf for part in figures for leaf in flat(part)] if isinstance(figures, tuple) else [figures]
 
 
-@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
+@pytest.fixture
+def filed(tmp_path):
+    def saved_and_loaded(kind):
+        kind.save(tmp_path / "file.nc")
+        return bp.load(tmp_path / "file.nc")
+
+    return saved_and_loaded
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", KINDS)
-def test_copies_say_the_same(name):
+def test_copies_and_files_say_the_same(name, filed):
     make, figures = KINDS[name]
     original = make()
     fresh = pickled(original)
-    expected = flat(figures(original))
+    says = [method for method in ("summary", "in_words") if hasattr(original, method)]
+    expected, said = flat(figures(original)), [getattr(original, method)() for method in says]
     # Once more after figures were computed: what is cached on the way must not stand in the way.
-    for one in (fresh, pickled(original), copy.deepcopy(original)):
+    copies = [fresh, pickled(original), copy.deepcopy(original)]
+    if isinstance(original, Saved):
+        copies += [filed(original), filed(filed(original))]
+    for one in copies:
         assert type(one) is type(original)
         assert repr(one) == repr(original)
         for found, figure in zip(flat(figures(one)), expected, strict=True):
             xr.testing.assert_identical(found, figure)
+        for method, words in zip(says, said, strict=True):
+            again = getattr(one, method)()
+            if isinstance(words, pd.DataFrame):
+                pd.testing.assert_frame_equal(again, words, check_exact=True)
+            else:
+                assert again == words
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_class_that_can_be_saved_is_tried():
+    for name in modules():
+        if name.startswith("bayesperf.") and not name.startswith(("bayesperf.cli", "bayesperf.models")):
+            importlib.import_module(name)
+    waiting, found = [Saved], set()
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        found.add(kind)
+    tried = {type(make()) for make, _ in KINDS.values()}
+    assert {kind.__name__ for kind in found - tried} == {
+        "Saved", "Posterior", "CountedPosterior", "NextDataset", "Curve", "CurveOfParts",
+    }  # fmt: skip
+
+
+def test_results_go_to_other_processes_and_threads():
+    original = [KINDS[name][0]() for name in ("exact posterior", "roc curve", "comparison of two", "plan of f1")]
+    words = [one.in_words() for one in original]
+    for pool in ProcessPoolExecutor(1, mp_context=get_context("spawn")), ThreadPoolExecutor(4):
+        with pool:
+            assert list(pool.map(in_words, original)) == words
+
+
+def in_words(one):
+    return one.in_words()
 
 
 def test_errors_of_plans_are_copied():

@@ -15,9 +15,9 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.separate_marginals import compare_marginals, of_two
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
-from bayesperf.core.recipes import remembered
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -33,7 +33,7 @@ __all__ = ["Comparison", "compare"]
 _RESERVED = ("pair", "rope", "rank", "a", "b")
 
 
-@remembered("compare")
+@checked
 def compare(
     a: Any,
     b: Any = None,

@@ -25,9 +25,8 @@ with up to about 100 examples every interval here is somewhat optimistic for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,9 +37,10 @@ from bayesperf.comparison.score_differences import differences
 from bayesperf.comparison.several_datasets import DatasetComparison, datasets
 from bayesperf.comparison.sign_and_rank_tests import DatasetTest, sign_test, signed_rank_test
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import repeated_dim
 from bayesperf.data.joint_outcomes import same_examples
@@ -50,7 +50,7 @@ from bayesperf.distributions.student_t import StudentT
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.dirichlet import DirichletPosterior
-from bayesperf.posteriors.marginal import Marginal, Sampler
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
@@ -75,7 +75,7 @@ _MOVED = 0.25
 _MANY_FOLDS = 20
 
 
-@remembered("average_folds")
+@checked
 def average(
     post: Posterior,
     metric: str | Metric,
@@ -172,9 +172,9 @@ def average(
     leading = folds.leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
 
-    average = partial(_averaged, folds.leading.shape, axis)
+    average = applied(_averaged, folds.leading.shape, axis)
     groups = int(count / repeats + 1e-9)
-    sampler = partial(_sample_average, average, groups, folds.sampled, seed)
+    sampler = applied(_sample_average, average, groups, folds, seed)
     if isinstance(folds.distribution, Draws) and isinstance(post, SampledPosterior):
         values = average(folds.distribution.values)
     else:
@@ -224,6 +224,7 @@ def _checked_repeats(post: Posterior, repeats: float | None, folds: int) -> floa
     return value
 
 
+@by_name
 def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, groups: int | None = None) -> Array:
     """Return the averages over one axis of values (m, …), whose first axis is the flattened `shape`.
 
@@ -237,11 +238,12 @@ def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, g
     return folds.mean(0).reshape(-1, *values.shape[1:])
 
 
+@by_name
 def _sample_average(
-    average: Callable[..., Array], groups: int, folds: Sampler, own_seed: int, n: int, random_seed: int | None
+    average: Applied, groups: int, folds: Marginal, own_seed: int, n: int, random_seed: int | None
 ) -> Array:
     seed = own_seed if random_seed is None else random_seed
-    return average(folds(n, seed), seed, groups)
+    return np.asarray(average(folds.sampled(n, seed), seed, groups))
 
 
 def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:
@@ -270,7 +272,7 @@ def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metr
     )
 
 
-@remembered("correlated_ttest")
+@checked
 def correlated_ttest(
     scores_a: Any,
     scores_b: Any,

@@ -23,7 +23,6 @@ from bayesperf.comparison.sign_and_rank_tests import (
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.posteriors.marginal import Marginal
@@ -139,7 +138,6 @@ def datasets(
     return comparison_of_fit(tree, data, width, fraction, greater_is_better)
 
 
-@remembered("comparison_of_fit", final=True)
 def comparison_of_fit(
     tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float, greater_is_better: bool | None
 ) -> DatasetComparison:

@@ -18,9 +18,9 @@ from scipy import special
 from bayesperf.comparison.result import REGIONS
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.gamma import gamma_masses
@@ -91,7 +91,7 @@ class DatasetTest(NextDataset):
         return f"<bayesperf.folds.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
 
 
-@remembered("sign_test")
+@checked
 def sign_test(
     scores_a: Any,
     scores_b: Any,
@@ -167,7 +167,7 @@ def sign_test(
     )
 
 
-@remembered("signed_rank_test")
+@checked
 def signed_rank_test(
     scores_a: Any,
     scores_b: Any,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +13,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.distributions import differences, normal
 from bayesperf.distributions.base import Distribution
@@ -27,7 +27,7 @@ from bayesperf.posteriors.ranks import rounded
 
 
 @dataclass(frozen=True)
-class SystemPair:
+class SystemPair(Held):
     """The same metric of two systems, over the same leading dims.
 
     Attributes
@@ -72,7 +72,7 @@ class SystemPair:
     def difference(self) -> Marginal:
         """Return first − second."""
         low, high = self.first.bounds
-        subtract = partial(_rounded_difference, (low, high))
+        subtract = applied(_rounded_difference, (low, high))
         return self._combined(_exact_difference, subtract, (low - high, high - low), "difference")
 
     def ratio(self) -> Marginal:
@@ -85,7 +85,7 @@ class SystemPair:
         """
         if self.first.bounds[0] < 0:
             raise InputError("ratio", f"{self.first.name} can be negative, and a ratio of such says little.")
-        return self._combined(_exact_ratio, np.divide, (0.0, np.inf), "ratio")
+        return self._combined(_exact_ratio, applied(_quotient), (0.0, np.inf), "ratio")
 
     def _combined(
         self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
@@ -96,9 +96,9 @@ class SystemPair:
         closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
         sampler: Sampler | None = None
         if isinstance(closed, Discordant) and not self.independent:
-            sampler = partial(_sample_differences, closed, leading, self.random_seed)
+            sampler = applied(_sample_differences, closed, leading, self.random_seed)
         elif closed is not None and not isinstance(closed, Draws):
-            sampler = partial(self._sample, operation)
+            sampler = applied(self._sample, operation)
         else:
             closed = (closed or self._draws(operation, bounds)).checked(self.first.name)
         return Marginal(quantity, closed, leading, sampler, self.first.inference, self.random_seed)
@@ -114,6 +114,7 @@ class SystemPair:
             return sides
         return sides[0].take(self.rows[0]), sides[1].take(self.rows[1])
 
+    @by_name
     def _sample(self, operation: Any, n: int, random_seed: int | None) -> Array:
         drawn = [self._drawn(side, n, i, random_seed) for i, side in enumerate((self.first, self.second))]
         if self.rows is not None:
@@ -224,7 +225,7 @@ def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
         for name, coordinate in a.leading.coords.items()
         if not coordinate.dims and (name == dim or not coordinate.variable.equals(b.leading.coords.variables.get(name)))
     ]
-    return replace(a, leading=a.leading.drop_vars(own), sampler=a.sampled, examples=None, observe=None)
+    return replace(a, leading=a.leading.drop_vars(own), sampler=applied(a.sampled), examples=None, observe=None)
 
 
 def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
@@ -232,6 +233,12 @@ def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
     return leading[dim].item() if dim in leading.coords and not leading[dim].dims else otherwise
 
 
+@by_name
+def _quotient(a: Array, b: Array) -> Array:
+    return a / b
+
+
+@by_name
 def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array) -> Array:
     """Return first − second, rounded once more so that 0.8 − 0.7 is 0.1, and within a rope of 0.1."""
     return rounded(first - second, bounds)
@@ -240,6 +247,7 @@ def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array
 # ── Systems evaluated on the same examples ──
 
 
+@by_name
 def _sample_differences(
     distribution: Discordant, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None
 ) -> Array:

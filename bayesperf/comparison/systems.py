@@ -17,13 +17,14 @@ from bayesperf.comparison.shrinkage import (
 )
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.distributions.draws import Draws, Sampled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.ranks import joint_draws
 
 
 @dataclass(frozen=True, eq=False)
-class Systems:
+class Systems(Held):
     """The metric of each of several systems along a dim.
 
     Attributes

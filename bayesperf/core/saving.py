@@ -1,12 +1,11 @@
 """Saving objects to files, NetCDF, and loading them again.
 
-A file holds a recipe (`bayesperf.core.recipes`), not the state of an object: what the object was made of (counts,
-prior, design, seed, options) and by which function. So what is exact comes back exact, what is drawn has the same
-draws, and only what *is* draws, such as a fit, holds draws. Files are never unpickled.
+A file holds the fields of an object and of what stands in it (`bayesperf.core.fields`). So what is exact comes back
+exact, what is drawn from a seed has the same draws, and what *is* draws, such as a fit, keeps them. Files are never
+unpickled.
 
-The root has the facts as attributes, and the variable ``recipe``, text in JSON; the group ``arrays`` has the arrays
-that the recipe names. `FORMAT` is raised when files of before can no longer be read as they are; `UPDATES` then says
-how.
+The root has the facts as attributes, and the variable ``contents``, text in JSON; the group ``arrays`` has the arrays
+that the contents name. `FORMAT` is raised when files of before can no longer be read as they are.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -25,29 +24,27 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import FileFaultError, InputError, InputTypeError
+from bayesperf.core.field_checks import array_names, check_contents
+from bayesperf.core.fields import Contents, Held, HeldError, contents_of, made_of
 from bayesperf.core.hdf5 import arrays_in, facts_in, member
-from bayesperf.core.recipe_checks import array_names, check_recipe
-from bayesperf.core.recipes import Call, Recipe, RecipeError, Remembered, call_of, made_of, recipe_of
 from bayesperf.core.writing import write_whole
 
 if TYPE_CHECKING:
     import h5py
 
-FORMAT = 1
-# From a recipe of a format to one of the next, by the number of the format.
-UPDATES: Mapping[int, Callable[[Recipe], Recipe]] = {}
-# What a call says of an argument that is an object or an array, and the longest that it says of another.
-_MOST_CHARACTERS = 60
+FORMAT = 2
+# The longest text that a fact is.
+_MOST_CHARACTERS = 200
 
 
-class Saved(Remembered):
+class Saved(Held):
     """Base class of what can be saved."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this to a file, from which `bayesperf.load` makes the same again.
 
-        What it was made of is written (counts, prior, seed and options), so that exact results stay exact, and draws
-        are drawn again from the same seed. Draws are written where there is nothing else, as of a fit. The file is
+        Its fields are written (counts, prior, seed, draws, whatever it holds), so that exact results stay exact, and
+        what is drawn from a seed is drawn again from the same. The file is
         written beside `path` and then moved there: a file of that name is replaced, but never by half of another. Its
         mode is kept, and a symbolic link stays one.
 
@@ -59,7 +56,7 @@ class Saved(Remembered):
         Raises
         ------
         TypeError
-            If it was made with something that no file can hold: a function of your own, as a metric or a prior.
+            If it holds something that no file can hold: a function of your own, as a metric or a prior.
         ValueError
             If `path` ends in anything else, or more draws are asked for than a file may ask for (10⁷).
         OSError
@@ -86,73 +83,54 @@ def write(thing: Saved, path: str | os.PathLike[str]) -> None:
     """Write an object to a file; see `Saved.save`."""
     target = _checked_path("save", path)
     try:
-        recipe = recipe_of(thing)
-        check_recipe(recipe)
-    except RecipeError as error:
+        contents = contents_of(thing)
+        check_contents(contents)
+    except HeldError as error:
         raise InputError("save", f"{error}.") from error
     if not target.parent.is_dir():
         raise FileNotFoundError(f"save: there is no folder {str(target.parent)!r}. Make it first.")
     if target.exists() and not target.is_file():
         raise FileExistsError(f"save: {str(target)!r} is there already and is not a file to be replaced. Name another.")
     # In memory first: a disk that is full while HDF5 writes to it ends the process.
-    written = _tree(recipe, _facts(thing, recipe)).to_netcdf(engine="h5netcdf")
+    written = _tree(contents, _facts(thing, contents)).to_netcdf(engine="h5netcdf")
     assert written is not None
     write_whole(target, written)
 
 
-def _facts(thing: Saved, recipe: Recipe) -> dict[str, Any]:
+def _facts(thing: Saved, contents: Contents) -> dict[str, Any]:
     """Return what the attributes of a file say, for people and for `load`."""
-    call = call_of(thing)
-    prior = next((text for name in ("prior_text", "basis") if (text := getattr(thing, name, None))), None)
-    seed = call.arguments.get("random_seed", getattr(thing, "random_seed", None))
+    prior = next((text for name in ("prior_text", "basis", "prior") if (text := getattr(thing, name, None))), None)
     facts = {
         "kind": type(thing).__name__,
-        "prior": call.arguments.get("prior") if prior is None else prior,
-        "random_seed": seed,
-        "call": _call_in_words(call),
+        "prior": None if prior is None else str(prior)[:_MOST_CHARACTERS],
+        "random_seed": getattr(thing, "random_seed", None),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "bayesperf_version": version("bayesperf"),
         "bayesperf_format": FORMAT,
-        "checksum": _checksum(recipe),
+        "checksum": _checksum(contents),
     }
-    shown = {name: fact if isinstance(fact, int) else _short(fact) for name, fact in facts.items() if fact is not None}
-    return shown | {"call": facts["call"], "checksum": facts["checksum"]}
+    return {name: fact for name, fact in facts.items() if isinstance(fact, str | int)}
 
 
-def _call_in_words(call: Call) -> str:
-    arguments = ", ".join(f"{name}={_short(value, repr)}" for name, value in call.arguments.items())
-    return f"{call.name}({arguments})"
-
-
-def _short(value: Any, to_text: Callable[[Any], str] = str) -> str:
-    """Return a value in a few characters: a text, or what it is."""
-    if isinstance(value, np.ndarray | xr.DataArray):
-        return f"<{value.dtype} {value.shape}>"
-    if isinstance(value, str | int | float | None):
-        return to_text(value)
-    text = to_text(value)
-    return text if len(text) <= _MOST_CHARACTERS and "\n" not in text else f"<{type(value).__name__}>"
-
-
-def _tree(recipe: Recipe, facts: Mapping[str, Any]) -> xr.DataTree:
-    """Return a recipe as a tree that NetCDF can hold."""
-    text = np.frombuffer(_text(recipe), dtype=np.uint8)
+def _tree(contents: Contents, facts: Mapping[str, Any]) -> xr.DataTree:
+    """Return contents as a tree that NetCDF can hold."""
+    text = np.frombuffer(_text(contents), dtype=np.uint8)
     arrays = {
         name: xr.Variable([f"{name}_{axis}" for axis in range(array.ndim)], array)
-        for name, array in recipe.arrays.items()
+        for name, array in contents.arrays.items()
     }
-    root = xr.Dataset({"recipe": ("character", text, {"encoding": "UTF-8"})}, attrs=dict(facts))
+    root = xr.Dataset({"contents": ("character", text, {"encoding": "UTF-8"})}, attrs=dict(facts))
     return xr.DataTree.from_dict({"/": root, "/arrays": xr.Dataset(arrays)})
 
 
-def _text(recipe: Recipe) -> bytes:
+def _text(contents: Contents) -> bytes:
     # Lone surrogates, which a text may hold and UTF-8 may not, are escaped.
-    return json.dumps(recipe.parts, ensure_ascii=True, separators=(",", ":")).encode()
+    return json.dumps(contents.parts, ensure_ascii=True, separators=(",", ":")).encode()
 
 
-def _checksum(recipe: Recipe) -> str:
-    digest = hashlib.blake2b(_text(recipe), digest_size=16)
-    for name, array in sorted(recipe.arrays.items()):
+def _checksum(contents: Contents) -> str:
+    digest = hashlib.blake2b(_text(contents), digest_size=16)
+    for name, array in sorted(contents.arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
@@ -193,7 +171,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Notes
     -----
     A file of a stranger runs no code: nothing is unpickled, no filter or plugin of HDF5 is loaded, and a file can only
-    name functions of bayesperf that make objects. Names, types, depth and sizes are checked first. Arrays lie in one
+    name classes of bayesperf that files may hold. Names, types, depth and sizes are checked first. Arrays lie in one
     piece in our files, so one that is compressed, in chunks, or larger than the file is refused; a file may ask for
     10⁷ draws at most. A large file takes memory in proportion to its size.
 
@@ -214,19 +192,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     if not source.exists():
         raise FileNotFoundError(f"load: there is no file {str(path)!r}.")
     try:
-        facts, recipe = _read(source)
-        for number in range(facts["bayesperf_format"], FORMAT):
-            recipe = UPDATES[number](recipe)
-        check_recipe(recipe)
+        facts, contents = _read(source)
+        check_contents(contents)
     except PermissionError:
         raise
     except Exception as error:  # What HDF5 and JSON raise of files that they cannot read is of any type.
         raise InputError("load", f"{str(path)!r} {_fault(error)}") from error
     try:
-        return made_of(recipe)
+        return made_of(contents)
     except ImportError:
         raise
-    except Exception as error:  # A recipe that nobody saved can ask anything of what makes objects.
+    except Exception as error:  # Contents that nobody saved can ask anything of what makes objects.
         raise InputError(
             "load",
             f"the {facts.get('kind')} in {str(path)!r}, saved by bayesperf "
@@ -239,13 +215,13 @@ def _fault(error: Exception) -> str:
     """Return what is wrong with a file, by the error of reading it."""
     if isinstance(error, FileFaultError):
         return str(error)
-    if isinstance(error, RecipeError):
+    if isinstance(error, HeldError):
         return f"is refused: {error}. Save writes no such file."
     return f"is damaged, or no NetCDF file: {error or type(error).__name__}."
 
 
-def _read(source: Path) -> tuple[dict[str, Any], Recipe]:
-    """Return what a file says of itself, and the recipe in it."""
+def _read(source: Path) -> tuple[dict[str, Any], Contents]:
+    """Return what a file says of itself, and its contents."""
     import h5py
 
     if not source.is_file():
@@ -256,12 +232,12 @@ def _read(source: Path) -> tuple[dict[str, Any], Recipe]:
             raise FileFaultError(f"was not written by bayesperf's save. {_advice(file)}")
         _check_format(facts)
         size = source.stat().st_size
-        text = arrays_in(file, ["recipe"], size)["recipe"]
+        text = arrays_in(file, ["contents"], size)["contents"]
         parts = json.loads(text.astype(np.uint8).tobytes())
-        recipe = Recipe(parts, arrays_in(member(file, "arrays"), array_names(parts), size))
-    if _checksum(recipe) != facts.get("checksum"):
+        contents = Contents(parts, arrays_in(member(file, "arrays"), array_names(parts), size))
+    if _checksum(contents) != facts.get("checksum"):
         raise FileFaultError("is damaged: it does not hold what was written. Take a copy of it, or save it again.")
-    return facts, recipe
+    return facts, contents
 
 
 def _advice(file: h5py.File) -> str:
@@ -281,8 +257,8 @@ def _check_format(facts: Mapping[str, Any]) -> None:
             f"is of format {number}, written by bayesperf {by}; this is bayesperf {version('bayesperf')}, which reads "
             f"formats up to {FORMAT}. Update bayesperf."
         )
-    if number < FORMAT and not {*range(max(number, 0), FORMAT)} <= UPDATES.keys():
+    if number < FORMAT:
         raise FileFaultError(
-            f"is of format {number}, which is no longer read. Load it with bayesperf {by}, which wrote it, and make "
-            "the object again from its figures."
+            f"is of format {number}, which this version no longer reads. It was written by bayesperf {by}: load it "
+            "there, and make the object again here from its figures."
         )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,34 +12,13 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import applied, by_name
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
 
 # The dim of systems that were judged on the same examples.
 DIM = "model"
-
-
-@dataclass(frozen=True, eq=False)
-class DrawsSampler:
-    """A sampler of stored draws (m, n): without replacement as long as there are enough of them.
-
-    Attributes
-    ----------
-    values : ndarray (m, n)
-        The draws.
-    random_seed : int
-        Seed, if none is given.
-    """
-
-    values: Array
-    random_seed: int
-
-    def __call__(self, n: int, random_seed: Any) -> Array:
-        """Return n draws, (m, n)."""
-        rng = np.random.default_rng(self.random_seed if random_seed is None else checks.seed(random_seed))
-        available = self.values.shape[-1]
-        return self.values[:, rng.choice(available, n, replace=n > available)]
 
 
 def marginal_of_draws(
@@ -50,16 +28,24 @@ def marginal_of_draws(
     random_seed: int,
     inference: str | None = None,
     examples: xr.DataArray | None = None,
-    observe: Callable[[], xr.DataArray] | None = None,
+    observe: xr.DataArray | None = None,
     joint: bool = False,
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims."""
     flat = values.reshape(-1, values.shape[-1])
     distribution = Draws.of(quantity.metric, flat[:, None], quantity.bounds)
-    leading, sampler = xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed)
+    leading, sampler = xr.zeros_like(leading, dtype=float), applied(_stored, flat, random_seed)
     return Marginal(
         quantity, distribution, leading, sampler, inference, examples=examples, observe=observe, joint=joint
     )
+
+
+@by_name
+def _stored(values: Array, own_seed: int, n: int, random_seed: Any) -> Array:
+    """Return n of the draws (m, n), without replacement as long as there are enough of them."""
+    rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))
+    available = values.shape[-1]
+    return values[:, rng.choice(available, n, replace=n > available)]
 
 
 def examples_of(class_totals: Sequence[int]) -> xr.DataArray:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.core.words import listed
 from bayesperf.data.clusters import cluster_column
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -28,7 +29,7 @@ class BinaryLabels(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Held):
     """Scores of the examples of either class, ascending; an example is called positive from a threshold upwards.
 
     Attributes

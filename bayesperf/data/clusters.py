@@ -16,13 +16,14 @@ from scipy.sparse import csr_array
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import EncodedColumns
 from bayesperf.data.label_encoding import encode_ids
 
 
 @dataclass(frozen=True, eq=False)
-class Clusters:
+class Clusters(Held):
     """Which cells the examples of each cluster are in: as many entries as combinations that occur.
 
     Attributes

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import Held
 from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.label_encoding import Column, encode_ids, positive_label
@@ -30,7 +31,7 @@ _MARK = "same_examples"
 
 
 @dataclass(frozen=True, eq=False)
-class JointOutcomes:
+class JointOutcomes(Held):
     """The outcomes that occurred, and how often.
 
     Attributes

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.fields import Held
 from bayesperf.distributions.highest_density_intervals import highest_density
 from bayesperf.distributions.mode import greatest_density
 from bayesperf.distributions.quadrature import tanh_sinh
@@ -16,7 +17,7 @@ from bayesperf.distributions.quadrature import tanh_sinh
 TAIL = 1e-13
 
 
-class Distribution(ABC):
+class Distribution(Held, ABC):
     """An array of m distributions of the same kind with common bounds.
 
     Parameters have shape ``(m, 1)``, arguments and values ``(m, n)``, moments ``(m,)``.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -12,6 +11,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.complex_step import complex_step
+from bayesperf.core.fields import Applied, by_name
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import beta_nodes
 
@@ -51,11 +51,13 @@ class Beta(Distribution):
         return self
 
     @staticmethod
+    @by_name
     def forward(x: Any) -> Any:
         """Return the quantity as a function of its Beta variable: the identity."""
         return x
 
     @staticmethod
+    @by_name
     def inverse(t: Any) -> Any:
         """Return the Beta variable as a function of the quantity: the identity."""
         return t
@@ -158,8 +160,8 @@ class TransformedBeta(Distribution):
     """The distribution of an increasing function of a Beta variable."""
 
     base: Beta
-    forward: Callable[[Any], Any]
-    inverse: Callable[[Any], Any]
+    forward: Applied
+    inverse: Applied
     method: ClassVar[str] = "exact"
 
     @property

@@ -7,7 +7,6 @@ one system gets right and the other wrong.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -15,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.distributions.base import TAIL
 from bayesperf.distributions.beta import Beta, TransformedBeta, skewness_of_product
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, Panel
@@ -22,7 +22,6 @@ from bayesperf.distributions.quadrature import beta_nodes, tanh_sinh
 from bayesperf.metrics.exact_forms import LevelSets
 
 ExactDistribution = Beta | TransformedBeta
-Operation = Callable[[Any, Any], Any]
 # Distance from equality beyond which rounding near 1 is negligible.
 _ALIKE = 1e-6
 
@@ -126,16 +125,36 @@ class Ratio(IndependentContrast):
 def difference(first: ExactDistribution, second: ExactDistribution) -> Difference:
     """Return the distribution of X − Y."""
     width = first.bounds[1] - first.bounds[0]
-    return _independent(Difference, first, second, operator.sub, operator.add, (-width, width), 0.0)
+    return _independent(Difference, first, second, applied(_less), applied(_plus), (-width, width), 0.0)
 
 
 def ratio(first: ExactDistribution, second: ExactDistribution) -> Ratio:
     """Return the distribution of X / Y."""
-    return _independent(Ratio, first, second, operator.truediv, operator.mul, (0.0, np.inf), 1.0)
+    return _independent(Ratio, first, second, applied(_over), applied(_times), (0.0, np.inf), 1.0)
+
+
+@by_name
+def _less(x: Any, y: Any) -> Any:
+    return x - y
+
+
+@by_name
+def _plus(x: Any, y: Any) -> Any:
+    return x + y
+
+
+@by_name
+def _over(x: Any, y: Any) -> Any:
+    return x / y
+
+
+@by_name
+def _times(x: Any, y: Any) -> Any:
+    return x * y
 
 
 @dataclass(frozen=True)
-class _Contrast:
+class _Contrast(Held):
     """The contrast f(x) ∘ f(y) of two Betas x and y, and its level sets.
 
     Attributes
@@ -146,29 +165,35 @@ class _Contrast:
         The operation and its inverse: subtraction and addition, or division and multiplication.
     """
 
-    forward: Callable[[Any], Any]
-    inverse: Callable[[Any], Any]
-    apart: Operation
-    together: Operation
+    forward: Applied
+    inverse: Applied
+    apart: Applied
+    together: Applied
 
+    @by_name
     def value(self, x: Array, _: Array, y: Array, __: Array) -> Array:
         return np.asarray(self.apart(self.forward(x), self.forward(y)))
 
+    @by_name
     def x_at(self, t: Array, y: Array, _: Array) -> Array:
         return np.asarray(self.inverse(self.together(self.forward(y), t)))
 
+    @by_name
     def y_at(self, t: Array, x: Array, _: Array) -> Array:
         return np.asarray(self.inverse(self.apart(self.forward(x), t)))
 
     # In terms of 1 − x and 1 − y, computed from the difference of x and y, which is 0 if they are equal, rather than
     # from the distance to 1.
 
+    @by_name
     def mirrored_value(self, _: Array, y: Array, __: Array, x: Array) -> Array:
         return np.asarray(self.apart(self.forward(x), self.forward(y)))
 
+    @by_name
     def rest_y_at(self, t: Array, rest_x: Array, x: Array) -> Array:
         return np.asarray(rest_x - (self.inverse(self.apart(self.forward(x), t)) - self.inverse(self.forward(x))))
 
+    @by_name
     def rest_x_at(self, t: Array, rest_y: Array, y: Array) -> Array:
         return np.asarray(rest_y - (self.inverse(self.together(self.forward(y), t)) - self.inverse(self.forward(y))))
 
@@ -177,23 +202,30 @@ def _independent[T: IndependentContrast](
     kind: type[T],
     first: ExactDistribution,
     second: ExactDistribution,
-    apart: Operation,
-    together: Operation,
+    apart: Applied,
+    together: Applied,
     bounds: tuple[float, float],
     equal: float,
 ) -> T:
     """Return the distribution of the contrast of X and Y by the operation `apart`, whose inverse is `together`."""
     x, y = first.base, second.base
-    contrast = _Contrast(first.forward, first.inverse, apart, together)
+    contrast = _Contrast(*_both_ways(first), apart, together)
     mirrored = FunctionOfTwoBetas(
         Beta(y.b, y.a),
         Beta(x.b, x.a),
-        LevelSets(contrast.rest_y_at, contrast.rest_x_at, increasing_outer=False),
-        contrast.mirrored_value,
+        LevelSets(applied(contrast.rest_y_at), applied(contrast.rest_x_at), increasing_outer=False),
+        applied(contrast.mirrored_value),
         bounds,
     )
-    form = LevelSets(contrast.x_at, contrast.y_at, increasing_outer=False)
-    return kind(x, y, form, contrast.value, bounds, first, second, mirrored, equal)
+    form = LevelSets(applied(contrast.x_at), applied(contrast.y_at), increasing_outer=False)
+    return kind(x, y, form, applied(contrast.value), bounds, first, second, mirrored, equal)
+
+
+def _both_ways(quantity: ExactDistribution) -> tuple[Applied, Applied]:
+    """Return the function of a Beta that a quantity is, and its inverse."""
+    if isinstance(quantity, TransformedBeta):
+        return quantity.forward, quantity.inverse
+    return applied(Beta.forward), applied(Beta.inverse)
 
 
 def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array, Array]:
@@ -257,19 +289,24 @@ class Discordant(FunctionOfTwoBetas):
 def discordant(first: Array, second: Array, rest: Array) -> Discordant:
     """Return the distribution of θ_1 − θ_2 for Dirichlet distributions with these weights, (m,) each."""
     first, second, rest = (weight.reshape(-1, 1) for weight in (first, second, rest))
-    form = LevelSets(_split_at, _discordant_at, increasing_outer=None)
-    return Discordant(Beta(first, second), Beta(first + second, rest), form, _difference_of_discordant, (-1.0, 1.0))
+    form = LevelSets(applied(_split_at), applied(_discordant_at), increasing_outer=None)
+    return Discordant(
+        Beta(first, second), Beta(first + second, rest), form, applied(_difference_of_discordant), (-1.0, 1.0)
+    )
 
 
+@by_name
 def _difference_of_discordant(b: Array, _: Array, s: Array, __: Array) -> Array:
     return s * (2 * b - 1)
 
 
+@by_name
 def _split_at(t: Array, s: Array, _: Array) -> Array:
     """Return the B at which S(2B − 1) = t."""
     return (1 + t / s) / 2
 
 
+@by_name
 def _discordant_at(t: Array, b: Array, _: Array) -> Array:
     """Return the S at which S(2B − 1) = t; if there is none, a value far outside [0, 1] that preserves the order."""
     beyond = 1e300 * np.where(t > 0, 1 - b, np.where(t < 0, b, b - 0.5))

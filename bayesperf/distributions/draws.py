@@ -11,6 +11,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Applied
 from bayesperf.distributions.base import Distribution
 
 # Most batches of draws from which the error of an interval's ends is estimated, and the least draws in one.
@@ -216,13 +217,13 @@ class DrawsOfPairs(Sampled):
         Draws of the first and of the second systems.
     rows : tuple of two Codes (m,)
         Which of the systems each pair is of.
-    operation : callable
+    operation : Applied
         The function of draws of both.
     """
 
     systems: tuple[Array, Array]
     rows: tuple[Codes, Codes]
-    operation: Callable[[Array, Array], Array]
+    operation: Applied
     bounds: tuple[float, float]
     independent: bool = True
     chunk: ClassVar[int] = 64
@@ -232,7 +233,7 @@ class DrawsOfPairs(Sampled):
         """The draws, (m, chains, n), made anew."""
         first, second = (values[rows] for values, rows in zip(self.systems, self.rows, strict=True))
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.operation(first, second)
+            return np.asarray(self.operation(first, second))
 
     @property
     def size(self) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar, Self
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.distributions.beta import Beta, weighted_mean_sd
 from bayesperf.distributions.beta_tables import BetaTables
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, distinct, mean_variance_of
@@ -41,13 +42,13 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         Prevalences.
     rates : FunctionOfRates
         The metric as a function of the rates.
-    of_cells : callable
+    of_cells : Applied
         The metric as a function of tp, fn, fp and tn.
     """
 
     prevalence: Array
     rates: FunctionOfRates
-    of_cells: Callable[[Array, Array, Array, Array], Array]
+    of_cells: Applied
 
     @classmethod
     def of(
@@ -55,7 +56,7 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         errors: tuple[Beta, Beta],
         prevalence: Array,
         rates: FunctionOfRates,
-        of_cells: Callable[..., Array],
+        of_cells: Applied,
         bounds: tuple[float, float],
         greater_is_better: bool,
     ) -> Self:
@@ -63,7 +64,7 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         # A class without any examples has no rate.
         prevalence = np.clip(prevalence, 1e-300, 1 - 2**-53)
         form = rates.at_prevalence(prevalence, greater_is_better)
-        value = partial(_value, of_cells, prevalence)
+        value = applied(_value, of_cells, prevalence)
         return cls(*errors, form, value, bounds, prevalence, rates, of_cells)
 
     def take(self, index: Codes | slice) -> Self:
@@ -90,8 +91,9 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         return mass if below else 1 - mass
 
 
-def _value(of_cells: Callable[..., Array], prevalence: Array, *rates: Array) -> Array:
-    return of_cells(*cells_of_rates(prevalence[..., None], *rates))
+@by_name
+def _value(of_cells: Applied, prevalence: Array, *rates: Array) -> Array:
+    return np.asarray(of_cells(*cells_of_rates(prevalence[..., None], *rates)))
 
 
 @dataclass(frozen=True)

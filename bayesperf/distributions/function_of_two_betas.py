@@ -12,6 +12,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.complex_step import complex_step
+from bayesperf.core.fields import Applied
 from bayesperf.distributions.beta import Beta, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi, gauss_legendre, tanh_sinh
@@ -63,7 +64,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         X and W.
     form : LevelSets
         Level sets of the function.
-    value : callable
+    value : Applied
         The function itself, ``value(x, 1 - x, w, 1 - w)``.
     bounds : tuple of float
         Smallest and greatest value of the function.
@@ -72,7 +73,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
     inner: Beta
     outer: Beta
     form: LevelSets
-    value: Callable[[Array, Array, Array, Array], Array]
+    value: Applied
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256

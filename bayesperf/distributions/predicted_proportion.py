@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.fields import Applied
 from bayesperf.distributions.draws import Draws
 
 # Numbers of examples up to which probabilities are summed: of a fixed number of trials, and of any number up to it.
@@ -33,7 +34,7 @@ class PredictedProportion(Draws):
         Number of examples.
     success, failure, rest : array (m,)
         Weights of the Dirichlet distribution of the three proportions of examples.
-    forward : callable
+    forward : Applied
         The function of the proportion.
     """
 
@@ -41,7 +42,7 @@ class PredictedProportion(Draws):
     success: Array
     failure: Array
     rest: Array
-    forward: Callable[[Any], Any]
+    forward: Applied
     method: ClassVar[str] = "exact"
     chunk: ClassVar[int] = 16
 

@@ -11,6 +11,7 @@ from scipy import special
 from scipy.interpolate import make_interp_spline
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.fields import held
 from bayesperf.distributions.base import Distribution
 
 # Number of steps between two nodes after refinement, for which the error of cubic interpolation is about 1e-8.
@@ -30,6 +31,7 @@ def refinement(nodes: int, steps: int) -> tuple[Array, Array]:
     return spline(fine), spline(fine, 1)
 
 
+@held
 class Axis(NamedTuple):
     """Nodes with logits centre + scale·sinh(v), where v increases from `lowest` in equal steps; fields are (m, 1)."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.data.cross_tabulation import cross_tabulate
 from bayesperf.data.label_indicators import LABEL, Indicators
 from bayesperf.data.matrix import ConfusionMatrix
@@ -35,7 +35,7 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 _BLOCK = 2**21
 
 
-@remembered("average_labels")
+@checked
 def average_labels(
     y_true: Any,
     y_pred: Any,
@@ -103,7 +103,7 @@ def average_labels(
     posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
     alpha = _pseudo_counts(cm, resolved)
     outcomes, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
-    sampler = partial(_sample, wanted, alpha, counts, outcomes, checks.seed(random_seed))
+    sampler = applied(_sample, wanted, alpha, counts, outcomes, checks.seed(random_seed))
     values = sampler(checks.count("draws", draws, least=2), None)
     name = f"{wanted.name}_macro"
     return Marginal(
@@ -112,12 +112,8 @@ def average_labels(
         xr.DataArray(0.0),
         sampler,
         examples=cm.counts.sum(LABEL),
-        observe=partial(_observe, cm, wanted),
+        observe=score(cm, wanted).mean(LABEL),
     )
-
-
-def _observe(cm: ConfusionMatrix, metric: Metric) -> xr.DataArray:
-    return score(cm, metric).mean(LABEL)
 
 
 def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
@@ -132,6 +128,7 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     return alpha
 
 
+@by_name
 def _sample(
     metric: Metric,
     alpha: Array,

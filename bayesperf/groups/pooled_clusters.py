@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -13,10 +13,10 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
@@ -199,7 +199,7 @@ class PooledClusters(Saved):
 
     # ── Several attempts ──
 
-    @remembered("PooledClusters.pass_at_k")
+    @checked
     def pass_at_k(self, k: int) -> Marginal:
         """Return the probability that at least one of k attempts passes, where clusters are questions asked repeatedly.
 
@@ -270,7 +270,7 @@ class PooledClusters(Saved):
             inference="Posterior",
             random_seed=self.random_seed,
             joint=True,
-            observe=partial(self._solved, name, questions),
+            observe=self._solved(name, questions),
         )
 
     def _solved(self, name: str, questions: Clusters) -> xr.DataArray:

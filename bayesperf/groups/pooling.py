@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,8 +16,8 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -128,22 +128,21 @@ class Pooled(Saved):
     # ── The dispersion ──
 
     @cached_property
-    @remembered("Pooled.dispersion")
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
-        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, self._dispersion_draws)
+        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, applied(self._dispersion_draws))
 
     @property
-    @remembered("Pooled.dispersion_prior")
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
-        sampler = partial(_beta_draws, self.dispersion_weights, self.random_seed)
+        sampler = applied(_beta_draws, self.dispersion_weights, self.random_seed)
         return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), sampler, "Prior")
 
     @property
     def _between(self) -> Quantity:
         return Quantity("dispersion", Scope("dispersion", self.dim), words="dispersion", bounds=(0.0, 1.0))
 
+    @by_name
     def _dispersion_draws(self, n: int, random_seed: Any) -> Array:
         """Return n draws of the dispersion, (systems × classes, n)."""
         levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
@@ -173,7 +172,7 @@ class Pooled(Saved):
 
     # ── Several attempts ──
 
-    @remembered("Pooled.pass_at_k")
+    @checked
     def pass_at_k(self, k: int) -> Marginal:
         """Return the probability that at least one of k attempts passes, where groups are questions asked repeatedly.
 
@@ -233,7 +232,7 @@ class Pooled(Saved):
         name = f"pass_at_{k}"
         quantity = Quantity(name, Scope("itself"), "", True, f"probability that one of {k} attempts passes", (0.0, 1.0))
         distribution = Draws.of(name, values.reshape(-1, 1, self.n_draws), (0.0, 1.0))
-        observe = partial(self._unbiased, k, place, of)
+        observe = self._unbiased(k, place, of)
         return Marginal(quantity, distribution, leading, random_seed=self.random_seed, observe=observe)
 
     @cached_property
@@ -422,6 +421,7 @@ def _beta(weights: tuple[float, float]) -> Beta:
     return Beta(a, b)
 
 
+@by_name
 def _beta_draws(weights: tuple[float, float], own_seed: int, n: int, random_seed: Any) -> Array:
     """Return n draws of one Beta, (1, n)."""
     rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))

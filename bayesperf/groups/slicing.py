@@ -20,8 +20,8 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import stream
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, estimate, metric_title, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -89,13 +89,12 @@ class Slices(Saved):
 
     # ── Metrics of slices and of levels ──
 
-    @remembered("slices[metric]")
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of a metric over all slices."""
         wanted = self._metric(metric)
         return self._marginal(wanted, self.rates, self.cm.counts, Scope("slices"))
 
-    @remembered("Slices.levels")
+    @checked
     def levels(self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False) -> Marginal:
         """Return the distribution of a metric over the levels of one dim.
 
@@ -198,7 +197,7 @@ class Slices(Saved):
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         drawn = Draws(flat, metric.bounds, self.independent)
-        observed = _Observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
+        observed = applied(_observed, metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
         return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, observe=observed)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
@@ -365,7 +364,7 @@ class Slices(Saved):
         )
         return self._summary(rows, described(levels.quantity.scope, f"gap of {levels.name}"), ci_prob, ci_kind)
 
-    @remembered("Slices.largest_gap")
+    @checked
     def largest_gap(
         self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
     ) -> Marginal:
@@ -575,18 +574,12 @@ class Slices(Saved):
         return f"<p>{escape(repr(self))}</p>{worst.to_html(index=False, border=0, float_format='{:.3f}'.format)}"
 
 
-@dataclass(frozen=True)
-class _Observed:
-    """The metric of counts, and how many trials it is a share of; called by a marginal."""
-
-    metric: Metric
-    counts: xr.DataArray
-    positive: int | None
-
-    def __call__(self) -> xr.DataArray:
-        score = point_value(self.metric, self.counts, self.positive)
-        trials = self.metric.trials(self.counts.values, self.positive)
-        return score if trials is None else score.assign_coords(trials=(score.dims, trials))
+@by_name
+def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.DataArray:
+    """Return the metric of counts, and how many trials it is a share of."""
+    score = point_value(metric, counts, positive)
+    trials = metric.trials(counts.values, positive)
+    return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
 
 def _drawn(marginal: Marginal) -> xr.DataArray:

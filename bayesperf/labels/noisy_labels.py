@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
@@ -55,7 +55,6 @@ class NoisyLabelPosterior(SampledPosterior):
     joint: bool = field(default=False, kw_only=True)
 
     @property
-    @remembered("NoisyLabelPosterior.label_error")
     def label_error(self) -> Marginal:
         """Posterior of the rate of wrong labels: its prior, and what the counts add to it.
 
@@ -71,7 +70,7 @@ class NoisyLabelPosterior(SampledPosterior):
         )
 
 
-@remembered("label_noise")
+@checked
 def noise(
     cm: ConfusionMatrix,
     error: float | tuple[float, float] | ArrayLike,

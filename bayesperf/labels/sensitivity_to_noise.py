@@ -12,9 +12,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
 from bayesperf.data.matrix import ConfusionMatrix
@@ -104,7 +104,7 @@ class LabelNoiseSensitivity(Saved):
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
-@remembered("label_noise_sensitivity")
+@checked
 def noise_sensitivity(
     cm: ConfusionMatrix,
     metric: str | Metric,

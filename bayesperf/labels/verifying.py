@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
@@ -34,7 +34,7 @@ from bayesperf.posteriors.posterior_in_words import default_metrics_in_words
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
-@remembered("verification.posterior")
+@checked
 def verify(
     y_true: Any,
     y_pred: Any = None,

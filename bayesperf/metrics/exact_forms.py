@@ -8,17 +8,15 @@ proportions, integrated over the second.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 from bayesperf.core.arrays import Numbers
+from bayesperf.core.fields import Applied, Held, applied, by_name
 
 
 @dataclass(frozen=True)
-class Proportion:
+class Proportion(Held):
     """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names).
 
     Attributes
@@ -35,7 +33,7 @@ class Proportion:
 
 
 @dataclass(frozen=True)
-class ProportionPair:
+class ProportionPair(Held):
     """Two independent proportions.
 
     Attributes
@@ -60,15 +58,15 @@ class ProportionPair:
 
 
 @dataclass(frozen=True)
-class LevelSets:
+class LevelSets(Held):
     """Level sets of a function of two independent quantities X and W in [0, 1] that is monotone in X.
 
     Attributes
     ----------
-    inner_at : callable
+    inner_at : Applied
         ``inner_at(t, w, 1 - w)`` returns the X at which the function is t if W = w, or a value outside [0, 1] if there
         is none.
-    outer_at : callable, optional
+    outer_at : Applied, optional
         ``outer_at(t, x, 1 - x)`` returns the W at which the function is t if X = x. It restricts the integral over W to
         the range in which the inner distribution function is neither 0 nor 1; it has a kink, or a step, at its ends.
     increasing : bool
@@ -86,8 +84,8 @@ class LevelSets:
         Whether X may change with W sharply somewhere, and hardly elsewhere (used only with `outer_at`).
     """
 
-    inner_at: Callable[[Numbers, Numbers, Numbers], Numbers]
-    outer_at: Callable[[Numbers, Numbers, Numbers], Numbers] | None = None
+    inner_at: Applied
+    outer_at: Applied | None = None
     increasing: bool = True
     increasing_outer: bool | None = True
     factors: tuple[str, str] | None = None
@@ -105,12 +103,12 @@ class TwoProportions(LevelSets):
 
 
 @dataclass(frozen=True)
-class IncreasingFunction:
+class IncreasingFunction(Held):
     """An increasing function of a proportion, with its inverse (which must accept complex numbers)."""
 
     proportion: Proportion
-    forward: Callable[[Numbers], Numbers]
-    inverse: Callable[[Numbers], Numbers]
+    forward: Applied
+    inverse: Applied
     method: ClassVar[str] = "exact"
 
 
@@ -127,11 +125,13 @@ HITS = ProportionPair(JACCARD, Proportion(("fp",), ("fn",)), split=True)
 JACCARD_OF_RATES = replace(JACCARD, by_cell=True)
 
 
+@by_name
 def f1_of_jaccard(j: Any) -> Any:
     """Return F1 = 2J/(1 + J)."""
     return 2 * j / (1 + j)
 
 
+@by_name
 def jaccard_of_f1(f: Any) -> Any:
     """Return the Jaccard index F/(2 − F)."""
     return f / (2 - f)
@@ -154,28 +154,36 @@ def micro_error(_: int) -> ExactForm:
 
 def micro_jaccard(_: int) -> ExactForm:
     """Return the form of the micro-averaged Jaccard index, A/(2 − A), because A is the micro average of F1."""
-    return IncreasingFunction(_ACCURACY, jaccard_of_f1, f1_of_jaccard)
+    return IncreasingFunction(_ACCURACY, applied(jaccard_of_f1), applied(f1_of_jaccard))
 
 
 def micro_rest(classes: int) -> ExactForm:
     """Return the form of micro-averaged specificity and npv, 1 − (1 − A)/(K − 1)."""
     k = classes - 1
-    return IncreasingFunction(_ACCURACY, partial(_specificity_of_accuracy, k), partial(_accuracy_of_specificity, k))
+    return IncreasingFunction(_ACCURACY, applied(_specificity_of_accuracy, k), applied(_accuracy_of_specificity, k))
 
 
 def micro_rest_error(classes: int) -> ExactForm:
     """Return the form of micro-averaged fpr and false omission rate, (1 − A)/(K − 1)."""
     k = classes - 1
-    return IncreasingFunction(_ERROR, partial(_fraction_of_error, k), partial(operator.mul, k))
+    return IncreasingFunction(_ERROR, applied(_fraction_of_error, k), applied(_error_of_fraction, k))
 
 
+@by_name
 def _specificity_of_accuracy(k: int, a: Numbers) -> Numbers:
     return 1 - (1 - a) / k
 
 
+@by_name
 def _accuracy_of_specificity(k: int, t: Numbers) -> Numbers:
     return 1 - k * (1 - t)
 
 
+@by_name
 def _fraction_of_error(k: int, e: Numbers) -> Numbers:
     return e / k
+
+
+@by_name
+def _error_of_fraction(k: int, t: Numbers) -> Numbers:
+    return k * t

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers, sums_of_others
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
@@ -138,7 +139,7 @@ def jaccard(tp, fn, fp):
 
 @row(
     aliases=("f1_score", "dice"),
-    exact=IncreasingFunction(JACCARD_OF_RATES, f1_of_jaccard, jaccard_of_f1),
+    exact=IncreasingFunction(JACCARD_OF_RATES, applied(f1_of_jaccard), applied(jaccard_of_f1)),
     micro=micro_accuracy,
     of_rates=Fraction((2, 0, 0, 0), (2, 1, 1, 0)),
 )
@@ -175,7 +176,7 @@ def fbeta(beta: float) -> Metric:
     return Metric(
         name,
         formula,
-        exact=TwoProportions(_JaccardAtFBeta(formula.square), pair=HITS),
+        exact=TwoProportions(applied(_jaccard_at_fbeta, formula.square), pair=HITS),
         micro=micro_accuracy,
         of_rates=_f_measure(formula.square),
     )
@@ -195,32 +196,31 @@ class _FBeta:
         return (1 + self.square) * tp / ((1 + self.square) * tp + self.square * fn + fp)
 
 
-@dataclass(frozen=True)
-class _JaccardAtFBeta:
-    square: float
-
-    def __call__(self, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
-        k, g = 1 + self.square, w + self.square * rest
-        return np.asarray(g * t / (k * (1 - t) + g * t))
+@by_name
+def _jaccard_at_fbeta(square: float, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+    k, g = 1 + square, w + square * rest
+    return np.asarray(g * t / (k * (1 - t) + g * t))
 
 
 # Registered after F1, whose name matches this pattern.
 FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 
+@by_name
 def _jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
     # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
     odds = t * (t + np.sqrt(t * t + 4 * w * rest * (1 - t * t))) / (2 * (1 - t * t))
     return np.asarray(odds / (1 + odds))
 
 
+@by_name
 def _fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
     return np.asarray(tp**2 - t**2 * (tp + fn) * (tp + fp))
 
 
 @row(aliases=("fm", "g_measure", "g_score"), micro=micro_accuracy,
-      exact=TwoProportions(_jaccard_at_fowlkes_mallows, pair=HITS),
-      of_rates=Level(_fowlkes_mallows_level))  # fmt: skip
+      exact=TwoProportions(applied(_jaccard_at_fowlkes_mallows), pair=HITS),
+      of_rates=Level(applied(_fowlkes_mallows_level)))  # fmt: skip
 def fowlkes_mallows(tp, fn, fp):
     """Geometric mean of precision and recall."""
     return tp / np.sqrt((tp + fn) * (tp + fp))
@@ -234,44 +234,52 @@ _RATES = ProportionPair(RECALL, SPECIFICITY)
 _ERRORS = ProportionPair(MISSES, FALSE_ALARMS)
 
 
+@by_name
 def _at_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     """Return the rate whose mean with the other rate is t."""
     return 2 * t - other
 
 
 def _mean(pair: ProportionPair) -> TwoProportions:
-    return TwoProportions(_at_mean, _at_mean, multiple=0.5, by_subtraction=True, pair=pair)
+    return TwoProportions(applied(_at_mean), applied(_at_mean), multiple=0.5, by_subtraction=True, pair=pair)
 
 
+@by_name
 def _at_sum(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     """Return the rate whose sum with the other rate is 1 + t."""
     return np.asarray(1 + t - other)
 
 
 def _sum_less_one(pair: ProportionPair) -> TwoProportions:
-    return TwoProportions(_at_sum, _at_sum, multiple=1.0, by_subtraction=True, pair=pair)
+    return TwoProportions(applied(_at_sum), applied(_at_sum), multiple=1.0, by_subtraction=True, pair=pair)
 
 
+@by_name
 def _at_geometric_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     return t * t / other
 
 
+@by_name
 def _numerator_at_ratio(t: Numbers, denominator: Numbers, _: Numbers) -> Numbers:
     return t * denominator
 
 
+@by_name
 def _denominator_at_ratio(t: Numbers, numerator: Numbers, _: Numbers) -> Numbers:
     return numerator / t
 
 
+@by_name
 def _error_at_odds_ratio(t: Numbers, error: Numbers, rest: Numbers) -> Numbers:
     return np.asarray(rest / (t * error + rest))
 
 
+@by_name
 def _recall_at_prevalence_threshold(t: Numbers, fpr: Numbers, _: Numbers) -> Numbers:
     return fpr * ((1 - t) / t) ** 2
 
 
+@by_name
 def _fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Numbers:
     return np.asarray(recall * (t / (1 - t)) ** 2)
 
@@ -279,7 +287,7 @@ def _fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Num
 def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
     factors = ("proportion", "inverse")
     return TwoProportions(
-        _numerator_at_ratio, _denominator_at_ratio, increasing_outer=False, factors=factors, pair=pair
+        applied(_numerator_at_ratio), applied(_denominator_at_ratio), increasing_outer=False, factors=factors, pair=pair
     )
 
 
@@ -305,7 +313,7 @@ def informedness(tp, fn, fp, tn):
     return tp / (tp + fn) + tn / (fp + tn) - 1
 
 
-@row(aliases=("g_mean",), exact=TwoProportions(_at_geometric_mean, _at_geometric_mean, pair=_RATES))
+@row(aliases=("g_mean",), exact=TwoProportions(applied(_at_geometric_mean), applied(_at_geometric_mean), pair=_RATES))
 def geometric_mean(tp, fn, fp, tn):
     """Geometric mean of recall and specificity."""
     return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
@@ -326,16 +334,16 @@ def negative_likelihood_ratio(tp, fn, fp, tn):
 
 
 @row(aliases=("dor",), bounds=(0.0, np.inf),
-      exact=TwoProportions(_error_at_odds_ratio, _error_at_odds_ratio, increasing=False, increasing_outer=False,
-                           factors=("odds", "odds"), pair=_ERRORS))  # fmt: skip
+      exact=TwoProportions(applied(_error_at_odds_ratio), applied(_error_at_odds_ratio), increasing=False,
+                           increasing_outer=False, factors=("odds", "odds"), pair=_ERRORS))  # fmt: skip
 def diagnostic_odds_ratio(tp, fn, fp, tn):
     """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
     return tp / fn * (tn / fp)
 
 
 @row(aliases=("pt",), greater_is_better=False,
-      exact=TwoProportions(_recall_at_prevalence_threshold, _fpr_at_prevalence_threshold, increasing=False,
-                           pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
+      exact=TwoProportions(applied(_recall_at_prevalence_threshold), applied(_fpr_at_prevalence_threshold),
+                           increasing=False, pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def prevalence_threshold(tp, fn, fp, tn):
     """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
     return np.sqrt(fp / (fp + tn)) / (np.sqrt(tp / (tp + fn)) + np.sqrt(fp / (fp + tn)))
@@ -344,22 +352,24 @@ def prevalence_threshold(tp, fn, fp, tn):
 # ── The whole matrix ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@by_name
 def _markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
     return np.asarray(tp * tn - fp * fn - t * (tp + fp) * (fn + tn))
 
 
-@row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(_markedness_level),
+@row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(applied(_markedness_level)),
       exact=_sum_less_one(ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1
 
 
+@by_name
 def _p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
     return np.asarray(4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn))
 
 
-@row(of_rates=Level(_p4_level, bends=True))
+@row(of_rates=Level(applied(_p4_level), bends=True))
 def p4(tp, fn, fp, tn):
     """Harmonic mean of precision, recall, specificity and npv."""
     return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))
@@ -390,11 +400,12 @@ def matthews_corrcoef(hits, misses, false_alarms):
     return covariance / np.sqrt(variances)
 
 
+@by_name
 def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
     return np.asarray(2 * (tp * tn - fp * fn) - t * ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)))
 
 
-@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(_kappa_level))
+@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(applied(_kappa_level)))
 def cohen_kappa(hits, misses, false_alarms):
     """Agreement beyond chance."""
     actual = hits + misses
@@ -402,7 +413,12 @@ def cohen_kappa(hits, misses, false_alarms):
     return 1 - misses.sum(-1) * actual.sum(-1) / by_chance
 
 
-@row(aliases=("quadratic_weighted_kappa", "qwk"), bounds=(-1.0, 1.0), needs="ordered", of_rates=Level(_kappa_level))
+@row(
+    aliases=("quadratic_weighted_kappa", "qwk"),
+    bounds=(-1.0, 1.0),
+    needs="ordered",
+    of_rates=Level(applied(_kappa_level)),
+)
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
     disagreement = 1.0 * distance(cells.shape[-1]) ** 2
@@ -430,7 +446,7 @@ def off_by_one(within_one, beyond_one):
     return within_one / (within_one + beyond_one)
 
 
-@remembered("metrics.cost")
+@checked
 def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
     """Return a metric that is the mean cost per example.
 
@@ -472,7 +488,7 @@ def _cost_of_rates(matrix: Numbers) -> Fraction | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cost:
+class _Cost(Held):
     """Mean cost of an example."""
 
     matrix: Numbers
@@ -519,7 +535,7 @@ def net_benefit(threshold: float) -> Metric:
 
 
 @dataclass(frozen=True)
-class NetBenefit:
+class NetBenefit(Held):
     """True positives less false positives, per example, where so many of the former are worth one of the latter.
 
     Attributes

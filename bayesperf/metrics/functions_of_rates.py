@@ -9,11 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from bayesperf.core.arrays import Numbers
+from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.metrics.exact_forms import ExactForm, LevelSets, Proportion
 
 # The cells that each argument of a metric sums, as weights of tp, fn, fp and tn.
@@ -39,7 +39,7 @@ def cells_of_rates(
     return prevalence * recall, prevalence * fnr, rest * fpr, rest * specificity
 
 
-class FunctionOfRates(ABC):
+class FunctionOfRates(Held, ABC):
     """A metric that is monotone in the fnr and the fpr, both ways alike, at any prevalence.
 
     Attributes
@@ -54,6 +54,7 @@ class FunctionOfRates(ABC):
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
         """Return a quadratic polynomial of each rate that has the sign of the metric − t."""
 
+    @by_name
     def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
         """Return the fnr at which the metric is t, or −1 or 2 if the metric is worse or better than t at any fnr.
 
@@ -64,6 +65,7 @@ class FunctionOfRates(ABC):
             lambda fnr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, 1 - fnr, fpr, specificity))
         )
 
+    @by_name
     def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
         """Return the fpr at which the metric is t, as `fnr_at`."""
         prevalence = _aligned(prevalence, t)
@@ -73,8 +75,8 @@ class FunctionOfRates(ABC):
         """Return the level sets as a function of the fnr (inner) and the fpr, at prevalences (m, 1)."""
         sign = 1 if greater_is_better else -1
         return LevelSets(
-            partial(self.fnr_at, sign, prevalence),
-            partial(self.fpr_at, sign, prevalence),
+            applied(self.fnr_at, sign, prevalence),
+            applied(self.fpr_at, sign, prevalence),
             increasing=not greater_is_better,
             increasing_outer=not greater_is_better,
             by_subtraction=True,
@@ -103,12 +105,12 @@ def _falling_root(function: Callable[[float], Numbers]) -> Numbers:
 class Level(FunctionOfRates):
     """A metric whose level sets are given by a function ``excess(t, tp, fn, fp, tn)``."""
 
-    function: Callable[..., Numbers]
+    function: Applied
     bends: bool = False
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
         """Return the value of the function."""
-        return self.function(t, tp, fn, fp, tn)
+        return np.asarray(self.function(t, tp, fn, fp, tn))
 
 
 @dataclass(frozen=True)
@@ -157,11 +159,13 @@ class Correlation(FunctionOfRates):
         """Not used: the sign of the coefficient is that of a root, and no polynomial."""
         raise NotImplementedError
 
+    @by_name
     def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
         """Return the fnr at which the coefficient is t."""
         prevalence = _aligned(prevalence, t)
         return _error_at_correlation(prevalence, t, fpr, specificity)
 
+    @by_name
     def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
         """Return the fpr at which the coefficient is t."""
         prevalence = _aligned(prevalence, t)

@@ -14,7 +14,6 @@ import numpy as np
 
 from bayesperf.core.arrays import Numbers, sums_of_others
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import Remembered
 from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
@@ -85,7 +84,7 @@ def cells_of(argument: str, classes: int, positive: int) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Metric(Remembered):
+class Metric:
     """A metric of a confusion matrix.
 
     Attributes
@@ -129,10 +128,6 @@ class Metric(Remembered):
     def arguments(self) -> tuple[str, ...]:
         """Names of the cells that the function takes."""
         return tuple(inspect.signature(self.function).parameters)
-
-    def call_to_make(self) -> tuple[str, dict[str, Any]]:
-        """Return how a metric of the table is made again from a file: by its name."""
-        return "metric", {"name": self.name}
 
     @property
     def needs_cells(self) -> bool:

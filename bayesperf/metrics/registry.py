@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import UnsavableError
+from bayesperf.core.fields import Held, UnsavableError, fields_of, held_as
 from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, Metric, Needs
 
 _TABLE: dict[str, Metric] = {}
@@ -101,18 +101,27 @@ def get(name: str | Metric) -> Metric:
     raise InputError("", f"no metric named {name!r}: {hint}")
 
 
-def refuse_to_save(metric: str | Metric) -> None:
-    """Raise if a metric is one of the caller's own, of which a file would hold the name without the function."""
-    name = metric if isinstance(metric, str) else metric.name
-    base = name
+def _in_files(metric: Metric) -> dict[str, Any]:
+    """Return what a file says of a metric: its name, or all of it; raise if it is one of the caller's own."""
+    function: Any = metric.function
+    if isinstance(function, Held):
+        return fields_of(metric)
+    base = metric.name
     for average in AVERAGES:
         base = base.removesuffix(f"_{average}")
-    own = _ALIASES.get(base) in _OWN
-    if own or (isinstance(metric, Metric) and not _is_known(metric)):
+    if _ALIASES.get(base) in _OWN or not _is_known(metric):
         raise UnsavableError(
-            f"metric {name!r} is a function of your own, which no file holds. Save what it is applied to, as the "
-            "posterior; after loading, register the metric and ask for it again."
+            f"metric {metric.name!r} is a function of your own, which no file holds. Save what it is applied to, as "
+            "the posterior; after loading, register the metric and ask for it again."
         )
+    return {"name": metric.name}
+
+
+def _of_file(name: str, **others: Any) -> Metric:
+    return Metric(name, **others) if others else get(name)
+
+
+held_as(Metric, _in_files, _of_file)
 
 
 def _is_known(metric: Metric) -> bool:

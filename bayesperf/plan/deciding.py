@@ -12,8 +12,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage, sentence
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
@@ -133,7 +133,7 @@ class DecisionPlan(Saved):
         )
 
 
-@remembered("plan.decision")
+@checked
 def decision(
     y_true: Any,
     y_prob: ArrayLike | None = None,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Held
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
@@ -18,7 +19,7 @@ _KNOTS = 400
 
 
 @dataclass(frozen=True, eq=False)
-class IntervalWidth:
+class IntervalWidth(Held):
     """The width of the highest-density interval of a proportion, or an increasing function of one, after n more trials.
 
     Attributes

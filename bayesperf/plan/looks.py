@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Counts
+from bayesperf.core.fields import Held
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
@@ -20,8 +21,8 @@ from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
 MOST = 2**17
 
 
-@dataclass(frozen=True)
-class Looks(OneCount):
+@dataclass(frozen=True, eq=False)
+class Looks(OneCount, Held):
     """The claim that S > x, of a proportion S ~ Beta(a, b), and how looks at more and more trials may bear it out.
 
     Attributes

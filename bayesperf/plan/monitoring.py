@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
 from bayesperf.data.matrix import ConfusionMatrix
@@ -87,7 +87,7 @@ class Monitor(Saved):
         return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
-@remembered("monitor")
+@checked
 def monitor(
     cm: ConfusionMatrix,
     requirement: float,

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Held
 from bayesperf.distributions.predicted_proportion import beta_binomial
 from bayesperf.plan import smallest_number as smallest
 
@@ -23,7 +24,7 @@ _NEAR_WHOLE = 1e-3
 
 
 @dataclass(frozen=True)
-class OneCount:
+class OneCount(Held):
     """The claim that S > x, of a proportion S ~ Beta(a, b), and how new trials of it may bear it out.
 
     Attributes

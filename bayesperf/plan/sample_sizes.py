@@ -7,9 +7,7 @@ be shown to be better than another, `precision` when an interval will be narrow 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -18,9 +16,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import held
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
 from bayesperf.data.joint_outcomes import of_two_systems
@@ -70,6 +69,7 @@ class UnreachableError(ValueError):
         return type(self), (str(self), self.limit, self.settles)
 
 
+@held
 class LooksCost(NamedTuple):
     """What it costs to look again and again, and to stop as soon as the confidence sequence shows something.
 
@@ -139,8 +139,9 @@ class Plan(Saved):
     limit: float
     basis: str
     share: float | None
-    _curve: Callable[[Counts], tuple[Array, Array]]
+    _model: AssuranceModel | IntervalWidth
     looks: LooksCost | None = None
+    _either_way: bool = False
 
     @property
     def examples(self) -> int:
@@ -180,7 +181,11 @@ class Plan(Saved):
         if asked.ndim > 1 or not asked.size:
             raise InputError("n", f"must be a number or a list of numbers of {self.counts}; it is {n!r}.")
         whole = checks.whole_numbers("n", np.atleast_1d(asked)).astype(np.int64)
-        values, errors = self._curve(whole)
+        model = self._model
+        if isinstance(model, IntervalWidth):
+            values, errors = model.curve(whole)
+        else:
+            values, errors = model.assurance(whole, self._either_way)
         curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
         return curve if asked.ndim else curve.isel(n=0)
 
@@ -222,7 +227,7 @@ class Plan(Saved):
         return f"<bayesperf.Plan: {self.n} {self.counts}; {asked} of {self.claim}>"
 
 
-@remembered("plan.sample_size")
+@checked
 def sample_size(
     requirement: float,
     confidence: float = 0.95,
@@ -351,7 +356,7 @@ def sample_size(
     return smallest_plan(model, assurance, question, text)
 
 
-@remembered("plan.comparison")
+@checked
 def comparison(
     a: Posterior | ConfusionMatrix | tuple[int, int],
     b: Posterior | ConfusionMatrix | tuple[int, int] | None = None,
@@ -427,7 +432,7 @@ def comparison(
     return smallest_plan(model, assurance, question, text)
 
 
-@remembered("plan.precision")
+@checked
 def precision(
     width: float,
     confidence: float = 0.95,
@@ -506,7 +511,7 @@ def precision(
         limit=model.limit,
         basis=so_far.basis,
         share=share,
-        _curve=model.curve,
+        _model=model,
     )
 
 
@@ -651,7 +656,8 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
         limit=limit,
         basis=text.basis,
         share=text.share,
-        _curve=partial(model.assurance, either_way=either_way),
+        _model=model,
+        _either_way=either_way,
         looks=_cost(model, n, assurance, either_way) if isinstance(model, Looks) else None,
     )
 

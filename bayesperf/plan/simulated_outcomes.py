@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -12,6 +11,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Held
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.smallest_number import smallest_by_bisection
@@ -24,14 +24,14 @@ _FIRST_SIMULATIONS, _CLEAR_ERRORS = 200, 4
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedOutcomes:
+class SimulatedOutcomes(Held):
     """Outcomes of n new examples, and the probability of a claim after each outcome.
 
     Attributes
     ----------
     weights : numpy.ndarray (cells,)
         Dirichlet weights of the cells that an example may fall into.
-    posterior_probability : callable
+    posterior_probability : ProbabilityMet
         From counts (m, cells) to the probability of the claim, (m,).
     confidence : float
         Posterior probability that shows the claim.
@@ -40,7 +40,7 @@ class SimulatedOutcomes:
     """
 
     weights: Array
-    posterior_probability: Callable[[Counts], Array]
+    posterior_probability: ProbabilityMet
     confidence: float
     simulations: int
     random_seed: int
@@ -115,7 +115,7 @@ def outcome_probability(counts: Counts, weights: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ProbabilityMet:
+class ProbabilityMet(Held):
     """The probability that a metric is above a bound, or below it if less is better, after more examples.
 
     It is called with the counts of the new examples in the cells, (m, cells).

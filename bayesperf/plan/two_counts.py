@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Held
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import ExactDistribution, difference, discordant
 from bayesperf.distributions.quadrature import beta_nodes
@@ -29,7 +30,7 @@ _NODES = 257
 _TAIL = 1e-10
 
 
-class TwoCounts(ABC):
+class TwoCounts(Held, ABC):
     """Two counts of n new examples, and a claim that the first count supports and the second one contradicts.
 
     Attributes

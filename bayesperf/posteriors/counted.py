@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -93,6 +94,7 @@ class CountedPosterior(Posterior):
         blocks = list(self.joint_draws(wanted, n, random_seed))
         return {metric: np.concatenate([np.atleast_2d(block[metric].T) for block in blocks]) for metric in wanted}
 
+    @by_name
     def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
         return self._metric_draws([metric], n, random_seed)[metric]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any, overload
 
 import numpy as np
@@ -14,7 +13,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import applied, by_name
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -284,7 +283,7 @@ class DirichletPosterior(CountedPosterior):
             self._beta(pair.inner, metric),
             self._beta(pair.outer, metric),
             form,
-            partial(_value_of_pair, metric, pair),
+            applied(_value_of_pair, metric, pair),
             metric.bounds,
         )
 
@@ -298,7 +297,7 @@ class DirichletPosterior(CountedPosterior):
 
         def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
             errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
-            return RatesAtPrevalence.of(errors, prevalence, rates, partial(_of_cells, metric), metric.bounds, greater)
+            return RatesAtPrevalence.of(errors, prevalence, rates, applied(_of_cells, metric), metric.bounds, greater)
 
         every = np.arange(len(tp))
         if self.prevalence == "observed":
@@ -396,22 +395,24 @@ class DirichletPosterior(CountedPosterior):
         yield from super().joint_draws(metrics, n, random_seed)
 
     def _sampler(self, metric: Metric, distribution: Distribution) -> Sampler:
-        return partial(self._sample_by_rate, metric, distribution) if self.rates else partial(self._sample, metric)
+        return applied(self._sample_by_rate, metric, distribution) if self.rates else applied(self._sample, metric)
 
+    @by_name
     def _sample_by_rate(self, metric: Metric, distribution: Distribution, n: int, random_seed: int | None) -> Array:
         """Draw from streams specific to the metric, because a rate prior has no joint distribution."""
         rngs = self.generators(random_seed, metric.name)
         each = distribution.size // len(rngs)
         return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
 
-    @remembered("DirichletPosterior.predict")
+    @checked
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         if self.rates:
             self.refuse_without_matrix("predict")
         drawn = super().predict(n, draws, random_seed)
         facts = {each.name: getattr(drawn, each.name) for each in fields(drawn)}  # type: ignore[arg-type]
-        return PredictedPosterior(**facts, proportion=partial(self._predicted_proportion, n))
+        return PredictedPosterior(**facts, proportion=applied(self._predicted_proportion, n))
 
+    @by_name
     def _predicted_proportion(self, n: int | None, metric: Metric) -> ProportionWeights | None:
         """Return what determines the distribution of a proportion in a new test set of n examples, or None.
 
@@ -440,7 +441,7 @@ class DirichletPosterior(CountedPosterior):
         most = MOST_EXAMPLES if rest.any() else MOST_TRIALS
         if min(success.min(), failure.min()) <= 0 or not 0 < trials.min() <= trials.max() <= most:
             return None
-        forward = Beta.forward if isinstance(form, Proportion) else form.forward
+        forward = applied(Beta.forward) if isinstance(form, Proportion) else form.forward
         return trials.astype(int), success, failure, rest, forward
 
     def update(self, cm: ConfusionMatrix) -> Posterior:
@@ -448,10 +449,12 @@ class DirichletPosterior(CountedPosterior):
         return replace(self, concentration=self.concentration + counts, observed=self.observed + counts)
 
 
+@by_name
 def _of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
     cells = np.stack(np.broadcast_arrays(tn, fp, fn, tp), -1)
     return metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1)
 
 
+@by_name
 def _value_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
     return metric.of_binary(**pair.cells(x, rest_x, w, rest_w))

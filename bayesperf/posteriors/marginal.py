@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MOST_IN_WORDS = 100
 
 Kind = Literal["hdi", "eti"]
-Sampler = Callable[[int, int | None], Array]
+Sampler = Applied
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,8 +51,8 @@ class Marginal(Saved):
         The distributions as plain arrays, one for each element of the leading dims.
     leading : xarray.DataArray
         An array with the leading dims and coordinates; its values are not used.
-    sampler : callable, optional
-        Function ``sampler(n, random_seed)`` that returns draws (m, n); by default it draws from `distribution`.
+    sampler : Applied, optional
+        A function ``sampler(n, random_seed)`` that returns draws (m, n); by default it draws from `distribution`.
     inference : str, optional
         What the distribution is called, such as "Bayesian bootstrap"; by default "Posterior", or "Prediction".
     random_seed : int
@@ -62,8 +62,8 @@ class Marginal(Saved):
         test set are recognised; None if they are not known.
     joint : bool
         Whether its draws over the leading dims are joint, as of systems judged on the same examples.
-    observe : callable or None
-        Function that returns `observed`; None if nothing was.
+    observe : xarray.DataArray, Applied or None
+        `observed`, or what returns it; None if nothing was.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Marginal(Saved):
     random_seed: int = 0
     examples: xr.DataArray | None = None
     joint: bool = False
-    observe: Callable[[], xr.DataArray] | None = None
+    observe: Applied | xr.DataArray | None = None
 
     @property
     def name(self) -> str:
@@ -122,14 +122,14 @@ class Marginal(Saved):
         """
         if self.observe is None:
             return xr.full_like(self.leading, np.nan).rename(self.name)
-        return self.observe().transpose(*self.dims)
+        found = self.observe if isinstance(self.observe, xr.DataArray) else self.observe()
+        return found.transpose(*self.dims)
 
     @property
     def dims(self) -> tuple[Any, ...]:
         """Names of the leading dims."""
         return self.leading.dims
 
-    @remembered("Marginal.sel")
     def sel(self, **indexers: Any) -> Marginal:
         """Return the distribution at some coordinates of the leading dims, as `xarray.DataArray.sel` selects them.
 
@@ -154,7 +154,6 @@ class Marginal(Saved):
         """
         return self._selected("sel", indexers)
 
-    @remembered("Marginal.isel")
     def isel(self, **indexers: Any) -> Marginal:
         """Return the distribution at some positions along the leading dims, as `sel` does at coordinates.
 
@@ -179,7 +178,7 @@ class Marginal(Saved):
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
         selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
-        observe = self.observe and partial(_selection, self.observe, how, indexers)
+        observe = None if self.observe is None else getattr(self.observed, how)(indexers)
         return replace(selected, examples=examples, observe=observe)
 
     def mean(self) -> xr.DataArray:
@@ -392,10 +391,11 @@ class Marginal(Saved):
         values = self.sampled(checks.count("n", n), seed)
         return self._label(values, xr.Coordinates({"draw": np.arange(values.shape[-1])}))
 
+    @by_name
     def sampled(self, n: int, random_seed: int | None) -> Array:
         """Return n independent draws as a plain array, (m, n)."""
         if self.sampler is not None:
-            return self.sampler(n, random_seed)
+            return np.asarray(self.sampler(n, random_seed))
         seed = self.random_seed if random_seed is None else random_seed
         return self.distribution.resample(n, np.random.default_rng(seed))
 
@@ -510,16 +510,12 @@ class Marginal(Saved):
         return xr.DataArray(values.reshape(shape), coords, dims, name=self.name, attrs=attrs)
 
 
-def _selection(observe: Callable[[], xr.DataArray], how: str, indexers: Mapping[str, Any]) -> xr.DataArray:
-    selected: xr.DataArray = getattr(observe(), how)(indexers)
-    return selected
-
-
 def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:
     """Return some of the distributions of a marginal, in the order given, with their draws, labelled as told."""
-    taken, sampler = marginal.distribution.take(rows), partial(_rows_drawn, marginal.sampled, rows)
+    taken, sampler = marginal.distribution.take(rows), applied(_rows_drawn, marginal, rows)
     return replace(marginal, distribution=taken, leading=leading, sampler=sampler, examples=None, observe=None)
 
 
-def _rows_drawn(sampler: Sampler, rows: Codes, n: int, random_seed: int | None) -> Array:
-    return sampler(n, random_seed)[rows]
+@by_name
+def _rows_drawn(marginal: Marginal, rows: Codes, n: int, random_seed: int | None) -> Array:
+    return marginal.sampled(n, random_seed)[rows]

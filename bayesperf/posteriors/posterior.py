@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -20,7 +20,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.saving import Saved
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -190,7 +190,6 @@ class Posterior(Saved, ABC):
         leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
-    @remembered("posterior[metric]")
     def __getitem__(self, metric: str | Metric) -> Marginal:
         """Return the distribution of one metric.
 
@@ -225,9 +224,10 @@ class Posterior(Saved, ABC):
             sampler,
             self.inference,
             examples=self.observed,
-            observe=None if self.observed is None else partial(self._observe, metric),
+            observe=None if self.observed is None else applied(self._observe, metric),
         )
 
+    @by_name
     def _observe(self, metric: Metric) -> xr.DataArray:
         """Return the observed score, with the number of trials of a metric that is a share of them."""
         score = self.observed_score(metric)
@@ -683,8 +683,9 @@ class SampledPosterior(Posterior):
         flat = values.values.reshape(-1, *values.shape[-2:])
         distribution = Draws(flat, metric.bounds, self.independent)
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-        return self.marginal_of(metric, distribution, leading, partial(self._sample, metric))
+        return self.marginal_of(metric, distribution, leading, applied(self._sample, metric))
 
+    @by_name
     def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
         values = evaluate(metric, self._drawn(n, random_seed), self.positive).transpose(..., "draw").values
         return values.reshape(-1, n)

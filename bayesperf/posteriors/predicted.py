@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Applied, applied
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.predicted_proportion import PredictedProportion
 from bayesperf.metrics.metric import Metric
@@ -16,7 +14,7 @@ from bayesperf.posteriors.posterior import SampledPosterior
 
 # Number of examples (m,) and weights (m,) of successes, failures and the rest among them, with the metric as a function
 # of the proportion of successes; None if it is not one.
-ProportionWeights = tuple[Counts, Array, Array, Array, Callable[[Any], Any]]
+ProportionWeights = tuple[Counts, Array, Array, Array, Applied]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,11 +23,11 @@ class PredictedPosterior(SampledPosterior):
 
     Attributes
     ----------
-    proportion : callable
+    proportion : Applied
         Function of a metric that returns its `ProportionWeights`, or None.
     """
 
-    proportion: Callable[[Metric], ProportionWeights | None] = field(kw_only=True)
+    proportion: Applied = field(kw_only=True)
 
     def _marginal(self, metric: Metric) -> Marginal:
         drawn = super()._marginal(metric)
@@ -47,4 +45,4 @@ class PredictedPosterior(SampledPosterior):
             rest=rest,
             forward=forward,
         )
-        return self.marginal_of(metric, exact, drawn.leading, partial(self._sample, metric))
+        return self.marginal_of(metric, exact, drawn.leading, applied(self._sample, metric))

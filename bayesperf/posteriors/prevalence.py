@@ -11,6 +11,7 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.data.label_encoding import missing_positive_label
 
 # Why a metric is not available, after its name.
@@ -21,7 +22,7 @@ UNKNOWN_PREVALENCE = (
 
 
 @dataclass(frozen=True)
-class Prevalence:
+class Prevalence(Held):
     """The prevalence of each class from another source: fixed values, or a Dirichlet distribution."""
 
     weights: Array

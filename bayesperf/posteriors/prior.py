@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import lazy_loader
@@ -16,10 +15,11 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import Remembered, UnsavableError, remembered
+from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 
@@ -37,7 +37,7 @@ def __dir__() -> list[str]:
 
 
 @dataclass(frozen=True)
-class Prior(Remembered):
+class Prior(Held):
     """A prior of a confusion matrix, made by the functions of this module.
 
     Attributes
@@ -53,16 +53,9 @@ class Prior(Remembered):
     """
 
     name: str
-    pseudo_counts: Callable[[int, int | None], Any]
+    pseudo_counts: Applied | Callable[[int, int | None], Any]
     rates: tuple[float, float] | None = None
     shared_by_classes: bool = False
-
-    def call_to_make(self) -> tuple[str, dict[str, Any]]:
-        """Raise: a prior that the functions of this module did not make is a function that no file holds."""
-        raise UnsavableError(
-            f"prior {self.name!r} is a function of your own, which no file holds. Take a function of bp.prior, as "
-            "bp.prior.dirichlet(alpha) with its pseudo-counts."
-        )
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
@@ -92,41 +85,36 @@ class Prior(Remembered):
         return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
 
 
-@remembered("prior.flat")
 def flat() -> Prior:
     """Return the flat prior: one pseudo-example in every cell, uniform over matrices of cell probabilities."""
-    return Prior("flat", partial(_in_every_cell, 1.0))
+    return Prior("flat", applied(_in_every_cell, 1.0))
 
 
-@remembered("prior.jeffreys")
 def jeffreys() -> Prior:
     """Return Jeffreys' prior: half a pseudo-example in every cell.
 
     This is the default for two classes: recall, precision and specificity have Beta(½, ½), and accuracy Beta(1, 1).
     """
-    return Prior("jeffreys", partial(_in_every_cell, 0.5))
+    return Prior("jeffreys", applied(_in_every_cell, 0.5))
 
 
-@remembered("prior.perks")
 def perks() -> Prior:
     """Return Perks' prior: one pseudo-example in total, spread evenly over the K² cells.
 
     This is the default for more than two classes where a Dirichlet prior is needed: for systems evaluated on the same
     examples, and for plans. Elsewhere it is `shared`.
     """
-    return Prior("perks", _one_in_all)
+    return Prior("perks", applied(_one_in_all))
 
 
-@remembered("prior.haldane")
 def haldane() -> Prior:
     """Return Haldane's prior, which has no pseudo-examples.
 
     The posterior is improper if a cell is empty; metrics that need that cell then raise.
     """
-    return Prior("haldane", partial(_in_every_cell, 0.0))
+    return Prior("haldane", applied(_in_every_cell, 0.0))
 
 
-@remembered("prior.shared")
 def shared() -> Prior:
     """Return the prior that the classes share: how well they are recognised on average, and how much they differ.
 
@@ -157,10 +145,10 @@ def shared() -> Prior:
     [0.71 1.  ]
     [0.6 1. ]
     """
-    return Prior("shared", _not_dirichlet, shared_by_classes=True)
+    return Prior("shared", applied(_not_dirichlet), shared_by_classes=True)
 
 
-@remembered("prior.dirichlet")
+@checked
 def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     """Return a Dirichlet prior with the given pseudo-counts.
 
@@ -193,10 +181,10 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
         raise InputError(
             "alpha", f"must be a number or (K, K); its shape is {values.shape}.", "Name more dims in a DataArray."
         )
-    return Prior("your", partial(_in_every_cell, weights))
+    return Prior("your", applied(_in_every_cell, weights))
 
 
-@remembered("prior.elicited")
+@checked
 def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
     """Return the prior that has the given expected precision, recall and accuracy.
 
@@ -239,10 +227,10 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
             f"true positives alone would be a share of {tp / weight:.3g}.",
             "Raise the accuracy, or lower precision or recall.",
         )
-    return Prior("elicited", partial(_binary_table, np.array([[tn, fp], [fn, tp]])))
+    return Prior("elicited", applied(_binary_table, np.array([[tn, fp], [fn, tp]])))
 
 
-@remembered("prior.rate")
+@checked
 def rate(a: float, b: float) -> Prior:
     """Return a Beta(a, b) prior on each rate directly, whichever cells the rate is computed from.
 
@@ -277,7 +265,7 @@ def rate(a: float, b: float) -> Prior:
     for name, value in {"a": a, "b": b}.items():
         if not 0 <= number(name, value) < np.inf:
             raise InputError(name, f"must be finite and not negative; it is {value}.")
-    return Prior("rate", partial(_in_every_cell, 0.0), rates=(float(a), float(b)))
+    return Prior("rate", applied(_in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
 # How a sentence names a prior that is named after a person.
@@ -289,20 +277,24 @@ _SHARED_TEXT = (
 )
 
 
+@by_name
 def _not_dirichlet(classes: int, positive: int | None) -> Any:
     raise InputError(
         "prior", "'shared' has no pseudo-counts, which are needed here.", "Use a Dirichlet prior, as 'perks'."
     )
 
 
+@by_name
 def _in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
     return weights
 
 
+@by_name
 def _one_in_all(classes: int, positive: int | None) -> float:
     return 1 / classes**2
 
 
+@by_name
 def _binary_table(table: Array, classes: int, positive: int | None) -> Array:
     if classes != 2 or positive is None:
         raise InputError("prior", "elicited() is for a binary matrix with a pos_label.")

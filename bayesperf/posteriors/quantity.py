@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesperf.core.fields import Held
 from bayesperf.core.words import metric_title
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ CONTRASTS = {"difference": "two systems", "ratio": "two systems", "largest gap":
 
 
 @dataclass(frozen=True)
-class Scope:
+class Scope(Held):
     """Whose metric a figure is: the system's, a new test set's, the mean of a population, each group's own, ….
 
     Attributes
@@ -94,7 +95,7 @@ SYSTEM = Scope()
 
 
 @dataclass(frozen=True)
-class Quantity:
+class Quantity(Held):
     """What a figure is of. Figures can be compared if their quantities are equal.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,11 @@ from numpy.typing import ArrayLike
 
 from bayesperf import metrics
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
-from bayesperf.core.recipes import remembered
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportions import check_counts
@@ -31,7 +31,7 @@ RATE = "rate"
 PRIORS = {"jeffreys": 0.5, "flat": 1.0, "haldane": 0.0}
 
 
-@remembered("posterior_of_rate")
+@checked
 def posterior_of_rate(
     successes: ArrayLike | xr.DataArray,
     trials: ArrayLike | xr.DataArray,
@@ -105,9 +105,9 @@ def posterior_of_rate(
             "Take 'jeffreys'.",
         )
     leading = xr.zeros_like(of_successes, dtype=float)
-    sampler = partial(_sample, distribution, leading, checks.seed(random_seed))
+    sampler = applied(_sample, distribution, leading, checks.seed(random_seed))
     quantity = Quantity(RATE, bounds=(0.0, 1.0)) if wanted is None else Quantity.of(wanted)
-    return Marginal(quantity, distribution, leading, sampler, observe=partial(_observed, of_successes, of_trials))
+    return Marginal(quantity, distribution, leading, sampler, observe=_observed(of_successes, of_trials))
 
 
 def _observed(successes: xr.DataArray, trials: xr.DataArray) -> xr.DataArray:
@@ -129,6 +129,7 @@ def _weights(prior: str | Prior) -> tuple[float, float]:
     return PRIORS[name], PRIORS[name]
 
 
+@by_name
 def _sample(distribution: Beta, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None) -> Array:
     """Return draws, (m, n), in which no two rates share random numbers."""
     seed = own_seed if random_seed is None else random_seed

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import applied
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
@@ -86,7 +86,7 @@ class SharedPosterior(CountedPosterior):
                 metric,
                 Draws(drawn[metric][:, None, :], metric.bounds),
                 self.leading_of(metric),
-                partial(self._sample, metric),
+                applied(self._sample, metric),
             )
             for metric in metrics
         ]
@@ -104,13 +104,11 @@ class SharedPosterior(CountedPosterior):
         return special.expit(mean), slope, special.expit(dispersion)
 
     @property
-    @remembered("SharedPosterior.mean_recall")
     def mean_recall(self) -> Marginal:
         """Posterior of m, the mean of the distribution from which the recall of a class of middle size comes."""
         return self._of_classes("mean_recall", self._recalls[0])
 
     @property
-    @remembered("SharedPosterior.slope")
     def slope(self) -> Marginal:
         """Posterior of β, by which the logit of the mean recall rises where a class is e times as large.
 
@@ -119,7 +117,6 @@ class SharedPosterior(CountedPosterior):
         return self._of_classes("slope", self._recalls[1], (-np.inf, np.inf))
 
     @property
-    @remembered("SharedPosterior.dispersion")
     def dispersion(self) -> Marginal:
         """Posterior of ρ, the dispersion of the recalls: 0 if they are as the mean says, 1 if each is 0 or 1."""
         return self._of_classes("dispersion", self._recalls[2])

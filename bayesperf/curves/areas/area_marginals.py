@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +9,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.curves.areas.areas_by_unit import class_pair, drawn_figures, units_of_clusters
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
@@ -48,7 +47,7 @@ def area_marginal(
     inference: str,
     leading: xr.DataArray | None = None,
     examples: xr.DataArray | None = None,
-    observe: Callable[[], xr.DataArray] | None = None,
+    observe: xr.DataArray | None = None,
     joint: bool = False,
 ) -> Marginal:
     """Return the labelled marginal of areas."""
@@ -56,7 +55,7 @@ def area_marginal(
     if isinstance(areas, Draws):
         return marginal_of_draws(QUANTITY, areas.values[:, 0], leading, seed, inference, examples, observe, joint)
     # Joint distributions have draws of their own.
-    sampler = None if joint else partial(_inverse_transform_draws, areas, seed)
+    sampler = None if joint else applied(_inverse_transform_draws, areas, seed)
     return Marginal(QUANTITY, areas, leading, sampler, inference, seed, examples, joint, observe)
 
 
@@ -65,6 +64,7 @@ def observed_area(positive: Array, negative: Array) -> float:
     return float(twice_below(positive, negative).sum()) / (2 * len(positive) * len(negative))
 
 
+@by_name
 def _inverse_transform_draws(areas: Distribution, own_seed: int, n: int, random_seed: Any) -> Array:
     """Return n draws of areas, (m, n)."""
     rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))

@@ -12,6 +12,7 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import Held
 from bayesperf.curves.areas.areas_by_unit import (
     class_pair,
     drawn_figures,
@@ -30,7 +31,7 @@ _AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequenc
 
 
 @dataclass(frozen=True, eq=False)
-class ClassAreas:
+class ClassAreas(Held):
     """The areas of systems that give probabilities to several classes.
 
     Attributes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
-from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.area_marginals import (
     INFERENCES,
     NAME,
@@ -47,7 +46,7 @@ __all__ = ["roc_auc"]
 Clusters = tuple[Codes, Codes] | None
 
 
-@remembered("roc_auc")
+@checked
 def roc_auc(
     y_true: Any,
     y_score: Any = None,
@@ -272,7 +271,7 @@ def _of_classes(
         seed,
         classes.inference,
         examples=examples_of(classes.class_totals),
-        observe=partial(_observed_of_classes, classes, leading),
+        observe=_observed_of_classes(classes, leading),
         joint=systems is not None,
     )
 
@@ -299,7 +298,7 @@ def _of_one(
         seed,
         _inference(scores, method, clusters is not None),
         examples=examples_of(scores.class_totals),
-        observe=partial(_observed, scores),
+        observe=_observed(scores),
     )
     _warn(auc, scores, method)
     return auc
@@ -322,7 +321,7 @@ def _partial(
         seed,
         bootstrap_of(clusters),
         examples=examples_of(scores.class_totals),
-        observe=partial(_observed_part, scores, part),
+        observe=_observed_part(scores, part),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -51,7 +50,7 @@ def areas_of_systems(
     contents = np.concatenate([positive, negative], 1)
     seed = own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
     leading, examples = over_systems(systems), examples_of((negative.shape[1], positive.shape[1]))
-    observe = partial(_observed, positive, negative, part, leading)
+    observe = _observed(positive, negative, part, leading)
     rng = np.random.default_rng(seed)
     if part is not None:
         values = partial_area_draws(positive, negative, part, codes, draws, rng, progressbar)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import held
 from bayesperf.curves.areas.smoothed_areas import rates_at_scores, separated, smoothed_rates
 from bayesperf.curves.roc.called_positive import PositiveRates, area_between
 from bayesperf.posteriors.quantity import Quantity
@@ -18,6 +19,7 @@ PARTIAL_NAME = "partial_roc_auc"
 _RATES = {"fpr": "false positive rates", "recall": "recalls"}
 
 
+@held
 class PartOfCurve(NamedTuple):
     """A part of a ROC curve.
 

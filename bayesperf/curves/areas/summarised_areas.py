@@ -10,9 +10,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
-from bayesperf.core.recipes import remembered
 from bayesperf.curves.areas.area_marginals import INFERENCES, area_marginal, own_seed
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
@@ -24,7 +24,7 @@ from bayesperf.posteriors.marginal import Marginal
 __all__ = ["auc_from_summary"]
 
 
-@remembered("auc_from_summary")
+@checked
 def auc_from_summary(
     auc: ArrayLike | xr.DataArray,
     n_pos: ArrayLike | xr.DataArray,

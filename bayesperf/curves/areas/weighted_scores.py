@@ -12,9 +12,9 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.weights import weight_blocks
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
@@ -29,7 +29,7 @@ from bayesperf.posteriors.quantity import Quantity
 __all__ = ["weighted_score"]
 
 
-@remembered("weighted_score")
+@checked
 def weighted_score(
     score_function: str | Callable[..., float],
     y_true: Any,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.random_streams import stream
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
@@ -193,7 +192,7 @@ class Abstention(Saved):
         return f"<p>{escape(self.in_words())}</p>{table}"
 
 
-@remembered("abstention")
+@checked
 def abstention(
     y_true: Any,
     y_score: ArrayLike | None = None,
@@ -324,8 +323,7 @@ def _rate(tested: Counts, seed: int) -> Marginal:
     extra = PSEUDO_EXAMPLES * np.array([2, 4])
     distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
-    observe = partial(observed.rename, ABSTENTION_RATE)
-    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, observe=observe)
+    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, observe=observed)
 
 
 def _quantity(judged: str) -> Quantity:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array, Counts, Numbers
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import held
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 
 # Of more scores so many are candidates, spread evenly over either class.
@@ -24,6 +25,7 @@ class Cells(NamedTuple):
     tn: Numbers
 
 
+@held
 class Candidates(NamedTuple):
     """Thresholds from the strictest down, and the examples between them.
 

@@ -13,10 +13,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
 from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
@@ -187,7 +187,7 @@ def met_in_words(prob_met: xr.DataArray) -> str:
     return f"at this threshold, had it been named beforehand, {alone} is met with probability {enumerated(met)}"
 
 
-@remembered("choose_threshold")
+@checked
 def choose_threshold(
     y_true: Any,
     y_score: ArrayLike | None = None,

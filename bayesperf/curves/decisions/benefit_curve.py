@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
@@ -14,8 +14,8 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.words import listed
 from bayesperf.curves.clustered_scores import bootstrap_of
 from bayesperf.curves.curve import Curve
@@ -115,19 +115,17 @@ class DecisionCurve(Curve):
     # ── Distributions ──
 
     @property
-    @remembered("DecisionCurve.net_benefit")
     def net_benefit(self) -> Marginal:
         """Distribution of the net benefit over ``threshold``."""
         return self._marginal("net_benefit", self._drawn["net_benefit"], self.dataset["net_benefit"])
 
     @property
-    @remembered("DecisionCurve.standardised_net_benefit")
     def standardised_net_benefit(self) -> Marginal:
         """Distribution of the net benefit divided by the prevalence, of which 1 is the greatest."""
         name = "standardised_net_benefit"
         return self._marginal(name, self._drawn[name], self.dataset[name])
 
-    @remembered("DecisionCurve.difference")
+    @checked
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
         """Return the distribution of the net benefit of a less that of b, over ``threshold``.
 
@@ -160,7 +158,7 @@ class DecisionCurve(Curve):
         leading = xr.zeros_like(drawn.isel(draw=0, drop=True))
         elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
-        inference, observe = bootstrap_of(self.data.clustered or None), partial(observed.rename, name)
+        inference, observe = bootstrap_of(self.data.clustered or None), observed.rename(name)
         return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, observe=observe)
 
     @property
@@ -281,7 +279,7 @@ class DecisionCurve(Curve):
         rng = np.random.default_rng([self.random_seed, _EXAMPLES_TO_COME, n])
         return value_of_examples(called, self._drawn, n, rng).rename("value_of_more_examples")
 
-    @remembered("DecisionCurve.at_prevalence")
+    @checked
     def at_prevalence(self, p: float | tuple[float, float]) -> DecisionCurve:
         """Return the curve where another share of examples is positive, and systems err as often in either class.
 
@@ -339,7 +337,7 @@ class DecisionCurve(Curve):
         return f"{systems}{of}, {positives} positives, {negatives} negatives"
 
 
-@remembered("decision_curve")
+@checked
 def decision_curve(
     y_true: Any,
     y_prob: ArrayLike | Mapping[Any, ArrayLike] | pd.DataFrame | None = None,

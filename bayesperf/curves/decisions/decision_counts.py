@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import Held
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import check_enough
 from bayesperf.curves.curve_marginals import DIM
@@ -31,7 +32,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class DecisionData:
+class DecisionData(Held):
     """Examples of each group, placed between thresholds by each system.
 
     Attributes

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
+from bayesperf.core.fields import Held, held_as
 from bayesperf.core.weights import alike, at_random, mean_weight, weight_shapes
 
 # The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
 
 
+def _fields_of_csr(table: csr_array) -> dict[str, Any]:
+    return {name: getattr(table, name) for name in ("data", "indices", "indptr", "shape")}
+
+
+def _csr(data: Array, indices: Codes, indptr: Codes, shape: tuple[int, int]) -> csr_array:
+    return csr_array((data, indices, indptr), shape)
+
+
+held_as(csr_array, _fields_of_csr, _csr)
+
+
 @dataclass(frozen=True, eq=False)
-class PlacedExamples:
+class PlacedExamples(Held):
     """Units of examples, each of which has one weight: examples that no system tells apart, or clusters.
 
     A place is the number of thresholds that a probability reaches, from 0 to T.

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.fields import held
 from bayesperf.core.weights import blocks_of_draws
 from bayesperf.curves.expected_performance.interval_counts import (
     Examples,
@@ -22,6 +23,7 @@ from bayesperf.curves.expected_performance.system import System, ThresholdRule, 
 _AT_ONCE = 2**20
 
 
+@held
 class Resampling(NamedTuple):
     """How cells are drawn.
 

@@ -17,6 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.metrics.registry import single_valued
 
@@ -30,7 +31,7 @@ CriterionFunction = Callable[[Array, Array, float], Any]
 
 
 @dataclass(frozen=True)
-class Criterion:
+class Criterion(Held):
     """What is minimised over thresholds: a function of α and of two metrics that trade off against each other.
 
     Attributes
@@ -48,7 +49,7 @@ class Criterion:
     name: str
     first: str
     second: str
-    value: CriterionFunction
+    value: Applied | CriterionFunction
     formula: str
 
     def __getstate__(self) -> dict[str, Any]:
@@ -75,27 +76,33 @@ class Criterion:
         return np.asarray(_TIE * (loss + 1e-3 * np.abs(first - second)))
 
 
+@by_name
 def _weighted_mean(first: Array, second: Array, alpha: float) -> Array:
     return alpha * first + (1 - alpha) * second
 
 
+@by_name
 def _negative_weighted_mean(first: Array, second: Array, alpha: float) -> Array:
     return -(alpha * first + (1 - alpha) * second)
 
 
+@by_name
 def _negative_harmonic_mean(first: Array, second: Array, alpha: float) -> Array:
     total = first + second
     return -2 * np.divide(first * second, total, out=np.zeros_like(total), where=total > 0)
 
 
+@by_name
 def _distance_of_first(first: Array, second: Array, alpha: float) -> Array:
     return np.abs(alpha - first)
 
 
+@by_name
 def _distance_of_second(first: Array, second: Array, alpha: float) -> Array:
     return np.abs(alpha - second)
 
 
+@by_name
 def _distance_of_both(first: Array, second: Array, alpha: float) -> Array:
     return np.abs(first - second)
 
@@ -105,15 +112,15 @@ _RATES, _RETRIEVAL = ("fpr", "fnr"), ("precision", "recall")
 CRITERIA = {
     criterion.name: criterion
     for criterion in (
-        Criterion("far_frr", *_RATES, _weighted_mean, "α·FAR + (1 − α)·FRR"),
-        Criterion("precision_recall", *_RETRIEVAL, _negative_weighted_mean, "−(α·precision + (1 − α)·recall)"),
-        Criterion("far", *_RATES, _distance_of_first, "|α − FAR|"),
-        Criterion("frr", *_RATES, _distance_of_second, "|α − FRR|"),
-        Criterion("precision", *_RETRIEVAL, _distance_of_first, "|α − precision|"),
-        Criterion("recall", *_RETRIEVAL, _distance_of_second, "|α − recall|"),
-        Criterion("f1", *_RETRIEVAL, _negative_harmonic_mean, "−F1"),
-        Criterion("equal_error", *_RATES, _distance_of_both, "|FAR − FRR|"),
-        Criterion("break_even", *_RETRIEVAL, _distance_of_both, "|precision − recall|"),
+        Criterion("far_frr", *_RATES, applied(_weighted_mean), "α·FAR + (1 − α)·FRR"),
+        Criterion("precision_recall", *_RETRIEVAL, applied(_negative_weighted_mean), "−(α·precision + (1 − α)·recall)"),
+        Criterion("far", *_RATES, applied(_distance_of_first), "|α − FAR|"),
+        Criterion("frr", *_RATES, applied(_distance_of_second), "|α − FRR|"),
+        Criterion("precision", *_RETRIEVAL, applied(_distance_of_first), "|α − precision|"),
+        Criterion("recall", *_RETRIEVAL, applied(_distance_of_second), "|α − recall|"),
+        Criterion("f1", *_RETRIEVAL, applied(_negative_harmonic_mean), "−F1"),
+        Criterion("equal_error", *_RATES, applied(_distance_of_both), "|FAR − FRR|"),
+        Criterion("break_even", *_RETRIEVAL, applied(_distance_of_both), "|precision − recall|"),
     )
 }
 

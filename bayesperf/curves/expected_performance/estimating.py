@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
 from bayesperf.curves.expected_performance.interval_counts import Examples
 from bayesperf.curves.expected_performance.performance_curve import LABELS, ExpectedPerformanceCurve
@@ -26,7 +26,7 @@ METHODS, RESAMPLED = ("bayesian_bootstrap", "bootstrap"), ("test", "both")
 _MOST_SYSTEMS = 10
 
 
-@remembered("epc")
+@checked
 def epc(
     dev: Any = None,
     test: Any = None,
@@ -163,7 +163,7 @@ def epc(
     )
 
 
-@remembered("epc_a_posteriori")
+@checked
 def epc_a_posteriori(
     test: Any,
     *,

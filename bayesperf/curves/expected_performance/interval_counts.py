@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import Held
 from bayesperf.data.classifier_scores import Scores, clusters_of, labelled_scores
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
+class Examples(Held):
     """Labelled scores, in the order given.
 
     Attributes

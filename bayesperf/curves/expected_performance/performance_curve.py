@@ -11,12 +11,13 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from bayesperf.comparison.contrast import Asked, of_systems
+from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.system_pair import pairs_along
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
 from bayesperf.curves.curve_marginals import DIM, draws_along, marginal_of_draws
@@ -160,7 +161,6 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
 
     @property
-    @remembered("ExpectedPerformanceCurve.area")
     def area(self) -> Marginal:
         """Distribution of the metric's integral over the given values of α (trapezoids)."""
         if len(self.alphas) < 2:
@@ -216,7 +216,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         facts = {**self._facts, "low": low, "high": high, "ci_prob": ci_prob, "ci_kind": "eti"}
         return values.assign(interval=interval).assign_attrs(facts)
 
-    @remembered("ExpectedPerformanceCurve.expected_performance_marginal")
+    @checked
     def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
         """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
 
@@ -249,7 +249,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
 
     # ── Two systems ──
 
-    @remembered("ExpectedPerformanceCurve.contrast")
+    @checked
     def contrast(self, a: Any = None, b: Any = None, *, question: str = "models", rope: float = 0.0) -> Comparison:
         """Compare two systems along α, a − b: these two models, or these two thresholds.
 
@@ -306,7 +306,9 @@ class ExpectedPerformanceCurve(CurveOfParts):
         marginal = marginal_of_draws(quantity, drawn.values, leading, self.random_seed, self.distribution, joint=True)
         asked = Asked(DIM, checks.rope(rope), "difference", self.n_draws, self.random_seed, False)
         related = "the same test examples" if self.paired else "different test examples"
-        return of_systems(marginal, asked, False, f"{self.prior_text}; {related}", many=False)
+        over_alpha = xr.zeros_like(leading.isel({DIM: 0}, drop=True))
+        systems = pairs_along(marginal, DIM, False, self.n_draws, self.random_seed, over_alpha)
+        return contrasted(systems, asked, systems.names, f"{self.prior_text}; {related}")
 
     def difference(
         self, a: Any = None, b: Any = None, ci_prob: float = 0.95, kind: str = "pointwise", *, question: str = "models"

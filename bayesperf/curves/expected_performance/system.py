@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.curves.curve import NAMELESS
 from bayesperf.curves.curve_marginals import systems_of
 from bayesperf.curves.expected_performance.criteria import (
@@ -35,7 +36,7 @@ class ThresholdRule(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class System(Held):
     """Scores of one system: those that thresholds are chosen on, a set for each fold, and those they are tested on.
 
     Attributes

@@ -13,9 +13,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
+from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
 from bayesperf.core.words import metric_title
@@ -90,7 +91,7 @@ MEASURES: dict[str, Measure] = {
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationFigures:
+class CalibrationFigures(Held):
     """The measures of calibration of one set of probabilities.
 
     Attributes
@@ -150,7 +151,6 @@ class Calibration(Saved):
         """What the probabilities are of, if there are several: "top label", then each label."""
         return [name for name in self.parts if name != ""]
 
-    @remembered("Calibration.posterior")
     def __getitem__(self, measure: str) -> Marginal:
         """Return the posterior of a measure, over ``label`` if there are several.
 
@@ -303,7 +303,7 @@ def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str
     return {"calibrated_lower": value, "calibrated_upper": value, "tail": np.nan}
 
 
-@remembered("calibration")
+@checked
 def calibration(
     y_true: Any,
     y_prob: ArrayLike | pd.DataFrame | None = None,

@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.fields import Held
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import labelled_scores
 
 
 @dataclass(frozen=True, eq=False)
-class ProbabilityCounts:
+class ProbabilityCounts(Held):
     """How many positives and negatives have each probability that occurs.
 
     Attributes

@@ -18,7 +18,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, sentence
 from bayesperf.curves.curve_marginals import marginal_of_draws
@@ -80,7 +79,7 @@ class Recalibration(Saved):
     prior: str
     random_seed: int
 
-    @remembered("Recalibration.predict")
+    @checked
     def predict(self, new_prob: ArrayLike, group: Any = None) -> Marginal:
         """Return the posterior of the probability that an example is positive, given the one that the system gives it.
 
@@ -144,7 +143,6 @@ class Recalibration(Saved):
         checks.one_of("group", group, labels)
         return np.asarray(of_group.isel({self.dim: labels.index(group)}).values)
 
-    @remembered("Recalibration.parameter")
     def __getitem__(self, parameter: str) -> Marginal:
         """Return the posterior of a parameter of a logistic line.
 

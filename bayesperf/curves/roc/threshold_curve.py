@@ -15,7 +15,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.core.recipes import remembered
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.area_marginals import INFERENCES
 from bayesperf.curves.areas.auc import roc_auc
@@ -255,11 +254,11 @@ class ThresholdCurve(Curve):
 
     @cached_property
     def _grid(self) -> Array:
-        return self.curve_kind.grid(self.scores)
+        return np.asarray(self.curve_kind.grid(self.scores))
 
     def _along(self, x: Array) -> Array:
         """Return the second rate of the drawn curves at values of the first, (draws, k)."""
-        return self.curve_kind.along(self._drawn, x)
+        return np.asarray(self.curve_kind.along(self._drawn, x))
 
     @property
     def _observed(self) -> RocDraws:
@@ -277,7 +276,6 @@ class ThresholdCurve(Curve):
     # ── Areas ──
 
     @cached_property
-    @remembered("ThresholdCurve.area")
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
@@ -313,7 +311,7 @@ class ThresholdCurve(Curve):
         y_score = np.concatenate([self.scores.positive, self.scores.negative])
         return np.arange(len(y_score)) < len(self.scores.positive), y_score
 
-    @remembered("ThresholdCurve.partial_area")
+    @checked
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
@@ -359,7 +357,7 @@ class ThresholdCurve(Curve):
 
     # ── Operating points ──
 
-    @remembered("ThresholdCurve.operating_point")
+    @checked
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
     ) -> OperatingPoint:

@@ -1,6 +1,6 @@
-"""Checks of recipes that anybody may have written: names, types, depth and sizes, before anything is made of them.
+"""Checks of contents of files that anybody may have written: names, types, depth and sizes, before anything is made.
 
-What `save` writes passes them, for it checks its own recipes, too.
+What `save` writes passes them, for it checks what it writes, too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesperf.core.recipes import KIND, MAKERS, TIMES, Recipe, RecipeError, room_for_texts
+from bayesperf.core.fields import KIND, TIMES, Contents, HeldError, room_for_texts
 
 # How deep lists and objects of JSON may stand in each other; a tree of datasets in a tuple in a mapping has 15.
 MOST_DEPTH = 100
@@ -37,37 +37,37 @@ _VARIABLE: dict[str, type | tuple[type, ...]] = {"dims": list, "values": dict, "
 
 
 def array_names(parts: Any) -> list[str]:
-    """Return the names of the arrays that the parts of a recipe name.
+    """Return the names of the arrays that parts name.
 
     Raises
     ------
-    RecipeError
+    HeldError
         If it is too deep, or one is no name.
     """
     names = [value["name"] for value in _values(parts) if isinstance(value, dict) and value.get(KIND) == "array"]
     for name in names:
         if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
-            raise RecipeError(f"{name!r:.60} is not the name of an array")
+            raise HeldError(f"{name!r:.60} is not the name of an array")
     return list(dict.fromkeys(names))
 
 
-def check_recipe(recipe: Recipe) -> None:
-    """Refuse a recipe that no object has.
+def check_contents(contents: Contents) -> None:
+    """Refuse contents that no object has.
 
     Raises
     ------
-    RecipeError
-        If it names what there is not, is too deep, asks for too much, or does not have the form of a recipe.
+    HeldError
+        If it names what there is not, is too deep, asks for too much, or does not have the form of a contents.
     """
-    if not isinstance(recipe.parts, list) or not recipe.parts:
-        raise RecipeError("it has no parts")
-    for place, part in enumerate(recipe.parts):
+    if not isinstance(contents.parts, list) or not contents.parts:
+        raise HeldError("it has no parts")
+    for place, part in enumerate(contents.parts):
         _check_part(part)
-        for value in _values(part["with"].values()):
+        for value in _values(part["fields"].values()):
             if isinstance(value, dict):
                 _check_fields(value)
                 if check := _CHECKS.get(str(value.get(KIND))):
-                    check(value, recipe.arrays, place)
+                    check(value, contents.arrays, place)
 
 
 def _values(parts: Any) -> Iterator[Any]:
@@ -76,19 +76,18 @@ def _values(parts: Any) -> Iterator[Any]:
     while waiting:
         value, depth = waiting.pop()
         if depth > MOST_DEPTH:
-            raise RecipeError(f"its parts stand in each other more than {MOST_DEPTH} deep")
+            raise HeldError(f"its parts stand in each other more than {MOST_DEPTH} deep")
         yield value
         if isinstance(value, dict | list):
             waiting += [(each, depth + 1) for each in (value.values() if isinstance(value, dict) else value)]
 
 
 def _check_part(part: Any) -> None:
-    """Check the name of what is called."""
-    if not isinstance(part, dict) or part.keys() != {"call", "with"} or not isinstance(part["with"], dict):
-        raise RecipeError("a part of it is not a call")
-    call = part["call"]
-    if not isinstance(call, str) or call not in MAKERS:
-        raise RecipeError(f"it calls {call!r:.60}, which this version does not know")
+    """Check that a part has the name and the fields of an object."""
+    if not isinstance(part, dict) or part.keys() != {"class", "fields"} or not isinstance(part["fields"], dict):
+        raise HeldError("a part of it is not an object")
+    if not isinstance(part["class"], str):
+        raise HeldError(f"{part['class']!r:.60} is not the name of a class")
 
 
 def _check_fields(value: Mapping[str, Any]) -> None:
@@ -96,60 +95,60 @@ def _check_fields(value: Mapping[str, Any]) -> None:
     kind = value.get(KIND, "variable")
     fields = _FIELDS.get(kind) if isinstance(kind, str) and KIND in value else _VARIABLE
     if fields is None:
-        raise RecipeError(f"there is no {kind!r:.60} in this format")
+        raise HeldError(f"there is no {kind!r:.60} in this format")
     if value.keys() - {KIND} != fields.keys() or any(not isinstance(value[key], of) for key, of in fields.items()):
-        raise RecipeError(f"a {kind!r:.60} in it does not have the fields {', '.join(fields)}")
+        raise HeldError(f"a {kind!r:.60} in it does not have the fields {', '.join(fields)}")
 
 
 def _check_object(value: Mapping[str, Any], _: Mapping[str, NDArray[Any]], place: int) -> None:
     if not 0 <= value["part"] < place:
-        raise RecipeError(f"part {place} needs part {value['part']}, which is not before it")
+        raise HeldError(f"part {place} needs part {value['part']}, which is not before it")
 
 
 def _check_array(value: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], _: int) -> None:
     name, dtype = value["name"], _dtype(value["dtype"])
     if name not in arrays:
-        raise RecipeError(f"there is no array {name!r:.60}")
+        raise HeldError(f"there is no array {name!r:.60}")
     stored = arrays[name]
     if dtype.kind not in "biufmM" or dtype.itemsize != stored.dtype.itemsize:
-        raise RecipeError(f"array {name!r} holds {stored.dtype}, which is no {dtype}")
+        raise HeldError(f"array {name!r} holds {stored.dtype}, which is no {dtype}")
     if dtype.kind == "b" and (stored.view(np.uint8) > 1).any():
-        raise RecipeError(f"array {name!r} holds other values than true and false")
+        raise HeldError(f"array {name!r} holds other values than true and false")
     if sorted(map(repr, value["order"])) != sorted(map(repr, range(stored.ndim))):
-        raise RecipeError(f"array {name!r} has {stored.ndim} axes, and not {value['order']!r:.60}")
+        raise HeldError(f"array {name!r} has {stored.ndim} axes, and not {value['order']!r:.60}")
 
 
 def _check_values(value: Mapping[str, Any], _: Mapping[str, NDArray[Any]], __: int) -> None:
     values, shape, dtype = value["values"], value["shape"], _dtype(value["dtype"])
     if any(type(length) is not int or length < 0 for length in shape) or math.prod(shape) != len(values):
-        raise RecipeError(f"{len(values)} values do not have the shape {shape!r:.60}")
+        raise HeldError(f"{len(values)} values do not have the shape {shape!r:.60}")
     if values and dtype.kind not in "OUT":
-        raise RecipeError(f"values of {dtype} must be an array")
+        raise HeldError(f"values of {dtype} must be an array")
     if dtype.kind == "U" and dtype.itemsize * len(values) > room_for_texts(values):
-        raise RecipeError(f"{len(values)} texts are said to be {dtype}, which is far longer than they are")
+        raise HeldError(f"{len(values)} texts are said to be {dtype}, which is far longer than they are")
 
 
 def _check_time(value: Mapping[str, Any], _: Mapping[str, NDArray[Any]], __: int) -> None:
     if value["of"] not in TIMES:
-        raise RecipeError(f"there is no {value['of']!r:.60} in this format")
+        raise HeldError(f"there is no {value['of']!r:.60} in this format")
 
 
 def _check_tree(value: Mapping[str, Any], _: Mapping[str, NDArray[Any]], __: int) -> None:
     for group in value["groups"]:
         if not isinstance(group, list) or len(group) != 2 or not isinstance(group[0], str):
-            raise RecipeError("a group of a tree has no path")
+            raise HeldError("a group of a tree has no path")
         if group[0].count("/") > MOST_DEPTH:
-            raise RecipeError(f"its groups stand in each other more than {MOST_DEPTH} deep")
+            raise HeldError(f"its groups stand in each other more than {MOST_DEPTH} deep")
 
 
 def _dtype(name: str) -> np.dtype[Any]:
     """Return the type of an array; of types made of others there are none."""
     if not _DTYPE.fullmatch(name):
-        raise RecipeError(f"{name!r:.60} is not the type of an array")
+        raise HeldError(f"{name!r:.60} is not the type of an array")
     try:
         return np.dtype(name)
     except (TypeError, ValueError, OverflowError) as error:
-        raise RecipeError(f"{name!r:.60} is not the type of an array") from error
+        raise HeldError(f"{name!r:.60} is not the type of an array") from error
 
 
 _CHECKS = {
