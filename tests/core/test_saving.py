@@ -411,7 +411,7 @@ def test_kinds_and_arguments_of_no_use_are_refused():
 
 def test_what_cannot_be_made_again_says_so(tmp_path, monkeypatch):
     POST.save(tmp_path / "file.nc")
-    monkeypatch.setitem(MAKERS, "DirichletPosterior", "bayesperf.prior:rate")
+    monkeypatch.setitem(MAKERS, "DirichletPosterior", "bayesperf.posteriors.prior:rate")
     with pytest.raises(ValueError, match=r"the DirichletPosterior in .* cannot be made again by this version"):
         bp.load(tmp_path / "file.nc")
 
