@@ -147,6 +147,6 @@ def test_expected_performance(test, dev, criterion, metric, method):
             within(curve.dataset[bp.metrics.get(metric).name], bounds, undefined=1)
             ordered(curve.band()[bp.metrics.get(metric).name], bounds, undefined=1)
             within(bp.curves.equal_error_threshold(*dev), (-np.inf, np.inf))
-        both = bp.curves.epc((dev[0], dict.fromkeys("ab", dev[1])), (y, {"a": a, "b": b}), criterion=criterion, metric=metric,
-                      alphas=[0.0, 0.4, 1.0], method=method, draws=60)  # fmt: skip
+        both = bp.curves.epc((dev[0], dict.fromkeys("ab", dev[1])), (y, {"a": a, "b": b}), criterion=criterion,
+                             metric=metric, alphas=[0.0, 0.4, 1.0], method=method, draws=60)  # fmt: skip
         check_marginal(both.contrast().difference)

@@ -133,8 +133,8 @@ def test_few_effective_draws(worst, kind):
     assert n < 400
     assert kind == "bulk" or other > 400
     assert messages(draws)[-1] == (
-        f"The effective sample size ({kind}) of {worst} is {n:.0f} (less than 400): its figures are rough. Raise draws. "
-        "(BP303)"
+        f"The effective sample size ({kind}) of {worst} is {n:.0f} (less than 400): its figures are rough. Raise "
+        "draws. (BP303)"
     )
 
 
