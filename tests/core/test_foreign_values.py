@@ -33,7 +33,6 @@ SYSTEMS = bp.ConfusionMatrix(
 FOLDS = bp.ConfusionMatrix(SYSTEMS.counts.rename(model="fold"), 1)
 STEPS = bp.ConfusionMatrix(SYSTEMS.counts.rename(model="step"), 1)
 POST = bp.posterior(CM)
-EPC = bp.epc((Y, SCORE), (Y, OTHER), alphas=[0.3, 0.6], draws=20, progressbar=False)
 
 
 # ── What is given ──
