@@ -129,8 +129,8 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
     """Return what labels are worth to the posterior of a partly verified sample, and the metric by itself."""
     if not isinstance(posterior, VerifiedPosterior):
         raise InputTypeError(
-            "",
-            "posterior must be one of a partly verified sample, of verification.posterior; it is "
+            "posterior",
+            "must be one of a partly verified sample, of bayesperf.labels.posterior; it is "
             f"{type(posterior).__name__}.",
         )
     sample = posterior.sample

@@ -88,7 +88,7 @@ class MetricEvidence:
                     "prevalence",
                     f"{self.metric.name} is of {self.trials}, not of positives or negatives alone, and "
                     "prevalence does not say how many those are.",
-                    "Leave it out.",
+                    "Plan without `prevalence`.",
                 )
             return positive if self.trials == "positives" else 1 - positive
         if not self.cells:
@@ -198,14 +198,14 @@ def metric_evidence(
         )
     if isinstance(evidence, Posterior):
         if prior is not None:
-            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
+            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Plan without `prior`.")
         post, seen = evidence, "the posterior given"
     elif isinstance(evidence, ConfusionMatrix):
         dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans")
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
     elif isinstance(evidence, Marginal):
         if prior is not None:
-            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
+            raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Plan without `prior`.")
         post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:
         cm, seen = _matrix_of_counts(evidence, planned, name)

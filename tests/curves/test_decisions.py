@@ -335,7 +335,7 @@ def test_the_metric_by_hand():
         ((bp.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 1, 2]),), {}, ValueError, "scores of the bins must be"),
         ((bp.BinnedScores.from_counts([1], [2], edges=[0, 1]),), {}, ValueError, "one bin alone has no threshold"),
         ((BINS,), {"thresholds": [0.3]}, ValueError,
-         "threshold 0.3 is within a bin"),
+         "thresholds: 0.3 is within a bin"),
         ((BINS,), {"by": {"a": [1]}}, TypeError, "by: Binned"),
     ],
 )  # fmt: skip
