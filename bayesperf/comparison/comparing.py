@@ -190,14 +190,7 @@ def compare(
         raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
-    if shrink and (b is not None or isinstance(a, xr.DataArray)):
-        raise InputTypeError(
-            "shrink",
-            f"it is of systems along a dim ({dim!r}), by their posterior or their counts.",
-            "Compare without `shrink`.",
-        )
-    if families is not None and not shrink:
-        raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
+    _check_shrinkage(shrink, families, dim, one_of_two=b is not None or isinstance(a, xr.DataArray))
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None or contrast != "difference":
             raise InputTypeError(
@@ -231,6 +224,18 @@ def _checked_rope(rope: Any, contrast: str) -> float:
     if contrast == "ratio" and width >= 1:
         raise InputError("rope", f"of a ratio must be below 1, as 0.1 for 0.9 to 1/0.9; it is {rope}.")
     return width
+
+
+def _check_shrinkage(shrink: bool, families: Any, dim: str, one_of_two: bool) -> None:
+    """Refuse to draw systems together that do not lie along a dim, and families without it."""
+    if shrink and one_of_two:
+        raise InputTypeError(
+            "shrink",
+            f"it is of systems along a dim ({dim!r}), by their posterior or their counts.",
+            "Compare without `shrink`.",
+        )
+    if families is not None and not shrink:
+        raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
 
 
 def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
