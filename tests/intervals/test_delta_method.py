@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
-from bayesperf.intervals import delta_method as delta
+from bayesperf.intervals import delta
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.counts import pair_of
 from tests.shared.golden import golden
