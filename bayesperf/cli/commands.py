@@ -236,7 +236,7 @@ def compile_(models: Models = None) -> None:
 
     for model in models or ():
         if model not in names():
-            raise InputError("", f"there is no model {model}; the models are {', '.join(names())}.")
+            raise InputError("models", f"there is no model {model}; they are {', '.join(names())}.")
     from bayesperf.sampling.nuts import announced
     from bayesperf.sampling.precompiling import folder, precompile
 

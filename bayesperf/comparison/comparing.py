@@ -185,15 +185,10 @@ def compare(
     rope = _checked_rope(rope, contrast)
     counts = isinstance(a, ConfusionMatrix)
     if prior is not None and not counts:
-        raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Leave it out.")
+        raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
-    if shrink and (b is not None or isinstance(a, xr.DataArray)):
-        raise InputTypeError(
-            "shrink", f"it is of systems along a dim ({dim!r}), by their posterior or their counts.", "Leave it out."
-        )
-    if families is not None and not shrink:
-        raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
+    _check_shrinkage(shrink, families, dim, one_of_two=b is not None or isinstance(a, xr.DataArray))
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None or contrast != "difference":
             raise InputTypeError(
@@ -202,16 +197,18 @@ def compare(
         options |= {} if draws is None else {"draws": draws}
         return _of_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
-        raise InputTypeError("", f"compare takes no argument {next(iter(options))!r} here.")
+        raise InputTypeError(next(iter(options)), "is no argument of compare here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
     asked = Asked(dim, rope, contrast, draws, seed, independent)
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
-            raise InputTypeError("metric", "a Marginal is of one metric already.", "Leave it out.")
+            raise InputTypeError("metric", "a Marginal is of one metric already.", "Compare without `metric`.")
         found = _of_marginals(a, b, asked)
     elif counts:
         if b is not None:
-            raise InputTypeError("b", "counts of systems judged on the same examples hold them all; leave it out.")
+            raise InputTypeError(
+                "b", "counts of systems judged on the same examples hold them all.", "Compare without `b`."
+            )
         found = _of_counts(a, _named(metric), prior, asked)
     else:
         found = _of_posteriors(a, b, _named(metric), asked)
@@ -225,6 +222,18 @@ def _checked_rope(rope: Any, contrast: str) -> float:
     if contrast == "ratio" and width >= 1:
         raise InputError("rope", f"of a ratio must be below 1, as 0.1 for 0.9 to 1/0.9; it is {rope}.")
     return width
+
+
+def _check_shrinkage(shrink: bool, families: Any, dim: str, one_of_two: bool) -> None:
+    """Refuse to draw systems together that do not lie along a dim, and families without it."""
+    if shrink and one_of_two:
+        raise InputTypeError(
+            "shrink",
+            f"it is of systems along a dim ({dim!r}), by their posterior or their counts.",
+            "Compare without `shrink`.",
+        )
+    if families is not None and not shrink:
+        raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
 
 
 def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
@@ -304,7 +313,9 @@ def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
 def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | None) -> Comparison:
     """Return the comparison of systems each of which is drawn towards those like it."""
     if comparison.systems is None:
-        raise InputError("shrink", "a prediction of a new test set is no estimate of a system.", "Leave it out.")
+        raise InputError(
+            "shrink", "a prediction of a new test set is no estimate of a system.", "Compare without `shrink`."
+        )
     codes = None if families is None else _family_codes(comparison.names, families)
     systems = replace(comparison.systems, families=codes)
     over_pairs = comparison.contrast.leading
@@ -326,7 +337,7 @@ def _family_codes(names: tuple[Any, ...], families: Mapping[Any, Any]) -> Codes:
     of_each = [families[name] for name in names]
     known = list(dict.fromkeys(of_each))
     if len(known) < 2:
-        raise InputError("families", f"all systems are of {known[0]!r}.", "Leave it out.")
+        raise InputError("families", f"all systems are of {known[0]!r}.", "Compare without `families`.")
     return np.array([known.index(family) for family in of_each])
 
 

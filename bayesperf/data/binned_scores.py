@@ -280,8 +280,8 @@ class BinnedScores(Saved):
             known = np.isin(cuts, self.values) | (cuts < self.edges[0]) | (cuts > self.edges[-1]) | np.isinf(cuts)
             if not known.all():
                 raise InputError(
-                    "",
-                    f"threshold {cuts[~known].flat[0]:g} is within a bin, which does not tell what it calls positive.",
+                    "thresholds",
+                    f"{cuts[~known].flat[0]:g} is within a bin, which does not tell what it calls positive.",
                     "Give lower edges of bins.",
                 )
         first = np.searchsorted(self.values, cuts, side="left")
@@ -308,7 +308,7 @@ def scores_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> Scores 
         return Scores.of(y_true, y_score, pos_label)
     for name, given in {"y_score": y_score, "pos_label": pos_label}.items():
         if given is not None:
-            raise InputTypeError(name, "BinnedScores know their classes and scores; leave it out.")
+            raise InputTypeError(name, "BinnedScores know their classes and scores.", f"Give them without `{name}`.")
     if not all(y_true.class_totals):
         raise InputError("y_true", f"must hold two classes; it is {y_true!r}.")
     return y_true

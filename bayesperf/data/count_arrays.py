@@ -69,8 +69,8 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     values = checks.whole_numbers("counts", counts.values).astype(np.int64)
     if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
         raise InputError(
-            "",
-            f"counts of a matrix add up to {most:.4g}, and figures of more than "
+            "counts",
+            f"have a matrix that adds up to {most:.4g}, and figures of more than "
             f"{checks.MOST_EXAMPLES:.0e} examples lose their digits.",
             "Divide all by one number, as counts // 1000: intervals are then too wide, not too narrow.",
         )
@@ -83,7 +83,7 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     labels = check_labels(counts[cell_dims[0]].values)
     for dim in cell_dims[1:]:
         if counts[dim].values.tolist() != labels.tolist():
-            raise InputError("", f"the labels of {dim} differ from those of {cell_dims[0]}, or are in another order.")
+            raise InputError("counts", f"must have the labels of {cell_dims[0]} along {dim}, in the same order.")
     other_kind = {dim: labels for dim in cell_dims if counts[dim].dtype != labels.dtype}
     return counts.assign_coords(other_kind).rename("counts")
 

@@ -103,7 +103,7 @@ def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
     folds, again = ([test for _, test in splitter.split(np.zeros((count, 1)), y, groups)] for _ in range(2))
     if not all(map(np.array_equal, folds, again)):
         raise InputError(
-            "", "cv draws other folds each time, which are not those of y_pred.", "Give it a random_state."
+            "cv", "must make the folds of y_pred; it draws other folds each time.", "Give it a random_state."
         )
     tested = np.concatenate(folds)
     if not np.array_equal(np.sort(tested), np.arange(count)):
@@ -164,7 +164,9 @@ def folds_of_all_repeats(
         size = counts.sizes[REPEAT]
         if repeats is not None and repeats != size:
             raise InputError(
-                name, f"the counts have {size} repeats along {REPEAT!r}; it is {repeats!r}.", "Leave it out."
+                name,
+                f"the counts have {size} repeats along {REPEAT!r}; it is {repeats!r}.",
+                "They are known: call without `repeats`.",
             )
         together = counts.drop_vars([REPEAT, FOLD]).stack(all=(REPEAT, FOLD), create_index=False).rename(all=FOLD)
         return together.assign_coords({FOLD: np.arange(together.sizes[FOLD])}).transpose(..., *CELL_DIMS), size

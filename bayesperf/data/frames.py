@@ -90,7 +90,7 @@ def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
         names = lazy.collect_schema().names()
     absent = [name for name in columns if name not in names]
     if absent:
-        raise InputError("", f"no column {absent[0]!r} in the frame; its columns are {listed(names, 12)}.")
+        raise InputError("frame", f"has no column {absent[0]!r}; its columns are {listed(names, 12)}.")
     check_roles(columns)
     return lazy
 
@@ -124,10 +124,10 @@ def engine_errors() -> Iterator[None]:
         raise
     except Exception as error:
         # A TypeError is of objects that cannot be grouped.
-        said = f"frame: its engine could not count the rows: {str(error).split('\n')[0]}"
+        said = f"its engine could not count the rows: {str(error).split('\n')[0]}"
         if isinstance(error, TypeError):
-            raise InputTypeError("", f"{said}.", "Labels must be strings, whole numbers or booleans.") from error
-        raise InputError("", said) from error
+            raise InputTypeError("frame", f"{said}.", "Labels must be strings, whole numbers or booleans.") from error
+        raise InputError("frame", said) from error
 
 
 def collect(totals: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:

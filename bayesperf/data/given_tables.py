@@ -68,10 +68,10 @@ def matrix_of(given: Any, labels: Iterable[Any] | None = None, pos_label: Any = 
     elif not isinstance(given, xr.DataArray):
         shape = np.shape(given) if isinstance(given, np.ndarray | list | tuple) else ()
         if len(shape) < 2 or shape[-1] != shape[-2]:
-            raise InputTypeError("", "posterior takes a ConfusionMatrix, or actual and predicted labels.")
+            raise InputTypeError("cm", "must be a ConfusionMatrix, or actual and predicted labels.")
         raise InputTypeError(
-            "",
-            f"posterior takes a ConfusionMatrix, and this is a table of {shape[-2]} × {shape[-1]} without names.",
+            "cm",
+            f"must be a ConfusionMatrix; it is a table of {shape[-2]} × {shape[-1]} without names.",
             f"If it has {_ORIENTATION}: posterior(ConfusionMatrix.from_table(table, labels=[...])).",
         )
     return ConfusionMatrix.from_table(given, labels=labels, pos_label=pos_label)
@@ -84,14 +84,14 @@ def _refuse_unnamed(table: pd.DataFrame) -> None:
         return
     if table.shape[0] == table.shape[1] and set(table.index) == set(table.columns):
         raise InputTypeError(
-            "",
-            "posterior takes a ConfusionMatrix, and the axes of this table do not say which are the actual labels.",
+            "cm",
+            "must be a ConfusionMatrix; the axes of this table do not say which are the actual labels.",
             f"If it has {_ORIENTATION}: posterior(ConfusionMatrix.from_table(table)).",
         )
     columns = {role: next((name for name in table if axis_role(name) == role), "…") for role in CELL_DIMS}
     raise InputTypeError(
-        "",
-        "posterior takes a ConfusionMatrix, or actual and predicted labels.",
+        "cm",
+        "must be a ConfusionMatrix, or actual and predicted labels.",
         "Of a frame with a row an example: posterior(ConfusionMatrix.from_frame(frame, "
         f"actual={columns['actual']!r}, predicted={columns['predicted']!r})).",
     )
@@ -115,8 +115,8 @@ def _lines(report: str | Mapping[str, Any]) -> tuple[list[Line], float]:
     lines = [line for line in found if line.label not in _AVERAGES]
     if not lines or not averages:
         raise InputTypeError(
-            "",
-            "posterior takes a ConfusionMatrix, or actual and predicted labels; of text or a "
+            "cm",
+            "must be a ConfusionMatrix, or actual and predicted labels; of text or a "
             "dict only scikit-learn's classification_report.",
         )
     if len(lines) != 2 or "accuracy" not in averages:

@@ -44,7 +44,7 @@ class Indicators(NamedTuple):
                 f"{actual.shape} and {predicted.shape}.",
             )
         if columns and others and columns != others:
-            raise InputError("", f"the columns of y_true ({listed(columns)}) and of y_pred ({listed(others)}) differ.")
+            raise InputError("y_true and y_pred", f"differ in their columns: {listed(columns)}, and {listed(others)}.")
         found = columns or others or list(range(actual.shape[1]))
         names = check_labels(found if labels is None else labels)
         if len(names) != actual.shape[1]:

@@ -183,7 +183,7 @@ class Ratings(Saved):
         special = [name for name in (population, actual, counts) if name is not None]
         if absent := [name for name in special if name not in list(frame.columns)]:
             raise InputError(
-                "", f"no column {absent[0]!r} in the table; its columns are {listed(list(frame.columns), 12)}."
+                "table", f"has no column {absent[0]!r}; its columns are {listed(list(frame.columns), 12)}."
             )
         by_rater = {place: frame.iloc[:, place] for place, name in enumerate(frame.columns) if name not in special}
         present = {place: np.flatnonzero(~np.asarray(pd.isna(column))) for place, column in by_rater.items()}

@@ -41,7 +41,7 @@ def bins_of(bins: int | ArrayLike, limits: Sequence[float] | None) -> tuple[Arra
     """
     if np.ndim(bins):
         if limits is not None:
-            raise InputTypeError("limits", "edges have their own; leave it out.")
+            raise InputTypeError("limits", "edges have their own.", "Give edges without `limits`.")
         edges = checked_edges("bins", bins)
         return edges, partial(_number, edges, _by_comparison(edges))
     number = checks.count("bins", bins)

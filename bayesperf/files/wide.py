@@ -34,13 +34,13 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     calls = settings.threshold is not None
     if calls and (predictions or not scores):
         raise InputError(
-            "",
-            "--threshold: predictions are made of scores by it. "
+            "--threshold",
+            "predictions are made of scores by it. "
             + ("Leave --predicted out." if scores else "Name their column, as --score score."),
         )
     for option, named in (("--predicted", predictions), ("--score", scores)):
         if twice := next((name for name in named if named.count(name) > 1), None):
-            raise InputError("", f"{option} {twice}: it is named twice.")
+            raise InputError(f"{option} {twice}", "it is named twice.")
     if scores and not calls and len(scores) != max(1, len(predictions)):
         raise InputError(
             "--score",

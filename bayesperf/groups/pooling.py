@@ -611,7 +611,7 @@ def _dim_of_clusters(cm: ConfusionMatrix, dim: str | None) -> str:
         refuse_sum(cm.counts, [dim])
         return dim
     if dim is not None:
-        raise InputError("dim", f"the counts have {cm.clusters.name}s as clusters already.", "Leave it out.")
+        raise InputError("dim", f"the counts have {cm.clusters.name}s as clusters already.", "Pool without `dim`.")
     return cm.clusters.name
 
 
@@ -623,7 +623,9 @@ def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
         )
     given = {"repeats": repeats not in (None, 1), "dispersion": dispersion is not None}
     if used := [name for name, is_given in given.items() if is_given]:
-        raise InputError(f"{used[0]}", "it is of method='model'; the Bayesian bootstrap has none.", "Leave it out.")
+        raise InputError(
+            f"{used[0]}", "it is of method='model'; the Bayesian bootstrap has none.", f"Pool without `{used[0]}`."
+        )
 
 
 def _checked_weights(dispersion: Any) -> tuple[float, float]:

@@ -142,8 +142,8 @@ def delta(
     if len(missing):
         at = place(statistic.leading, missing[0])
         raise InputError(
-            "",
-            f"transform={transform!r}: metric {statistic.metric.name!r} is "
+            "transform",
+            f"{transform!r}: metric {statistic.metric.name!r} is "
             f"{values.flat[missing[0]]:g}{f' at {at}' if at else ''}, not inside its bounds "
             f"{statistic.bounds}.",
             "Take transform=None.",

@@ -44,7 +44,8 @@ class Statistic:
         """Return the statistic of each matrix, or its difference between two systems judged on the same examples."""
         if not isinstance(cm, ConfusionMatrix):
             raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
-        checks.one_of("contrast", contrast, (None, "difference"))
+        if contrast is not None:
+            checks.one_of("contrast", contrast, ("difference",))
         positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
         counts = cm.counts if contrast is None else of_two_systems(cm, "cm", with_dims=True).table()
         axes = 2 if contrast is None else len(TABLE_DIMS)

@@ -129,8 +129,8 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
     """Return what labels are worth to the posterior of a partly verified sample, and the metric by itself."""
     if not isinstance(posterior, VerifiedPosterior):
         raise InputTypeError(
-            "",
-            f"posterior must be one of a partly verified sample, of labels.verify; it is {type(posterior).__name__}.",
+            "posterior",
+            f"must be one of a partly verified sample, of bayesperf.labels.verify; it is {type(posterior).__name__}.",
         )
     sample = posterior.sample
     if sample.counts.ndim > 1 or len(sample.positions) > 2:

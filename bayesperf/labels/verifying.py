@@ -136,7 +136,7 @@ def verify(
     if isinstance(y_true, VerifiedSample):
         given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
         if unused := [name for name, value in given.items() if value is not None]:
-            raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own; leave it out.")
+            raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own.", f"Give it without `{unused[0]}`.")
         sample = y_true
     elif y_pred is None:
         raise InputTypeError("y_pred", "give the predicted labels, or a VerifiedSample alone.")

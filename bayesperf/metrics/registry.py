@@ -36,7 +36,7 @@ def add(metric: Metric) -> None:
     named = (metric.name, *metric.aliases)
     for name in named:
         if named.count(name) > 1 or name in _ALIASES or any(pattern.fullmatch(name) for pattern in FAMILIES):
-            raise InputError("", f"a metric named {name!r} exists already.")
+            raise InputError("metric", f"one named {name!r} exists already.")
         if any(name.endswith(f"_{average}") for average in AVERAGES):
             raise InputError("metric", f"{name!r}: names ending in _{', _'.join(AVERAGES)} are kept for averages.")
     _TABLE[metric.name] = metric
@@ -98,7 +98,7 @@ def get(name: str | Metric) -> Metric:
         name.lower(), [*_ALIASES, *(f"{n}_{a}" for n in names("binary") for a in AVERAGES)]
     )
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "bayesperf.metrics.names() lists them."
-    raise InputError("", f"no metric named {name!r}: {hint}")
+    raise InputError("metric", f"there is no metric named {name!r}: {hint}")
 
 
 def _in_files(metric: Metric) -> dict[str, Any]:

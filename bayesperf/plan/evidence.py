@@ -88,7 +88,7 @@ class MetricEvidence:
                     "prevalence",
                     f"{self.metric.name} is of {self.trials}, not of positives or negatives alone, and "
                     "prevalence does not say how many those are.",
-                    "Leave it out.",
+                    "Plan without `prevalence`.",
                 )
             return positive if self.trials == "positives" else 1 - positive
         if not self.cells:

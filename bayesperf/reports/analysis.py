@@ -405,7 +405,7 @@ def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
         return [_BOOLEANS[text.lower()] if text.lower() in _BOOLEANS else float(text) for text in settings.labels]
     except ValueError:
         held = listed(sorted({label for column in columns for label in column.dropna().unique().tolist()}))
-        raise InputError("", f"--labels {','.join(settings.labels)}: the labels of the file are {held}.") from None
+        raise InputError(f"--labels {','.join(settings.labels)}", f"the labels of the file are {held}.") from None
 
 
 def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:

@@ -23,13 +23,13 @@ def refuse_beside_clusters(*, score: Any, judge: str | None, by: list[str] | Non
     if said := [option for option, value in given.items() if value]:
         python = " In Python roc_curve(y_true, y_score, cluster=...) and roc_auc have it." if "--score" in said else ""
         raise InputError(
-            f"{said[0]}", "it takes examples to be independent, beside --cluster.", f"Leave it out.{python}"
+            f"{said[0]}", "it takes examples to be independent, beside --cluster.", f"Ask without {said[0]}.{python}"
         )
     if FOLD in (by or ()):
         raise InputError(
             "--by fold",
             "folds are pooled as independent ones, beside --cluster.",
-            "Leave it out: the clusters are all.",
+            "Ask without it: the clusters are all.",
         )
 
 

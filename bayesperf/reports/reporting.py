@@ -219,15 +219,15 @@ def _counts_and_posterior(
     given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
     if is_counted and given:
         raise InputTypeError(
-            "",
-            f"{given[0]} goes with labels; data is a {type(data).__name__}, which has been counted.",
-            "Leave it out.",
+            given[0],
+            f"is for labels; data is a {type(data).__name__}, which has been counted.",
+            f"Report it without `{given[0]}`.",
         )
     if isinstance(data, ConfusionMatrix):
         return data, None
     if isinstance(data, Posterior):
         if prior is not None:
-            raise InputTypeError("prior", "data is a posterior, which has one already.", "Leave it out.")
+            raise InputTypeError("prior", "data is a posterior, which has one already.", "Report it without `prior`.")
         if isinstance(data, VerifiedPosterior):
             return data.sample.verified_only(), data
         if data.observed is None:

@@ -63,12 +63,12 @@ def refuse_unsliceable(levels: Mapping[str, int], option: str) -> None:
     """Refuse columns with a single level, or with so many that nothing could be said of a slice."""
     for name, count in levels.items():
         if count < 2:
-            raise InputError("", f"{option}{name}: it has one value in all examples, so there is nothing to compare.")
+            raise InputError(f"{option}{name}", "it has one value in all examples, so there is nothing to compare.")
     if prod(levels.values()) > _MOST_SLICES:
         sizes = " × ".join(f"{count:,} {name}" for name, count in levels.items())
         raise InputError(
-            "",
-            f"{option}{max(levels, key=lambda name: levels[name])}: {sizes} are more than {_MOST_SLICES:,} slices.",
+            f"{option}{max(levels, key=lambda name: levels[name])}",
+            f"{sizes} are more than {_MOST_SLICES:,} slices.",
             "Slice by what has few values, as bands of age in the place of ages.",
         )
 

@@ -24,7 +24,9 @@ def refuse_beside_judge(*, score: Any, by: list[str] | None, **others: Any) -> N
             f"{said[0]}", "it needs the actual label of every row.", "Leave it out, or add --verified-only."
         )
     if FOLD in (by or ()):
-        raise InputError("--by fold", "folds of which some examples are verified are not pooled.", "Leave it out.")
+        raise InputError(
+            "--by fold", "folds of which some examples are verified are not pooled.", "Ask without --by fold."
+        )
 
 
 def about_gaps(column: str | None, settings: Settings) -> str:

@@ -411,7 +411,7 @@ def sample_compiled(
         unknown = str(error).removeprefix("Unknown settings attribute: ")
         if unknown not in settings:
             raise
-        raise InputTypeError("", unknown_setting(unknown, "nutpie")) from None
+        raise InputTypeError(unknown, unknown_setting("nutpie")) from None
     try:
         tree = running.wait()
     except BaseException:  # What was drawn until then is no sample of the posterior.
@@ -433,9 +433,9 @@ def _cores(density: Callable[[Array], Any], point: Array) -> int | None:
     return 1 if min(timeit.repeat(lambda: density(point), number=1, repeat=5)) < LEAST_SECONDS else None
 
 
-def unknown_setting(setting: str, sampler: str) -> str:
+def unknown_setting(sampler: str) -> str:
     """Return why a setting is refused."""
-    return f"{setting!r} is no argument of bayesperf.fit, nor a setting of its sampler, {sampler}."
+    return f"is no argument of bayesperf.fit, nor a setting of its sampler, {sampler}."
 
 
 # ── PyMC's simplex transform as one operation, which Numba compiles in a second rather than in twenty ──

@@ -236,7 +236,7 @@ def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
     """Return the method, which settings of the sampler make "mcmc"; refuse settings that the method does not take."""
     checks.one_of("method", method, ("auto", "mcmc", "exact"))
     if method == "exact" and settings:
-        raise InputTypeError("", f"method='exact' samples nothing, so it takes no {', '.join(settings)}.")
+        raise InputTypeError("method", f"'exact' samples nothing, so it takes no {', '.join(settings)}.")
     if method != "exact":
         nuts.check(settings)
     return "mcmc" if method == "auto" and (settings or tune != TUNE) else method

@@ -150,14 +150,14 @@ def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:
     by, pos_label = options.pop("by", None), options.pop("pos_label", None)
     if not isinstance(data, tuple) or len(data) != 2:
         raise InputTypeError(
-            "", f"data of the model {model!r} must be a pair (y_true, y_pred); sequence ids go to options['by']."
+            "data", f"must be a pair (y_true, y_pred) for the model {model!r}; sequence ids go to options['by']."
         )
     series = label_sequences(*data, by, None, pos_label)
     by = by if isinstance(by, Mapping) else {"sequence": np.zeros(len(series.states), int) if by is None else by}
     ((name, ids),) = by.items()
     of_step = dict.fromkeys(("actual_before", "predicted_before", *CELL_DIMS), series.cm.labels)
     if name in of_step:
-        raise InputError("", f"options['by']: {name!r} is a dim that the model uses for its own; rename that dim.")
+        raise InputError("options['by']", f"{name!r} is a dim that the model uses for its own; rename that dim.")
     coords = {name: encode(ids, "by", fractions=True).labels} | of_step
     facts = _positive(series.cm.pos_label)
     return xr.DataArray(transitions_by_sequence(series), coords, list(coords), name="counts", attrs=facts)
@@ -167,7 +167,7 @@ def _fold_scores(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return scores (dataset, model, fold) of two systems."""
     if not isinstance(data, xr.DataArray) or set(data.dims) != {"dataset", "model", "fold"}:
         raise InputTypeError(
-            "", f"data of the model {model!r} must be a DataArray of scores with dims dataset, model and fold."
+            "data", f"must be a DataArray of scores with dims dataset, model and fold for the model {model!r}."
         )
     if data.sizes["model"] != 2:
         raise InputError("data", f"the model compares two systems; dim model has {data.sizes['model']}.", "Select two.")
@@ -189,8 +189,8 @@ def _scores_of_two_classes(data: Any, model: Any, options: Options) -> xr.DataAr
     pos_label = options.pop("pos_label", None)
     if not isinstance(data, tuple) or len(data) != 2:
         raise InputTypeError(
-            "",
-            f"data of the model {model!r} must be a pair (y_true, y_score); the positive class "
+            "data",
+            f"must be a pair (y_true, y_score) for the model {model!r}; the positive class "
             "goes to options['pos_label'].",
         )
     return by_class(Scores.of(*data, pos_label))
@@ -204,8 +204,8 @@ def _probabilities(data: Any, model: Any, options: Options) -> xr.DataArray:
     by, pos_label = options.pop("by", None), options.pop("pos_label", None)
     if not isinstance(data, tuple) or len(data) != 2:
         raise InputTypeError(
-            "",
-            f"data of the model {model!r} must be a pair (y_true, y_prob); ids of groups go to "
+            "data",
+            f"must be a pair (y_true, y_prob) for the model {model!r}; ids of groups go to "
             "options['by'], the positive class to options['pos_label'].",
         )
     happened, probability = labelled_scores(*data, pos_label, "y_prob")
@@ -239,7 +239,9 @@ def _groups(by: Any, examples: int) -> tuple[dict[str, Any], Any]:
     checks.equal_lengths({"y_true": examples, "by": len(column.codes)})
     seen, group = np.unique(column.codes, return_inverse=True)
     if len(seen) < 2:
-        raise InputError("by", f"there is one {dim}, and nothing that groups could have in common.", "Leave it out.")
+        raise InputError(
+            "by", f"there is one {dim}, and nothing that groups could have in common.", "Fit without `by`."
+        )
     return {"dim": str(dim), "groups": column.labels[seen].tolist()}, group
 
 
@@ -247,8 +249,8 @@ def _ratings(data: Any, model: Any, options: Options) -> xr.DataArray:
     """Return counts of patterns (…, pattern), with what the patterns are in the attributes."""
     if not isinstance(data, Ratings):
         raise InputTypeError(
-            "",
-            f"data of the model {model!r} must be Ratings; it is {type(data).__name__}.",
+            "data",
+            f"must be Ratings for the model {model!r}; it is {type(data).__name__}.",
             "Make them with Ratings.from_frame(frame, item=…, rater=…, rating=…) or Ratings.from_table(table).",
         )
     return counts_of_patterns(data)

@@ -49,14 +49,14 @@ def check(settings: Mapping[str, Any]) -> None:
     """Refuse unknown samplers, settings that a fit makes itself, and settings that `pymc.sample` would ignore."""
     sampler = checks.one_of("nuts_sampler", settings.get("nuts_sampler", SAMPLERS[0]), SAMPLERS)
     if taken := [name for name in settings if name in SETTINGS_OF_FIT]:
-        raise InputTypeError("", f"{taken[0]!r} is not for the caller of a fit to set: {SETTINGS_OF_FIT[taken[0]]}.")
+        raise InputTypeError(taken[0], f"is not for the caller of a fit to set: {SETTINGS_OF_FIT[taken[0]]}.")
     if sampler == "pymc":
         import pymc as pm
 
         functions = [pm.sample, *(kind.__init__ for kind in pm.NUTS.__mro__)]
         parameters = {"nuts", *(name for function in functions for name in inspect.signature(function).parameters)}
         if unknown := [name for name in settings if name not in parameters]:
-            raise InputTypeError("", backend.unknown_setting(unknown[0], sampler))
+            raise InputTypeError(unknown[0], backend.unknown_setting(sampler))
 
 
 def sample(

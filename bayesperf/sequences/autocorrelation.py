@@ -264,7 +264,9 @@ def _checked_lags(lags: Sequence[int], sequences: LabelSequences) -> list[int]:
     lags = [checks.count("lags: each", lag) for lag in lags]
     longest = int(np.bincount(sequences.sequence).max())
     if not lags or max(lags) >= longest:
-        raise InputError("", f"lags {lags}: name some, each shorter than the longest sequence, of {longest} samples.")
+        raise InputError(
+            "lags", f"must be some, each shorter than the longest sequence, of {longest} samples; they are {lags}."
+        )
     return lags
 
 

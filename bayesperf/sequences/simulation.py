@@ -95,8 +95,8 @@ def chain_with_rates(
     stay = long_run + (1 - long_run) * (2 * persistence - 1)
     if (stay < 0).any():
         raise InputError(
-            "",
-            f"persistence {persistence}: no chain with prevalence {prevalence} changes label so often.",
+            "persistence",
+            f"is {persistence}: no chain with prevalence {prevalence} changes label so often.",
             "Raise it, or bring prevalence nearer to 0.5.",
         )
     k = 2 * error_persistence - 1

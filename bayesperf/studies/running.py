@@ -175,7 +175,7 @@ def _load(path: Path) -> Arrays:
                 return dict(stored)
         # Whatever the bytes make of a reader that trusts them: each damage has an exception of its own.
         except Exception as error:
-            raise InputError("", _damaged(path, str(error) or type(error).__name__)) from error
+            raise InputError("folder", _damaged(path, str(error) or type(error).__name__)) from error
 
 
 def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
@@ -184,11 +184,11 @@ def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
     usual = Counter(shapes.values()).most_common(1)[0][0]
     for index, of_simulation in shapes.items():
         if of_simulation != usual:
-            raise InputError("", _damaged(files[index], f"it holds {of_simulation}, the others {usual}"))
+            raise InputError("folder", _damaged(files[index], f"it holds {of_simulation}, the others {usual}"))
 
 
 def _damaged(path: Path, reason: object) -> str:
-    return f"folder: {path} is damaged ({reason}). Remove that file: its simulation is then run again."
+    return f"{path} is damaged ({reason}). Remove that file: its simulation is then run again."
 
 
 @contextmanager

@@ -108,7 +108,7 @@ def test_every_kind_of_data_has_an_example(kind):
 def test_an_unknown_model(call, built):
     done = call("groups", "groops")
     assert (done.returncode, done.stdout, built) == (2, "", [])
-    assert done.stderr == f"bayesperf: there is no model groops; the models are {', '.join(bp.models.names())}.\n"
+    assert done.stderr == f"bayesperf: models: there is no model groops; they are {', '.join(bp.models.names())}.\n"
 
 
 @pytest.mark.parametrize(

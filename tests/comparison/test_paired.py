@@ -195,7 +195,7 @@ OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no
         ((POST, POST, "recall"), {"rope": "wide"}, TypeError, "rope must be a number; it is 'wide'"),
         ((POST, POST, "recall"), {"rope": True}, TypeError, "rope must be a number"),
         ((POST, POST, "recall"), {"random_seed": "x"}, ValueError, "random_seed must be"),
-        ((POST, POST, "recall"), {"groups": 3}, TypeError, "compare takes no argument 'groups' here"),
+        ((POST, POST, "recall"), {"groups": 3}, TypeError, "groups is no argument of compare here"),
         ((POST, POST, "recall"), {"prior": "flat"}, TypeError, "prior: it is of counts; posteriors have theirs"),
         ((A, A, "recall"), {}, TypeError, "b: counts of systems judged on the same examples hold them all"),
         ((A,), {"metric": "recall"}, TypeError, r"a: these counts do not say whether .* example=ids.*bp\.posterior"),

@@ -34,7 +34,6 @@ FOLDS = bp.ConfusionMatrix(SYSTEMS.counts.rename(model="fold"), 1)
 STEPS = bp.ConfusionMatrix(SYSTEMS.counts.rename(model="step"), 1)
 POST = bp.posterior(CM)
 PARTLY_VERIFIED = bp.labels.verify(np.where(np.arange(len(Y)) % 3, Y, np.nan), PREDICTED, draws=50)
-EPC = bp.curves.epc((Y, SCORE), (Y, OTHER), alphas=[0.3, 0.6], draws=20, progressbar=False)
 
 
 # ── What is given ──

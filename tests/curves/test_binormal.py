@@ -183,7 +183,7 @@ def test_log_likelihood_is_of_each_score():
 @pytest.mark.parametrize(
     ("error", "data", "options", "words"),
     [
-        (TypeError, SCORE, {}, r"data of the model 'binormal_roc' must be a pair \(y_true, y_score\)"),
+        (TypeError, SCORE, {}, r"data must be a pair \(y_true, y_score\) for the model 'binormal_roc'"),
         (ValueError, ([0, 0, 1], [1, 2, 3]), {}, "one score says nothing of the spread of its class"),
         (ValueError, ([0, 0, 1, 1], [1, 1, 2, 2]), {}, "y_score does not vary within either class"),
         (ValueError, ([0, 0, 1, 1], [1, 2, 2, np.inf]), {}, "y_score has infinite values"),

@@ -13,12 +13,12 @@ TWO = {"a": PROB, "b": OTHER}
 CURVES = {
     "roc": lambda: bp.roc_curve(Y, PROB, draws=50),
     "roc by thresholds": lambda: bp.roc_curve(Y, PROB, method="beta"),
-    "det": lambda: bp.det_curve(Y, PROB, draws=50),
+    "det": lambda: bp.curves.det_curve(Y, PROB, draws=50),
     "decision": lambda: bp.decision_curve(Y, TWO, thresholds=[0.2, 0.5], draws=50),
     "isotonic": lambda: bp.reliability_curve(Y, PROB),
     "bins": lambda: bp.reliability_curve(Y, TWO, method="bins", bins=4),
     "lines": lambda: bp.reliability_curve(Y, TWO, method="logistic", draws=50),
-    "expected performance": lambda: bp.epc((Y, TWO), (Y, {"a": OTHER, "b": PROB}), alphas=[0.2, 0.5], draws=50),
+    "expected performance": lambda: bp.curves.epc((Y, TWO), (Y, {"a": OTHER, "b": PROB}), alphas=[0.2, 0.5], draws=50),
 }
 
 

@@ -339,7 +339,7 @@ def test_the_metric_by_hand():
             (bp.curves.BinnedScores.from_counts([1], [2], edges=[0, 1]),), {},
             ValueError, "one bin alone has no threshold"),
         ((BINS,), {"thresholds": [0.3]}, ValueError,
-         "threshold 0.3 is within a bin"),
+         "thresholds: 0.3 is within a bin"),
         ((BINS,), {"by": {"a": [1]}}, TypeError, "by: Binned"),
     ],
 )  # fmt: skip

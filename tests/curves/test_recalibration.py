@@ -193,7 +193,7 @@ def test_many_log_odds_are_grouped_in_each_group():
 @pytest.mark.parametrize(
     ("error", "data", "options", "text"),
     [
-        (TypeError, [0, 1], {}, r"data of the model 'recalibration' must be a pair \(y_true, y_prob\)"),
+        (TypeError, [0, 1], {}, r"data must be a pair \(y_true, y_prob\) for the model 'recalibration'"),
         (ValueError, ([0, 1], [0.5, 1.5]), {}, r"y_prob must hold probabilities, in \[0, 1\]; it holds 1\.5"),
         (ValueError, ([0, 1], [0.5, 1.0]), {}, r"y_prob: 1 probability is 0 or 1.*Clip them"),
         (ValueError, ([0, 1], [0.5, 0.6]), {"by": ["a", "a"]}, "by: there is one group, and nothing that groups"),

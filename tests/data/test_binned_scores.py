@@ -121,7 +121,7 @@ def test_thresholds_within_a_bin_are_refused():
     assert (true.tolist(), false.tolist()) == ([0, 0, 2, 3, 3], [0, 0, 3, 7, 7])
     assert bp.roc_curve(binned).at(0.5)["recall"] == 2 / 3
     for threshold in (0.7, 1):
-        with pytest.raises(ValueError, match=f"threshold {threshold} is within a bin"):
+        with pytest.raises(ValueError, match=f"thresholds: {threshold} is within a bin"):
             bp.roc_curve(binned).at(threshold)
     # Between scores that tie there is no bin.
     assert from_counts([1, 2], [4, 3], values=[0, 0.5]).called(0.2)[0] == 2
@@ -222,7 +222,7 @@ def test_scores_outside_the_limits_are_named(engine):
         ({"bins": 2, "limits": (0, np.inf)}, ValueError, "limits must be two finite numbers"),
         ({"bins": 10, "limits": (1, 1 + 1e-15)}, ValueError, "edges of 10 bins must be two numbers or more that"),
         ({"bins": [0, 1], "limits": (0, 1)}, TypeError, "limits: edges have their own"),
-        ({"bins": 2, "score": "t"}, ValueError, "no column 't' in the frame; its columns are 'y', 's'"),
+        ({"bins": 2, "score": "t"}, ValueError, "frame has no column 't'; its columns are 'y', 's'"),
         ({"bins": 2, "score": "y"}, ValueError, "needs a column of its own"),
         ({"bins": 2, "actual": "s", "score": "y"}, ValueError, "column 's' holds"),
         ({"bins": 2, "pos_label": 7}, ValueError, "pos_label: 7 is not among the labels"),

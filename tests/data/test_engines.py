@@ -216,7 +216,7 @@ REFUSED = {
     "bytes": ({"y": [b"a", b"b"], "p": ["a", "b"]}, "column 'y' holds .* must be (all )?strings"),
     "lists": ({"y": [[0], [1]], "p": [0, 1]}, "(column 'y' holds|unhashable) .* must be strings"),
     "no rows": ({"y": pa.array([], pa.string()), "p": pa.array([], pa.string())}, "frame has no rows"),
-    "no such column": ({"y": [0, 1], "q": [0, 1]}, "no column 'p' in the frame; its columns are 'y', 'q'"),
+    "no such column": ({"y": [0, 1], "q": [0, 1]}, "frame has no column 'p'; its columns are 'y', 'q'"),
 }
 TYPE_ERRORS = {"strings and numbers", "dates", "groups of dates", "decimals", "bytes", "lists"}
 

@@ -157,9 +157,9 @@ FRAME = {"y": ["a", "b", "b", "b"], "p": ["a", "a", "b", "b"], "f": [1, 1, 2, 2]
 GOOD = {"actual": "y", "predicted": "p"}
 # A mistake: the columns and arguments that make it, and what the message says of it.
 BAD_INPUT = {
-    "no actual": (FRAME, {"actual": "z"}, r"no column 'z' .*columns are 'y', 'p', 'f'\."),
-    "no predicted": (FRAME, {"predicted": "z"}, r"no column 'z' .*columns are 'y', 'p', 'f'\."),
-    "no key": (FRAME, {"by": ["f", "z"]}, r"no column 'z' .*columns are 'y', 'p', 'f'\."),
+    "no actual": (FRAME, {"actual": "z"}, r"no column 'z'.*columns are 'y', 'p', 'f'\."),
+    "no predicted": (FRAME, {"predicted": "z"}, r"no column 'z'.*columns are 'y', 'p', 'f'\."),
+    "no key": (FRAME, {"by": ["f", "z"]}, r"no column 'z'.*columns are 'y', 'p', 'f'\."),
     "no key of that name": (FRAME, {"by": "fold"}, "no column 'fold'"),
     "one column twice": (FRAME, {"predicted": "y"}, "every role .* a column of its own"),
     "key is the label": (FRAME, {"by": "y"}, "every role .* a column of its own"),

@@ -80,7 +80,7 @@ REFUSED = {
     ),
     "other text": ("ham", TypeError, "classification_report"),
     "other dict": ({"tp": 1}, TypeError, "classification_report"),
-    "labels alone": (Y_TRUE, TypeError, "posterior takes a ConfusionMatrix, or actual and predicted labels"),
+    "labels alone": (Y_TRUE, TypeError, "cm must be a ConfusionMatrix, or actual and predicted labels"),
 }  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def test_it_is_saved(tmp_path):
 
 TABLE = pd.DataFrame({"a": ["x", "y"], "b": ["x", "x"], "n": [1.5, 2]})
 REFUSED = [
-    (ValueError, "no column 'who' in the frame", lambda: bp.Ratings.from_frame(LONG, **ROLES | {"rater": "who"})),
+    (ValueError, "frame has no column 'who'", lambda: bp.Ratings.from_frame(LONG, **ROLES | {"rater": "who"})),
     (ValueError, "column 'says' has 1 missing value",
      lambda: bp.Ratings.from_frame(LONG.assign(says=LONG["says"].where(LONG.index > 0)), **ROLES)),
     (ValueError, "column 'site' differs between rows of image",
@@ -104,7 +104,7 @@ REFUSED = [
     (ValueError, "column 'truth' differs between rows of image",
      lambda: bp.Ratings.from_frame(LONG.assign(truth=LONG["says"].where(LONG.index < 90)), **ROLES)),
     (ValueError, "frame has no rows", lambda: bp.Ratings.from_frame(LONG.iloc[:0], **ROLES)),
-    (ValueError, "no column 'm' in the table", lambda: bp.Ratings.from_table(TABLE, counts="m")),
+    (ValueError, "table has no column 'm'", lambda: bp.Ratings.from_table(TABLE, counts="m")),
     (ValueError, "column 'n' holds 1.5, which is fractional", lambda: bp.Ratings.from_table(TABLE, counts="n")),
     (ValueError, "only one label occurs", lambda: bp.Ratings.from_table([[1, 1]])),
     (ValueError, "table holds no answers", lambda: bp.Ratings.from_table([[None, None]])),

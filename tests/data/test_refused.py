@@ -98,7 +98,7 @@ VALUE_ERRORS = {
     "multilabel, empty": (predictions(np.ones((0, 2)), np.ones((0, 2))), "y_true is empty"),
     "multilabel, frames": (
         predictions(pd.DataFrame(np.eye(2), columns=["a", "b"]), pd.DataFrame(np.eye(2), columns=["b", "a"])),
-        r"columns of y_true \('a', 'b'\) and of y_pred \('b', 'a'\) differ",
+        r"y_true and y_pred differ in their columns: \('a', 'b'\), and \('b', 'a'\)",
     ),
     "one column": (predictions(pd.DataFrame({"y": [0, 1]})), "y_true must be one-dimensional"),
     # Labels

@@ -88,7 +88,9 @@ def test_folds_of_cross_val_predict_are_those_of_a_cross_validation(cv):
 
 
 def test_folds_that_are_drawn_anew_or_overlap_are_refused():
-    with pytest.raises(ValueError, match=r"cv draws other folds each time.* random_state"):
+    with pytest.raises(
+        ValueError, match=r"cv must make the folds of y_pred; it draws other folds each time.* random_state"
+    ):
         CM.from_cross_val_predict(Y, Y, cv=KFold(3, shuffle=True))
     with pytest.raises(ValueError, match="cv must test each of the 240 examples once"):
         CM.from_cross_val_predict(Y, Y, cv=ShuffleSplit(3, random_state=0))

@@ -333,7 +333,9 @@ def test_repeats_that_the_splitter_knows():
     both = xr.concat([known.counts, known.counts], "model").transpose("fold", "model", "repeat", ...)
     of_both = quiet_pool(bp.ConfusionMatrix(both)).mean["recall"]
     np.testing.assert_allclose(of_both.eti().isel(model=0), found.mean["recall"].eti(), atol=0.01)
-    with pytest.raises(ValueError, match=r"repeats: the counts have 3 repeats along 'repeat'; it is 2\. Leave it out"):
+    with pytest.raises(
+        ValueError, match=r"repeats: the counts have 3 repeats along 'repeat'; it is 2\. They are known: call without"
+    ):
         bp.pool(known, repeats=2)
     with pytest.raises(ValueError, match="dim: each of 3 repeats is of the same examples"):
         bp.pool(known, "repeat")

@@ -8,8 +8,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.intervals import bootstrap_intervals as bootstrap
-from bayesperf.intervals import resampling
+from bayesperf.intervals import bootstrap, resampling
 from bayesperf.intervals.bootstrap_intervals import bca_levels
 from bayesperf.intervals.resampling import Units
 from bayesperf.intervals.statistic import Statistic

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from bayesperf.intervals import confidence_sequences as confidence_sequence
-from bayesperf.intervals import proportions as proportion
+from bayesperf.intervals import confidence_sequence, proportion
 
 COUNTS = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 WEIGHTS = st.tuples(st.floats(0.1, 20), st.floats(0.1, 20))

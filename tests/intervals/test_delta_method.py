@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
-from bayesperf.intervals import delta_method as delta
+from bayesperf.intervals import delta
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.counts import pair_of
 from tests.shared.golden import golden
@@ -326,7 +326,7 @@ def test_a_transform_must_fit():
     with pytest.raises(ValueError, match=r"transform 'log' is for values from 0; metric 'matthews_corrcoef'"):
         delta(BINARY, "mcc", transform="log")
     with pytest.raises(ValueError, match=r"metric 'f1', a difference, has bounds \(-1.0, 1.0\)"):
-        delta(pair(JOINT), "f1", transform="log")
+        delta(pair(JOINT), "f1", transform="log", **OF_TWO)
 
 
 def test_a_value_outside_the_bounds_stated_is_refused():

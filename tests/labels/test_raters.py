@@ -285,7 +285,7 @@ def test_dependence_is_of_single_answers_of_two_classes():
 
 
 def test_other_data_are_refused():
-    with pytest.raises(TypeError, match="data of the model 'raters' must be Ratings; it is list"):
+    with pytest.raises(TypeError, match="data must be Ratings for the model 'raters'; it is list"):
         bp.fit([[1, 0]], "raters")
     posterior = drawn(np.random.default_rng(1), RATED)
     with pytest.raises(ValueError, match=r"ratings: its raters are \[0, 1, 2\], and those of the fit are \['ann'"):

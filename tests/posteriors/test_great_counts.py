@@ -51,7 +51,7 @@ def test_where_the_prevalence_alone_is_uncertain_figures_are_right(metric):
 
 @pytest.mark.parametrize(("cells", "words"), [
     ((10**15, 0, 0, 10**15), "which is more than 1e[+]12"),
-    ((10**12, 1, 0, 10**12), "^counts of a matrix add up to 2e[+]12"),
+    ((10**12, 1, 0, 10**12), "^counts have a matrix that adds up to 2e[+]12"),
 ])  # fmt: skip
 def test_more_are_refused(cells, words):
     with pytest.raises(ValueError, match=words):

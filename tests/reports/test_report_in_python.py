@@ -88,8 +88,8 @@ def test_paired_matrices_are_compared_example_by_example():
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "words"),
     [
-        ((CM,), {"y_pred": [1]}, TypeError, "y_pred goes with labels; data is a ConfusionMatrix"),
-        ((CM,), {"labels": [0, 1]}, TypeError, "labels goes with labels"),
+        ((CM,), {"y_pred": [1]}, TypeError, "y_pred is for labels; data is a ConfusionMatrix"),
+        ((CM,), {"labels": [0, 1]}, TypeError, "labels is for labels"),
         ((bp.posterior(CM),), {"prior": "flat"}, TypeError, "data is a posterior, which has one already"),
         ((bp.posterior(CM).predict(),), {}, ValueError, "this posterior knows of no counts"),
         (([1, 0],), {}, TypeError, "data must be a matrix, a posterior, or actual labels beside y_pred; it is list"),

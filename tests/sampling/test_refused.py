@@ -60,7 +60,7 @@ ERRORS = [
     (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'auto', 'mcmc', 'exact'; it is 'vi'."),
     (ValueError, BINARY, "rates", {"draws": 0}, "draws must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"chains": 1.5}, "chains must be a whole number of at least 1; it is 1.5."),
-    (TypeError, BINARY, "rates", {"method": "exact", "target_accept": 0.9, "cores": 1}, "method='exact' samples "
+    (TypeError, BINARY, "rates", {"method": "exact", "target_accept": 0.9, "cores": 1}, "method: 'exact' samples "
      "nothing, so it takes no target_accept, cores."),
     (ValueError, sites_called("cell"), "groups", {}, "data: 'cell' is a dim that the models use for their own; rename "
      "that dim."),
@@ -90,12 +90,12 @@ ERRORS = [
      "'recall'."),
     (ValueError, BINARY, "rates", {"nuts_sampler": "stan"}, "nuts_sampler must be one of 'nutpie', 'pymc', 'numpyro', "
      "'blackjax'; it is 'stan'."),
-    (TypeError, BINARY, "rates", {"seed": 3}, "'seed' is not for the caller of a fit to set: say random_seed."),
-    (TypeError, BINARY, "rates", {"progress_bar": False}, "'progress_bar' is not for the caller of a fit to set: say "
+    (TypeError, BINARY, "rates", {"seed": 3}, "seed is not for the caller of a fit to set: say random_seed."),
+    (TypeError, BINARY, "rates", {"progress_bar": False}, "progress_bar is not for the caller of a fit to set: say "
      "progressbar."),
-    (TypeError, BINARY, "rates", {"save_warmup": True}, "'save_warmup' is not for the caller of a fit to set: the "
+    (TypeError, BINARY, "rates", {"save_warmup": True}, "save_warmup is not for the caller of a fit to set: the "
      "draws of tuning are not kept."),
-    (TypeError, BINARY, "rates", {"nuts_sampler": "pymc", "target_acept": 0.9}, "'target_acept' is no argument of "
+    (TypeError, BINARY, "rates", {"nuts_sampler": "pymc", "target_acept": 0.9}, "target_acept is no argument of "
      "bayesperf.fit, nor a setting of its sampler, pymc."),
     (ValueError, BINARY, "rates", {"tune": 0}, "tune must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"random_seed": -1}, "random_seed must be a non-negative integer or a numpy "
@@ -112,8 +112,8 @@ ERRORS = [
     (ValueError, THREE_SITES, "groups_logit", {}, "data: this model is of two classes; there are 3."),
     (TypeError, [[1, 2], [3, 4]], "rates", {}, "data must be a ConfusionMatrix; it is list."),
     (TypeError, BINARY, "paired", {}, "data must be a ConfusionMatrix of two systems judged on the same examples; it "
-     "is a ConfusionMatrix without their joint outcomes. Make one with ConfusionMatrix.from_predictions("),
-    (TypeError, BINARY, "markov", {}, "data of the model 'markov' must be a pair (y_true, y_pred); sequence ids go "
+     "is a ConfusionMatrix without their joint outcomes. Make one with ConfusionMatrix.from_predictions(y_true, "),
+    (TypeError, BINARY, "markov", {}, "data must be a pair (y_true, y_pred) for the model 'markov'; sequence ids go "
      "to options['by']."),
     (ValueError, ([0, 1, 2], [0, 1, 2]), "markov", {}, "two"),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"actual_before": VIDEO}}}, "options['by']: "
@@ -122,8 +122,8 @@ ERRORS = [
      "their own; rename that dim."),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"stay": VIDEO}}}, "data: 'stay' is a variable of the "
      "model; rename that dim."),
-    (TypeError, BINARY, "datasets", {}, "data of the model 'datasets' must be a DataArray of scores with dims "
-     "dataset, model and fold."),
+    (TypeError, BINARY, "datasets", {}, "data must be a DataArray of scores with dims dataset, "
+     "model and fold for the model 'datasets'."),
     (TypeError, SCORES.rename(fold="run"), "datasets", {}, "dims dataset, model and fold"),
     (ValueError, SCORES.isel(model=[0, 1, 1]), "datasets", {}, "data: the model compares two systems; dim model "
      "has 3. Select two."),
@@ -217,9 +217,7 @@ def test_a_file_that_declares_what_fit_does_not_know(declared, words, monkeypatc
 def test_settings_that_the_sampler_has_not():
     with pytest.raises(TypeError) as raised:
         backend.sample_compiled(NORMAL, {"target_acept": 0.9}, seed=1)
-    assert str(raised.value) == (
-        "'target_acept' is no argument of bayesperf.fit, nor a setting of its sampler, nutpie."
-    )
+    assert str(raised.value) == ("target_acept is no argument of bayesperf.fit, nor a setting of its sampler, nutpie.")
     with pytest.raises(OverflowError):  # what else is wrong is said as it is
         backend.sample_compiled(NORMAL, {"tune": -1}, seed=1)
     nuts.check({"nuts_sampler": "pymc", "target_accept": 0.9, "max_treedepth": 8, "cores": 1, "nuts": {}})

@@ -256,9 +256,9 @@ def test_bad_data(function, y_true, y_pred, options, words):
         (
             lambda: sequences.autocorrelation(TWENTY, TWENTY[::-1], lags=[1, 25]),
             ValueError,
-            r"lags \[1, 25\]: name some, each shorter than the longest sequence, of 20 samples",
+            r"lags must be some, each shorter than the longest sequence, of 20 samples; they are \[1, 25\]",
         ),
-        (lambda: sequences.autocorrelation(TWENTY, TWENTY, lags=[]), ValueError, r"lags \[\]: name some"),
+        (lambda: sequences.autocorrelation(TWENTY, TWENTY, lags=[]), ValueError, "lags must be some"),
         (
             lambda: sequences.autocorrelation(TWENTY, TWENTY, lags=[0]),
             ValueError,
@@ -277,7 +277,7 @@ def test_bad_data(function, y_true, y_pred, options, words):
         (
             lambda: sequences.simulate(9, persistence=0.1, prevalence=0.2),
             ValueError,
-            "persistence 0.1: no chain with prevalence 0.2 changes label so often",
+            "persistence is 0.1: no chain with prevalence 0.2 changes label so often",
         ),
         (
             lambda: sequences.simulate(9, persistence=0.5, error_persistence=0.9, recall=0.9, specificity=0.9),
