@@ -62,7 +62,6 @@ from .groups.slicing import Slices as Slices
 from .groups.slicing import slices as slices
 from .labels.noise_sensitivity import LabelNoiseSensitivity as LabelNoiseSensitivity
 from .labels.noise_sensitivity import label_noise_sensitivity as label_noise_sensitivity
-from .labels.noisy_labels import NoisyLabelPosterior as NoisyLabelPosterior
 from .labels.noisy_labels import label_noise as label_noise
 from .metrics.point_values import score as score
 from .plan.monitoring import Monitor as Monitor

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.distributions.draws import Draws
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.quantity import Quantity
 
 # The dim of systems that were judged on the same examples.
@@ -22,8 +22,8 @@ DIM = "model"
 
 
 @dataclass(frozen=True, eq=False)
-class DrawsSampler:
-    """A sampler of stored draws (m, n): without replacement as long as there are enough of them.
+class DrawnFrom(Origin):
+    """Stored draws (m, n), taken without replacement as long as there are enough of them.
 
     Attributes
     ----------
@@ -36,8 +36,7 @@ class DrawsSampler:
     values: Array
     random_seed: int
 
-    def __call__(self, n: int, random_seed: Any) -> Array:
-        """Return n draws, (m, n)."""
+    def sampled(self, n: int, random_seed: int | None) -> Array:
         rng = np.random.default_rng(self.random_seed if random_seed is None else checks.seed(random_seed))
         available = self.values.shape[-1]
         return self.values[:, rng.choice(available, n, replace=n > available)]
@@ -50,16 +49,14 @@ def marginal_of_draws(
     random_seed: int,
     inference: str | None = None,
     examples: xr.DataArray | None = None,
-    observe: Callable[[], xr.DataArray] | None = None,
+    score: xr.DataArray | None = None,
     joint: bool = False,
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims."""
     flat = values.reshape(-1, values.shape[-1])
     distribution = Draws.of(quantity.metric, flat[:, None], quantity.bounds)
-    leading, sampler = xr.zeros_like(leading, dtype=float), DrawsSampler(flat, random_seed)
-    return Marginal(
-        quantity, distribution, leading, sampler, inference, examples=examples, observe=observe, joint=joint
-    )
+    leading, origin = xr.zeros_like(leading, dtype=float), DrawnFrom(flat, random_seed)
+    return Marginal(quantity, distribution, leading, origin, inference, examples=examples, score=score, joint=joint)
 
 
 def examples_of(class_totals: Sequence[int]) -> xr.DataArray:

@@ -198,8 +198,8 @@ class Slices(Saved):
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         drawn = Draws(flat, metric.bounds, self.independent)
-        observed = _Observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
-        return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, observe=observed)
+        score = _observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
+        return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, score=score)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
         if "accuracy" in rates["rate"]:
@@ -575,18 +575,11 @@ class Slices(Saved):
         return f"<p>{escape(repr(self))}</p>{worst.to_html(index=False, border=0, float_format='{:.3f}'.format)}"
 
 
-@dataclass(frozen=True)
-class _Observed:
-    """The metric of counts, and how many trials it is a share of; called by a marginal."""
-
-    metric: Metric
-    counts: xr.DataArray
-    positive: int | None
-
-    def __call__(self) -> xr.DataArray:
-        score = point_value(self.metric, self.counts, self.positive)
-        trials = self.metric.trials(self.counts.values, self.positive)
-        return score if trials is None else score.assign_coords(trials=(score.dims, trials))
+def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.DataArray:
+    """Return the metric of counts, and how many trials it is a share of."""
+    score = point_value(metric, counts, positive)
+    trials = metric.trials(counts.values, positive)
+    return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
 
 def _drawn(marginal: Marginal) -> xr.DataArray:
@@ -745,7 +738,7 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
         )
     dim = str(cm.dims[0])
     pooled: Any = pool(cm, dim, "clusters", draws=draws, random_seed=seed)
-    cells, counts = pooled.groups.cells, cm.counts.transpose(dim, *CELL_DIMS)
+    cells, counts = pooled.groups.cells_by_chain(), cm.counts.transpose(dim, *CELL_DIMS)
     positive, negative = cm.pos_label, next(label for label in cm.labels if label != cm.pos_label)
     rows = cells / cells.sum("predicted")
     totals = counts.sum("predicted")

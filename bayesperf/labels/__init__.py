@@ -9,11 +9,11 @@ from bayesperf.labels.choosing_labels import NextLabels, next_labels
 from bayesperf.labels.identifying import identifiability
 from bayesperf.labels.raters import truth
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.verifying import VerifiedPosterior, posterior
+from bayesperf.labels.verifying import Verified, posterior
 
 __all__ = [
     "NextLabels",
-    "VerifiedPosterior",
+    "Verified",
     "VerifiedSample",
     "identifiability",
     "next_labels",

@@ -21,8 +21,8 @@ from bayesperf.distributions.rank_envelopes import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.chain import (
+    ChainParameters,
     LabelSequences,
-    MarkovChain,
     TransitionPosterior,
     count_transitions,
     label_sequences,
@@ -92,7 +92,7 @@ def design_effect(
     return xr.DataArray(value, name="design_effect", attrs=facts)
 
 
-def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
+def variance_ratio(chain: ChainParameters, metric: Callable[[Any], Any]) -> Array:
     """Return by what factor a metric of a long chain varies more than that of independent samples, for each draw.
 
     The letters are those of `design_effect`.

@@ -208,7 +208,7 @@ def test_undefined_predictions_are_left_out_and_stated():
     found = bp.compare(bp.posterior(rare).predict(10, 20_000), metric="recall", independent=True)
     table = found.summary()
     share = found.prob_greater.attrs["undefined"]
-    cells = bp.posterior(rare).predict(10, 20_000, 0).cells.values[:, 0]
+    cells = bp.posterior(rare).predict(10, 20_000, 0).source.cells.values[:, 0]
     missing = (cells[:, :, 1].sum(-1) == 0).any(0).mean()
     assert 0.3 < share == pytest.approx(missing, abs=1e-12)
     assert table["undefined"].item() == pytest.approx(missing)

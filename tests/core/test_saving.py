@@ -95,7 +95,7 @@ def test_generators_are_asked_once(tmp_path):
 
 def test_a_posterior_of_a_tree_keeps_its_draws(tmp_path):
     post = bp.Posterior.from_datatree(POST.to_datatree(draws=50))
-    xr.testing.assert_identical(again(post, tmp_path).cells, post.cells)
+    xr.testing.assert_identical(again(post, tmp_path).source.cells, post.source.cells)
 
 
 def test_a_comparison_of_trees_keeps_their_draws(tmp_path):
@@ -494,4 +494,6 @@ def test_values_of_other_types():
 
 def test_chains(tmp_path):
     post = of_frames(bp.sequences.posterior, draws=50)
-    xr.testing.assert_identical(again(post, tmp_path).predict(20, draws=30).cells, post.predict(20, draws=30).cells)
+    xr.testing.assert_identical(
+        again(post, tmp_path).predict(20, draws=30).source.cells, post.predict(20, draws=30).source.cells
+    )

@@ -659,7 +659,7 @@ def test_posteriors_predict_and_change_prevalence(tmp_path):
     np.testing.assert_allclose(moved["recall"].mean(), POOLED.mean["recall"].mean(), rtol=1e-12)
     with pytest.raises(ValueError, match="n: name the size of the new test set"):
         POOLED.new_group.predict()
-    shares = POOLED.mean.predict(draws=10).cells * POOLED.cm.total.sum().item()
+    shares = POOLED.mean.predict(draws=10).source.cells * POOLED.cm.total.sum().item()
     np.testing.assert_allclose(shares, shares.round(), atol=1e-9)
     assert POOLED.groups.predict()["recall"].mean().dims == ("fold",)
     again = bp.Posterior.from_datatree(POOLED.groups.to_datatree(["f1"]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -274,7 +273,7 @@ def _of_classes(
         seed,
         classes.inference,
         examples=examples_of(classes.class_totals),
-        observe=partial(_observed_of_classes, classes, leading),
+        score=_observed_of_classes(classes, leading),
         joint=systems is not None,
     )
 
@@ -301,7 +300,7 @@ def _of_one(
         seed,
         _inference(scores, method, clusters is not None),
         examples=examples_of(scores.class_totals),
-        observe=partial(_observed, scores),
+        score=_observed(scores),
     )
     _warn(auc, scores, method)
     return auc
@@ -324,7 +323,7 @@ def _partial(
         seed,
         bootstrap_of(clusters),
         examples=examples_of(scores.class_totals),
-        observe=partial(_observed_part, scores, part),
+        score=_observed_part(scores, part),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -324,8 +323,7 @@ def _rate(tested: Counts, seed: int) -> Marginal:
     extra = PSEUDO_EXAMPLES * np.array([2, 4])
     distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
-    observe = partial(observed.rename, ABSTENTION_RATE)
-    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, observe=observe)
+    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, score=observed)
 
 
 def _quantity(judged: str) -> Quantity:

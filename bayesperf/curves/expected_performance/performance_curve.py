@@ -29,8 +29,9 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope, described
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,18 +92,15 @@ class ExpectedPerformanceCurve(Saved):
         return ConfusionMatrix(xr.DataArray(self.system.counts(self.thresholds), coords, ("alpha", *CELL_DIMS)))
 
     @cached_property
-    def posterior(self) -> SampledPosterior:
+    def posterior(self) -> Posterior:
         """The draws behind the bands, as a posterior over ``alpha`` of any metric."""
-        drawn = self._drawn([self._rule]).swapaxes(0, 1)[:, None]
-        coords = {"alpha": self.alphas, "chain": [0], "draw": np.arange(self.n_draws)}
-        dims = ("alpha", "chain", "draw", *CELL_DIMS)
-        return SampledPosterior(
-            cells=xr.DataArray(drawn, coords | dict.fromkeys(CELL_DIMS, LABELS), dims),
+        drawn = self._drawn([self._rule]).swapaxes(0, 1)
+        return Posterior(
+            source=StoredDraws(stored(drawn, self.cm.counts), independent=True),
             pos_label=1,
             prior_text=self.prior_text,
             scope=self.scope,
             inference=self.distribution,
-            independent=True,
             observed=self.cm.counts,
         )
 
