@@ -92,6 +92,11 @@ class Posterior(Saved):
         return self.source.n_draws
 
     @property
+    def random_seed(self) -> int:
+        """Seed of its draws, if none is given."""
+        return self.source.random_seed
+
+    @property
     def examples(self) -> xr.DataArray | None:
         """Counts of examples by which posteriors, or predictions, of one test set are recognised; None if unknown."""
         return self.learned_from if self.observed is None else self.observed

@@ -59,8 +59,8 @@ def test_tables_are_the_same(name, tmp_path):
 def test_all_kinds_are_tried():
     classes = {type(make()).__name__ for make, _ in SAVED.values()}
     assert classes >= {
-        "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "DirichletPosterior", "SharedPosterior",
-        "SampledPosterior", "PredictedPosterior", "MarkovPosterior", "Marginal", "Comparison", "DatasetTest", "Pooled",
+        "ConfusionMatrix", "PairedConfusionMatrix", "BinnedScores", "Posterior",
+        "Marginal", "Comparison", "DatasetTest", "Pooled",
         "Curve", "OperatingPoint", "DecisionCurve", "ChosenThreshold", "Abstention", "DecisionPlan",
         "ExpectedPerformanceCurve", "ExpectedPerformanceComparison",
         "Plan", "Monitor",
@@ -123,7 +123,7 @@ def test_a_fit_to_scores_is_not_fitted_again(tmp_path, monkeypatch):
     "make",
     [
         lambda: bp.posterior(SYSTEMS)["recall_per_class"].isel(label=slice(1), model=[1]),
-        lambda: bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 7, 1], [0, 2, 8]])).dispersion,
+        lambda: bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 7, 1], [0, 2, 8]])).source.dispersion,
         lambda: bp.roc_curve(*SCORES, draws=50).area,
         lambda: epc().area,
         lambda: POST[bp.metrics.cost([[0, 1], [5, 0]])],
@@ -268,12 +268,12 @@ def test_paths_of_either_type(tmp_path):
 def test_a_file_says_what_it_is(tmp_path):
     bp.posterior(CM, random_seed=7).save(tmp_path / "file.nc")
     facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
-    assert facts["kind"] == "DirichletPosterior"
+    assert facts["kind"] == "Posterior"
     assert facts["bayesperf_version"] == bp.__version__
     assert facts["bayesperf_format"] == saving.FORMAT
     assert "Jeffreys" in facts["prior"]
     assert facts["random_seed"] == 7
-    assert facts["call"].startswith("DirichletPosterior(")
+    assert facts["call"].startswith("Posterior(")
     assert pd.Timestamp(facts["date"]).tzinfo
     bp.compare(PAIR, metric="f1", draws=50, prior=bp.prior.flat(), random_seed=2).save(tmp_path / "file.nc")
     facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
@@ -409,8 +409,8 @@ def test_kinds_and_arguments_of_no_use_are_refused():
 
 def test_what_cannot_be_made_again_says_so(tmp_path, monkeypatch):
     POST.save(tmp_path / "file.nc")
-    monkeypatch.setitem(MAKERS, "DirichletPosterior", "bayesperf.prior:rate")
-    with pytest.raises(ValueError, match=r"the DirichletPosterior in .* cannot be made again by this version"):
+    monkeypatch.setitem(MAKERS, "Posterior", "bayesperf.prior:rate")
+    with pytest.raises(ValueError, match=r"the Posterior in .* cannot be made again by this version"):
         bp.load(tmp_path / "file.nc")
 
 

@@ -225,7 +225,7 @@ def test_prevalence_may_be_unknown_or_another():
         unknown.mean["precision"]
     moved, known = unknown.mean.at_prevalence(0.3), bootstrap(cm).mean
     assert moved["recall"].mean().item() == pytest.approx(known["recall"].mean().item())
-    cells = moved.cells.values[0]
+    cells = moved.source.cells.values[0]
     np.testing.assert_allclose(cells[:, 1].sum(-1), 0.3)
 
 

@@ -282,7 +282,7 @@ def test_systems_are_compared_at_another_prevalence():
     recall = bp.compare(post.at_prevalence(0.02), metric="recall").difference
     assert recall.mean().item() == pytest.approx(bp.compare(post, metric="recall").difference.mean().item(), rel=1e-9)
     with pytest.raises(ValueError, match="before at_prevalence"):
-        post.at_prevalence(0.02).effective_number("recall")
+        post.at_prevalence(0.02).source.effective_number("recall")
     assert "as certain as" not in post.at_prevalence(0.02).in_words()
 
 

@@ -195,7 +195,7 @@ def test_parameters_are_the_betas_drawn():
         variance = a * b / ((a + b) ** 2 * (a + b + 1))
         np.testing.assert_allclose(found.mean(0), a / (a + b), atol=5 * np.sqrt(variance.max() / 50_000))
         np.testing.assert_allclose(found.var(0), variance, rtol=0.1)
-    narrow = of_frames(sequences.posterior, chain="z_prev", draws=100).parameters["theta"]
+    narrow = of_frames(sequences.posterior, chain="z_prev", draws=100).source.parameters["theta"]
     assert narrow.dims == ("draw", "actual", "predicted_previous")
 
 
@@ -278,10 +278,11 @@ def test_prediction_starts_each_sequence_anew():
     post = sequences.posterior([0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0], by=[1, 1, 1, 2, 2, 2], draws=1_000)
     # Labels that never change: a sequence is of one class throughout, and the two of them are independent.
     never = ChainParameters(np.full((2, 1_000), 1 - 2.0**-53), np.full((2, 1, 2, 1_000), 0.5))
-    shares = dataclasses.replace(post, chain=never).predict(draws=40_000)["prevalence"].draws(40_000).values
+    still = dataclasses.replace(post, source=dataclasses.replace(post.source, chain=never))
+    shares = still.predict(draws=40_000)["prevalence"].draws(40_000).values
     assert set(shares.round(12)) == {0, 0.5, 1}
     assert (shares.round(12) == 0.5).mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(40_000))
-    alone = dataclasses.replace(post, chain=never).predict(6)["prevalence"].draws(10_000).values
+    alone = still.predict(6)["prevalence"].draws(10_000).values
     assert set(alone) == {0, 1}
 
 

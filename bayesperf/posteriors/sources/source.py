@@ -38,10 +38,12 @@ class Source(ABC):
     counted_together: ClassVar[str] = (
         "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
     )
-    # Whether draws are independent of each other, the number of their chains, and of joint draws made of exact results.
+    # Whether draws are independent of each other, the number of their chains, and of joint draws made of exact results,
+    # and the seed.
     independent: bool = True
     chains: int = 1
     n_draws: int = 10_000
+    random_seed: int = 0
     # By how many examples, or clusters of them, variances of joint draws are known.
     units: float = np.inf
     # Dirichlet weights of the cells, where these have such.
