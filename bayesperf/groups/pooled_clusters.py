@@ -249,9 +249,9 @@ class PooledClusters(Saved):
         0.96
         """
         k = checks.count("k", k)
-        if self.cm.pos_label is None:
+        classes, positive = len(self.cm.labels), self.cm.positive
+        if positive is None:
             raise missing_positive_label(self.cm.labels)
-        classes, positive = len(self.cm.labels), self.cm.labels.index(self.cm.pos_label)
         questions = as_parts_of_examples(self.clusters, classes, positive, k)
         row = self._alpha[:, positive]
         alpha = np.zeros((len(row), 2, 2))

@@ -222,9 +222,9 @@ class Pooled(Saved):
         array([0.54, 0.79])
         """
         k = checks.count("k", k)
-        if self.cm.pos_label is None:
+        place = self.cm.positive
+        if place is None:
             raise missing_positive_label(self.cm.labels)
-        place = self.cm.labels.index(self.cm.pos_label)
         refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
         rates, fails = self._questions
         values = np.stack([1 - rates.none_right(k)[..., place], 1 - (fails**k).mean(1)], 1)
@@ -241,7 +241,7 @@ class Pooled(Saved):
     def _questions(self) -> tuple[GroupShares, Array]:
         """Rates of groups that are questions, and how often an attempt at each fails, (systems, groups, draws)."""
         draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
-        return draws.rates, draws.rates.groups[..., self.cm.labels.index(self.cm.pos_label), 1].copy()
+        return draws.rates, draws.rates.groups[..., self.cm.positive, 1].copy()
 
     def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
         """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""

@@ -188,7 +188,7 @@ class Slices(Saved):
     @property
     def positive(self) -> int | None:
         """Position of the positive class."""
-        return None if self.cm.pos_label is None else self.cm.labels.index(self.cm.pos_label)
+        return self.cm.positive
 
     def _marginal(
         self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, scope: Scope, inference: str | None = None

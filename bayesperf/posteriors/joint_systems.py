@@ -348,7 +348,7 @@ def discordant_weights(
     >>> discordant_weights(pair.outcomes(), "accuracy")
     (array([3.5]), array([1.5]), array([9.]))
     """
-    positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)
+    positive = outcomes.positive
     metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])
     classes = len(outcomes.labels)
     each = range(classes) if metric.average == "per_class" else [1 if positive is None else positive]

@@ -125,8 +125,9 @@ class Posterior(Saved):
     @cached_property
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
-        cells = self.template.isel(actual=0, predicted=0, drop=True)
-        return xr.zeros_like(cells, dtype=float).rename(None)
+        cells = self.template
+        coords = {name: coord for name, coord in cells.coords.items() if not {*CELL_DIMS} & {*coord.dims}}
+        return xr.DataArray(np.zeros(cells.shape[:-2]), coords, cells.dims[:-2])
 
     def leading_of(self, metric: Metric) -> xr.DataArray:
         """An array of zeros with the dims of a metric's values: the leading ones, and ``label`` for one a class."""

@@ -59,9 +59,8 @@ class Prior(Remembered):
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
-        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-        alpha = self.pseudo_counts(len(cm.labels), positive)
-        template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True)
+        alpha = self.pseudo_counts(len(cm.labels), cm.positive)
+        template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True) if cm.dims else cm.counts
         if isinstance(alpha, xr.DataArray):
             return _aligned(alpha, cm)
         if np.ndim(alpha) and np.shape(alpha) != template.shape:

@@ -80,7 +80,7 @@ def design_effect(
     checks.beta_weight("prior", prior)
     sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
     cm = sequences.cm
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    positive = cm.positive
     measure = single_valued(metric, cm.labels, positive)
     mean = TransitionPosterior.of(count_transitions(sequences, chain), prior).mean()
     value = float(variance_ratio(mean, partial(measure.evaluate, positive=positive)))
