@@ -46,7 +46,7 @@ class Statistic:
             raise InputTypeError(
                 "cm", f"must be a ConfusionMatrix or a PairedConfusionMatrix; it is {type(cm).__name__}."
             )
-        positive = cm.positive
+        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
         dims = cm.dims if isinstance(cm, ConfusionMatrix) else ()
         return cls(applicable(metric, cm.labels, positive, dims), positive, cm.counts)
 
