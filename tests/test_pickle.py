@@ -109,7 +109,7 @@ KINDS = {
     "exact posterior": (posterior, lambda post: draws(post["f1"])),
     "rate posterior": (lambda: bp.posterior(CM, bp.prior.rate(1, 1)), lambda post: draws(post["balanced_accuracy"])),
     "posterior of classes that share a prior": (
-        lambda: posterior("shared"), lambda post: (draws(post["mcc"]), draws(post.dispersion))
+        lambda: posterior("shared"), lambda post: (draws(post["mcc"]), draws(post.source.dispersion))
     ),
     "posterior at a prevalence": (lambda: posterior().at_prevalence(0.1), lambda post: draws(post["precision"])),
     "rate": (lambda: bp.posterior_of_rate([4, 5], 9, dims=["site"]), draws),
@@ -299,7 +299,7 @@ KINDS = {
     ),
     "chain": (
         lambda: of_frames(bp.sequences.posterior, draws=100),
-        lambda post: (post.parameters, draws(post["recall"]), post.predict(20, draws=50)["recall"].mean()),
+        lambda post: (post.source.parameters, draws(post["recall"]), post.predict(20, draws=50)["recall"].mean()),
     ),
     "independent samples": (
         lambda: of_frames(bp.sequences.posterior, order=0), lambda post: draws(post["recall"])
@@ -382,7 +382,7 @@ def test_every_class_that_can_be_saved_is_tried():
         found.add(kind)
     tried = {type(make()) for make, _ in KINDS.values()}
     assert {kind.__name__ for kind in found - tried} == {
-        "Saved", "Posterior", "CountedPosterior", "NextDataset", "Curve", "CurveOfParts",
+        "Saved", "NextDataset", "Curve", "CurveOfParts",
     }  # fmt: skip
 
 

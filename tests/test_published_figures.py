@@ -51,7 +51,7 @@ def test_elicited_prior_of_a_weight(weight, omega):
     cm = bp.ConfusionMatrix.from_counts(tp=50, tn=35, fp=30, fn=30)
     prior = bp.prior.elicited(precision=0.6, recall=0.65, accuracy=0.6, weight=weight)
     # The source cuts the fourth decimal off.
-    assert cells(bp.posterior(cm, prior).concentration.values) == pytest.approx(omega, rel=0, abs=1e-3)
+    assert cells(bp.posterior(cm, prior).source.concentration.values) == pytest.approx(omega, rel=0, abs=1e-3)
 
 
 @pytest.mark.parametrize("classes", [2, 3, 10])
@@ -61,13 +61,13 @@ def test_elicited_prior_of_a_weight(weight, omega):
 )
 def test_presets(name, weight, classes):
     counts = np.arange(classes**2).reshape(classes, classes)
-    omega = bp.posterior(bp.ConfusionMatrix.from_table(counts), name).concentration.values
+    omega = bp.posterior(bp.ConfusionMatrix.from_table(counts), name).source.concentration.values
     np.testing.assert_allclose(omega - counts, weight(classes), atol=1e-12)
 
 
 def test_default_prior_is_jeffreys_for_two_classes_and_shared_for_more():
     two, three = (bp.ConfusionMatrix.from_table(np.eye(k, dtype=int)) for k in (2, 3))
-    np.testing.assert_array_equal(bp.posterior(two).concentration - two.counts, 0.5)
+    np.testing.assert_array_equal(bp.posterior(two).source.concentration - two.counts, 0.5)
     assert bp.posterior(three).prior_text == bp.prior.shared().describe(three)
 
 
@@ -94,12 +94,12 @@ def test_batches_are_one_update():
     for step in range(1, 4):
         post = post.update(batches.isel(step=step))
     once = bp.posterior(batches.sum("step"), "jeffreys")
-    np.testing.assert_array_equal(post.concentration, once.concentration)
+    np.testing.assert_array_equal(post.source.concentration, once.source.concentration)
     for metric in ("accuracy", "f1_macro"):
         np.testing.assert_array_equal(post[metric].hdi(), once[metric].hdi())
     # Yesterday's posterior is today's prior.
     today = bp.posterior(batches.isel(step=3), bp.prior.dirichlet(batches.isel(step=slice(3)).sum("step").counts + 0.5))
-    np.testing.assert_array_equal(today.concentration, once.concentration)
+    np.testing.assert_array_equal(today.source.concentration, once.source.concentration)
 
 
 # ── The joint Dirichlet is prevalence, and apart from it the rows ──

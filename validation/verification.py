@@ -31,12 +31,13 @@ from bayesperf.core.arrays import Array, Counts, Numbers
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.intervals.delta_method import gradient_of
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.labels.verifying import Verified
 from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
-from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
 from validation.study import Study, table
 
@@ -183,15 +184,16 @@ def _outcomes(
     if settings["allocation"] != "chance":
         each = zip(truths, rngs, strict=True)
         chosen = _Samples(counts, np.stack([_allocated(t, size, settings, rng) for t, rng in each]))
-    post = VerifiedPosterior.of(chosen.as_verified_sample(names), None, settings["draws"], settings["posterior_seed"])
+    source = Verified.of(chosen.as_verified_sample(names), None, settings["draws"], settings["posterior_seed"])
+    post = source.posterior
     by_chance = by_chance.without_levels()
     alone = by_chance.verified.sum(1).swapaxes(1, 2)
     cm = ConfusionMatrix.from_table(alone, dims={"sample": names}, pos_label=positive)
     # By draws as well: metrics that are integrated take long for so many samples.
     drawn = posterior(cm, random_seed=settings["posterior_seed"]).cells_by_chain(settings["draws"], 1)
-    only = SampledPosterior(drawn, positive, "", independent=True)
+    only = Posterior(source=StoredDraws(drawn, independent=True), pos_label=positive, prior_text="")
     true = probabilities.sum((0, 1)).T
-    limits = [[source[metric].eti(settings["prob"]).values for metric in metrics] for source in (post, only)]
+    limits = [[each[metric].eti(settings["prob"]).values for metric in metrics] for each in (post, only)]
     limits.append([_prediction_powered(by_chance, metric, positive, settings["prob"]) for metric in metrics])
     ends = np.moveaxis(np.array(limits), 2, 0)
     target = np.array([float(metric.evaluate(true, positive)) for metric in metrics])
@@ -218,8 +220,8 @@ def _allocated(truth: Counts, size: int, settings: Any, rng: np.random.Generator
             sample.counts[0].drop_vars("sample"), sample.verified[0].drop_vars("sample"), sample.votes, sample.levels,
             (), True, sample.pos_label,
         )  # fmt: skip
-        post = VerifiedPosterior.of(whole, None, 2, settings["posterior_seed"])
-        value = label_value(post, get("f1" if classes == 2 else "f1_macro"))
+        source = Verified.of(whole, None, 2, settings["posterior_seed"])
+        value = label_value(source, get("f1" if classes == 2 else "f1_macro"))
     quotas = value.allocation(size - int(first.sum()))
     each = zip(flat - first, quotas, strict=True)
     return (first + np.stack([_drawn(left, n, rng) for left, n in each])).reshape(truth.shape)

@@ -25,7 +25,7 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 
 __all__ = ["Comparison", "compare"]
 
@@ -283,17 +283,17 @@ def _check_dims(name: str, post: Posterior | ConfusionMatrix) -> None:
 def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
     """Compare all systems along a dim of one posterior, or of predictions."""
     _check_systems(post, asked.dim)
-    marginal, prior_text = post.of_systems(metric, asked.dim, asked.draws, asked.random_seed)
-    if not (post.joint or marginal.joint):
+    marginal, prior_text = post.source.of_systems(post, metric, asked.dim, asked.draws, asked.random_seed)
+    if not (post.source.judged_together(asked.dim) or marginal.joint):
         _warn_of_same_examples(post, asked.dim, asked.independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
-    separate = not isinstance(post, SampledPosterior)
+    separate = post.source.by_matrix
     related = "independent systems" if separate else "joint draws of all systems"
     if marginal.joint:
         related = "systems on the same examples"
     elif post.scope.of_new_test_set:
         related = "each on a new test set of its own"
-    return of_systems(marginal, asked, separate, f"{prior_text}; {related}", post.units)
+    return of_systems(marginal, asked, separate, f"{prior_text}; {related}", post.source.units)
 
 
 def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
@@ -363,7 +363,7 @@ def _apart(first: Posterior, second: Posterior, metric: str | Metric, asked: Ask
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
     alike = totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals))
     if alike and not asked.independent:
-        _warn_of_same_totals("a and b", first.counted_together)
+        _warn_of_same_totals("a and b", first.source.counted_together)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return of_two(a, b, asked, f"{basis}; independent systems")
 

@@ -26,7 +26,7 @@ with up to about 100 examples every interval here is somewhat optimistic for it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.fields import Applied, applied, by_name
+from bayesperf.core.fields import by_name
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import repeated_dim
 from bayesperf.data.joint_outcomes import same_examples
@@ -48,10 +48,8 @@ from bayesperf.data.label_indicators import LABEL
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.student_t import StudentT
 from bayesperf.metrics.metric import Metric
-from bayesperf.posteriors.counted import CountedPosterior
-from bayesperf.posteriors.dirichlet import DirichletPosterior
-from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.marginal import Marginal, Origin
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 __all__ = [
@@ -172,19 +170,16 @@ def average(
     leading = folds.leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
 
-    average = applied(_averaged, folds.leading.shape, axis)
-    groups = int(count / repeats + 1e-9)
-    sampler = applied(_sample_average, average, groups, folds, seed)
-    if isinstance(folds.distribution, Draws) and isinstance(post, SampledPosterior):
-        values = average(folds.distribution.values)
+    origin = _AverageOf(folds, axis, int(count / repeats + 1e-9), seed)
+    if isinstance(folds.distribution, Draws) and not post.source.by_matrix:
+        values = _averaged(folds.leading.shape, axis, folds.distribution.values)
     else:
-        values = sampler(draws, None)[:, None, :]
-    if isinstance(post, DirichletPosterior):
-        _warn_of_prior(post, folds, metric, dim, repeats)
-    distribution = Draws.of(folds.name, values, folds.bounds, post.independent)
+        values = origin.sampled(draws, None)[:, None, :]
+    _warn_of_prior(post, folds, metric, dim, repeats)
+    distribution = Draws.of(folds.name, values, folds.bounds, post.source.independent)
     examples = None if post.observed is None else post.observed.sum(dim)
     quantity = replace(folds.quantity, scope=Scope("average", dim, detail=post.scope.of()))
-    return Marginal(quantity, distribution, leading, sampler, folds.inference, examples=examples)
+    return Marginal(quantity, distribution, leading, origin, folds.inference, examples=examples)
 
 
 def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
@@ -217,7 +212,7 @@ def _checked_repeats(post: Posterior, repeats: float | None, folds: int) -> floa
     value = checks.number("repeats", 1.0 if repeats is None else repeats)
     if not 1 <= value <= folds:
         raise InputError("repeats", f"must be from 1 to the number of folds, {folds}; it is {value:g}.")
-    if value > 1 and not isinstance(post, CountedPosterior):
+    if value > 1 and not post.source.by_matrix:
         raise InputError(
             "repeats", "the folds of these draws are not independent.", "Take the posterior of their counts."
         )
@@ -238,24 +233,28 @@ def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, g
     return folds.mean(0).reshape(-1, *values.shape[1:])
 
 
-@by_name
-def _sample_average(
-    average: Applied, groups: int, folds: Marginal, own_seed: int, n: int, random_seed: int | None
-) -> Array:
-    seed = own_seed if random_seed is None else random_seed
-    return np.asarray(average(folds.sampled(n, seed), seed, groups))
+@dataclass(frozen=True, eq=False)
+class _AverageOf(Origin):
+    """The average over folds, dealt to groups within which all have the same quantile in a draw."""
+
+    folds: Marginal
+    axis: int
+    groups: int
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        seed = self.random_seed if random_seed is None else random_seed
+        return _averaged(self.folds.leading.shape, self.axis, self.folds.sampled(n, seed), seed, self.groups)
 
 
-def _warn_of_prior(post: DirichletPosterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:
+def _warn_of_prior(post: Posterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:
     """Warn if using the whole prior in each fold, and not once in each repeat, moves the average."""
     count = post.leading.sizes[dim]
     share = min(repeats / count, 1.0)
-    once = replace(
-        post,
-        concentration=post.observed + share * (post.concentration - post.observed),
-        rates=post.rates and (share * post.rates[0], share * post.rates[1]),
-    )
-    average, reference = folds.mean().mean(dim), once[metric].mean().mean(dim)
+    once = post.source.with_prior_share(post, share)
+    if once is None:
+        return
+    average, reference = folds.mean().mean(dim), replace(post, source=once)[metric].mean().mean(dim)
     sd = repeats**0.5 / count * (folds.sd() ** 2).sum(dim) ** 0.5
     with np.errstate(invalid="ignore", divide="ignore"):
         moved = abs(average - reference) / sd

@@ -21,9 +21,10 @@ from bayesperf.distributions.differences import Discordant, ExactDistribution
 from bayesperf.distributions.draws import Draws, DrawsOfPairs, Sampled
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
-from bayesperf.posteriors.marginal import Marginal, Sampler
-from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.marginal import Marginal, Origin, RowsOf
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.ranks import rounded
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,7 @@ class SystemPair(Held):
     def difference(self) -> Marginal:
         """Return first − second."""
         low, high = self.first.bounds
-        subtract = applied(_rounded_difference, (low, high))
-        return self._combined(_exact_difference, subtract, (low - high, high - low), "difference")
+        return self._combined(_exact_difference, (low - high, high - low), "difference")
 
     def ratio(self) -> Marginal:
         """Return first / second.
@@ -85,23 +85,22 @@ class SystemPair(Held):
         """
         if self.first.bounds[0] < 0:
             raise InputError("ratio", f"{self.first.name} can be negative, and a ratio of such says little.")
-        return self._combined(_exact_ratio, applied(_quotient), (0.0, np.inf), "ratio")
+        return self._combined(_exact_ratio, (0.0, np.inf), "ratio")
 
-    def _combined(
-        self, exact: Callable[..., Distribution | None], operation: Any, bounds: tuple[float, float], what: str
-    ) -> Marginal:
+    def _combined(self, exact: Callable[..., Distribution | None], bounds: tuple[float, float], what: str) -> Marginal:
+        operation = self.operation(what)
         quantity, leading = self.first.quantity.contrasted(what, bounds), self.leading
         if what == "ratio" and self.many:
             leading = leading.assign_coords(pair=[f"{a} / {b}" for a, b in combinations(self.names, 2)])
         closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
-        sampler: Sampler | None = None
+        origin: Origin | None = None
         if isinstance(closed, Discordant) and not self.independent:
-            sampler = applied(_sample_differences, closed, leading, self.random_seed)
+            origin = _Differences(closed, leading, self.random_seed)
         elif closed is not None and not isinstance(closed, Draws):
-            sampler = applied(self._sample, operation)
+            origin = _ContrastOf(self, what)
         else:
             closed = (closed or self._draws(operation, bounds)).checked(self.first.name)
-        return Marginal(quantity, closed, leading, sampler, self.first.inference, self.random_seed)
+        return Marginal(quantity, closed, leading, origin, self.first.inference, self.random_seed)
 
     def _of_rows(self, what: str, operation: Any, bounds: tuple[float, float]) -> Distribution | None:
         """Return the contrasts of systems that are joint, if their distribution knows them better than by its draws."""
@@ -114,12 +113,16 @@ class SystemPair(Held):
             return sides
         return sides[0].take(self.rows[0]), sides[1].take(self.rows[1])
 
-    @by_name
-    def _sample(self, operation: Any, n: int, random_seed: int | None) -> Array:
+    def operation(self, what: str) -> Callable[[Array, Array], Array]:
+        """Return the function of draws of both systems that a contrast is."""
+        return applied(_quotient) if what == "ratio" else applied(_rounded_difference, self.first.bounds)
+
+    def sampled(self, what: str, n: int, random_seed: int | None) -> Array:
+        """Return n draws of a contrast, (m, n)."""
         drawn = [self._drawn(side, n, i, random_seed) for i, side in enumerate((self.first, self.second))]
         if self.rows is not None:
             drawn = [values[rows] for values, rows in zip(drawn, self.rows, strict=True)]
-        return np.asarray(operation(*drawn))
+        return np.asarray(self.operation(what)(*drawn))
 
     def _draws(self, operation: Any, bounds: tuple[float, float]) -> Sampled:
         values = self._values()
@@ -225,7 +228,8 @@ def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
         for name, coordinate in a.leading.coords.items()
         if not coordinate.dims and (name == dim or not coordinate.variable.equals(b.leading.coords.variables.get(name)))
     ]
-    return replace(a, leading=a.leading.drop_vars(own), sampler=applied(a.sampled), examples=None, observe=None)
+    origin = RowsOf(a, np.arange(a.leading.size))
+    return replace(a, leading=a.leading.drop_vars(own), origin=origin, examples=None, score=None)
 
 
 def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
@@ -247,15 +251,31 @@ def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array
 # ── Systems evaluated on the same examples ──
 
 
-@by_name
-def _sample_differences(
-    distribution: Discordant, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None
-) -> Array:
-    """Return draws of the differences of two proportions of the same examples, (m, n)."""
-    weights = np.hstack([distribution.inner.a, distribution.inner.b, distribution.outer.b])
-    seed = own_seed if random_seed is None else random_seed
-    each = zip(weights, streams(seed, "difference", leading, weights), strict=True)
-    return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
+@dataclass(frozen=True, eq=False)
+class _ContrastOf(Origin):
+    """A contrast of a pair: "difference" or "ratio"."""
+
+    pair: SystemPair
+    what: str
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        return self.pair.sampled(self.what, n, random_seed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Differences(Origin):
+    """Differences of two proportions of the same examples."""
+
+    distribution: Discordant
+    leading: xr.DataArray
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        known = self.distribution
+        weights = np.hstack([known.inner.a, known.inner.b, known.outer.b])
+        seed = self.random_seed if random_seed is None else random_seed
+        each = zip(weights, streams(seed, "difference", self.leading, weights), strict=True)
+        return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
 
 
 # ── Baseline rules ──
@@ -264,21 +284,20 @@ def _sample_differences(
 def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> SystemPair:
     """Return the pair of a system and a baseline rule at the prevalence of the same draw."""
     checks.one_of("b", rule, tuple(_RULES))
-    cells = post.cells_by_chain() if isinstance(post, SampledPosterior) else post.cells_by_chain(draws, 1)
+    cells = post.cells_by_chain(draws, 1) if post.source.by_matrix else post.cells_by_chain()
     prevalence = cells.sum("predicted")
     called = _RULES[rule](prevalence).rename(actual="predicted")
     system, guess = (
-        SampledPosterior(
-            drawn.transpose(*cells.dims), post.pos_label, post.prior_text, post.scope, independent=post.independent
-        )
+        StoredDraws(drawn.transpose(*cells.dims), independent=post.source.independent)
         for drawn in (cells, prevalence * called)
     )
     metric = post.applicable(metric)
     # Evaluated on zeros and ones, for which 0/0 is not hidden by rounding.
     if np.isnan(evaluate(metric, (guess.cells > 0).astype(float), post.positive)).any():
         raise InputError("b", f"{metric.name} of the rule {rule!r} is undefined (0/0).")
-    marginal = system[metric]
-    return SystemPair(without_own_coordinates(marginal, marginal, dim), guess[metric], independent=False)
+    frame = {"pos_label": post.pos_label, "prior_text": post.prior_text, "scope": post.scope}
+    marginal, of_guess = (Posterior(source=source, **frame)[metric] for source in (system, guess))
+    return SystemPair(without_own_coordinates(marginal, marginal, dim), of_guess, independent=False)
 
 
 def _most_frequent(prevalence: xr.DataArray) -> xr.DataArray:

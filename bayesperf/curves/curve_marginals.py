@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,34 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import applied, by_name
+from bayesperf.core.fields import by_name
 from bayesperf.distributions.draws import Draws
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.quantity import Quantity
 
 # The dim of systems that were judged on the same examples.
 DIM = "model"
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnFrom(Origin):
+    """Stored draws (m, n), taken without replacement as long as there are enough of them.
+
+    Attributes
+    ----------
+    values : ndarray (m, n)
+        The draws.
+    random_seed : int
+        Seed, if none is given.
+    """
+
+    values: Array
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        rng = np.random.default_rng(self.random_seed if random_seed is None else checks.seed(random_seed))
+        available = self.values.shape[-1]
+        return self.values[:, rng.choice(available, n, replace=n > available)]
 
 
 def marginal_of_draws(
@@ -28,16 +50,14 @@ def marginal_of_draws(
     random_seed: int,
     inference: str | None = None,
     examples: xr.DataArray | None = None,
-    observe: xr.DataArray | None = None,
+    score: xr.DataArray | None = None,
     joint: bool = False,
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims."""
     flat = values.reshape(-1, values.shape[-1])
     distribution = Draws.of(quantity.metric, flat[:, None], quantity.bounds)
-    leading, sampler = xr.zeros_like(leading, dtype=float), applied(_stored, flat, random_seed)
-    return Marginal(
-        quantity, distribution, leading, sampler, inference, examples=examples, observe=observe, joint=joint
-    )
+    leading, origin = xr.zeros_like(leading, dtype=float), DrawnFrom(flat, random_seed)
+    return Marginal(quantity, distribution, leading, origin, inference, examples=examples, score=score, joint=joint)
 
 
 @by_name

@@ -60,6 +60,11 @@ class JointOutcomes(Held):
     labels: list[Any]
     pos_label: Any = None
 
+    @property
+    def positive(self) -> int | None:
+        """Position of the positive class among the labels."""
+        return None if self.pos_label is None else self.labels.index(self.pos_label)
+
     def __post_init__(self) -> None:
         for array in (self.counts.values, self.actual, self.predicted):
             array.setflags(write=False)

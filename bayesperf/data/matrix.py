@@ -669,6 +669,11 @@ class ConfusionMatrix(Saved):
         return labels
 
     @property
+    def positive(self) -> int | None:
+        """Position of the positive class among the labels."""
+        return None if self.pos_label is None else self.labels.index(self.pos_label)
+
+    @property
     def dims(self) -> tuple[Hashable, ...]:
         """Names of the leading dims."""
         return self.counts.dims[:-2]

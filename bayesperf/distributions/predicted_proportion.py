@@ -18,6 +18,9 @@ from bayesperf.distributions.draws import Draws
 MOST_TRIALS, MOST_EXAMPLES = 100_000, 500
 # Rounding error of a sum of probabilities, and of a proportion.
 _ROUNDING = 1e-12
+# Number of examples (m,) and weights (m,) of successes, failures and the rest among them, with the metric as a function
+# of the proportion of successes.
+ProportionWeights = tuple[Counts, Array, Array, Array, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.data.cross_tabulation import cross_tabulate
 from bayesperf.data.label_indicators import LABEL, Indicators
@@ -27,7 +26,7 @@ from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import process_masses
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.quantity import Quantity, Scope
 
@@ -99,27 +98,25 @@ def average_labels(
     known = Indicators.of(y_true, y_pred, labels)
     cm = ConfusionMatrix(cross_tabulate(known.columns({})))
     wanted = applicable(metric, cm.labels, 1, (LABEL,))
-    resolved = priors.resolve_dirichlet(prior, 2, "an average over labels")
+    resolved = priors.resolve_dirichlet(prior, 2, "averages over labels")
     posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
     alpha = _pseudo_counts(cm, resolved)
     outcomes, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
-    sampler = applied(_sample, wanted, alpha, counts, outcomes, checks.seed(random_seed))
-    values = sampler(checks.count("draws", draws, least=2), None)
+    origin = _AverageOfLabels(wanted, alpha, counts, outcomes, checks.seed(random_seed))
+    values = origin.sampled(checks.count("draws", draws, least=2), None)
     name = f"{wanted.name}_macro"
     return Marginal(
         replace(Quantity.of(wanted, Scope("labels", n=len(known.labels))), metric=name),
         Draws.of(name, values[:, None], wanted.bounds, True),
         xr.DataArray(0.0),
-        sampler,
+        origin,
         examples=cm.counts.sum(LABEL),
-        observe=score(cm, wanted).mean(LABEL),
+        score=score(cm, wanted).mean(LABEL),
     )
 
 
 def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return the prior weights of the cells of each label, (L, 4)."""
-    if prior.rates:
-        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
     alpha = np.asarray(
         prior.concentration(cm).broadcast_like(cm.counts).transpose(*cm.counts.dims).values.reshape(-1, 4)
     )
@@ -128,23 +125,36 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     return alpha
 
 
-@by_name
-def _sample(
-    metric: Metric,
-    alpha: Array,
-    counts: NDArray[np.int64],
-    outcomes: NDArray[np.intp],
-    own_seed: int,
-    n: int,
-    random_seed: int | None,
-) -> Array:
-    """Return draws (1, n) of the mean of the metric over labels."""
-    seed = own_seed if random_seed is None else random_seed
-    (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [np.column_stack([counts, outcomes])])
-    averages = np.empty((1, n))
-    for block in blocks(n, max(len(counts), 8 * len(alpha)), _BLOCK):
-        cells = process_masses(rng, block.stop - block.start, alpha, counts, outcomes)
-        np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
-        cells /= cells.sum(-1, keepdims=True)
-        averages[0, block] = metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1).mean(0)
-    return averages
+@dataclass(frozen=True, eq=False)
+class _AverageOfLabels(Origin):
+    """Joint draws of the mean of a metric over labels.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric of each label.
+    alpha : Array (L, 4)
+        Prior weights of the cells.
+    counts, outcomes : array (o,), (o, L)
+        How often each joint outcome was seen, and which it is.
+    random_seed : int
+        Seed of the draws, if none is given.
+    """
+
+    metric: Metric
+    alpha: Array
+    counts: NDArray[np.int64]
+    outcomes: NDArray[np.intp]
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        seed, alpha = self.random_seed if random_seed is None else random_seed, self.alpha
+        content = np.column_stack([self.counts, self.outcomes])
+        (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [content])
+        averages = np.empty((1, n))
+        for block in blocks(n, max(len(self.counts), 8 * len(alpha)), _BLOCK):
+            cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.outcomes)
+            np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
+            cells /= cells.sum(-1, keepdims=True)
+            averages[0, block] = self.metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1).mean(0)
+        return averages

@@ -31,9 +31,10 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +42,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ClusteredPosterior(SampledPosterior):
-    """Draws of the cells of systems judged in clusters; those of systems judged in the same clusters are joint.
+@dataclass(frozen=True, eq=False)
+class ClusterWeights(StoredDraws):
+    """Draws of the cells of systems judged in clusters, whose weights they share.
 
     Attributes
     ----------
@@ -51,7 +52,6 @@ class ClusteredPosterior(SampledPosterior):
         The fewest clusters that a system was judged in.
     """
 
-    joint = True
     clusters: int = field(kw_only=True)
 
     @property
@@ -59,13 +59,16 @@ class ClusteredPosterior(SampledPosterior):
         """The same, as of variances."""
         return self.clusters
 
-    def predict(self, n: int | None = None, draws: int = 1, random_seed: Any = None) -> NoReturn:
-        """Raise: examples of a new test set would come in clusters, too."""
-        raise InputError(
-            "predict",
-            "new examples would come in clusters as well, of which these draws are no model.",
-            "Use fit(cm, model='groups'), whose new group is one; or posterior(cm) for examples that are independent.",
-        )
+    def judged_together(self, dim: str) -> bool:
+        return True
+
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        if what == "predict":
+            return (
+                "new examples would come in clusters as well, of which these draws are no model. Use fit(cm, "
+                "model='groups'), whose new group is one; or posterior(cm) for examples that are independent."
+            )
+        return super().refuses(post, what, metric)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,19 +101,15 @@ class PooledClusters(Saved):
     @cached_property
     def mean(self) -> Posterior:
         """Posterior of metrics over examples; joint draws of systems that were judged in the same clusters."""
-        summed, shape = self.summed, self.summed.counts.shape
-        cells = cluster_cells(self.clusters, self._alpha, self.n_draws, self.random_seed)
-        coords = dict(summed.counts.coords) | {"chain": [0], "draw": np.arange(self.n_draws)}
-        dims = (*summed.dims, "chain", "draw", *CELL_DIMS)
-        return ClusteredPosterior(
-            cells=xr.DataArray(cells.reshape(*shape[:-2], 1, self.n_draws, *shape[-2:]), coords, dims),
+        summed = self.summed
+        cells = stored(cluster_cells(self.clusters, self._alpha, self.n_draws, self.random_seed), summed.counts)
+        return Posterior(
+            source=ClusterWeights(cells, independent=True, clusters=int(self.judged.min())),
             pos_label=self.cm.pos_label,
             prior_text=f"Bayesian bootstrap of {self.dim}s; {self.prior.describe(summed)}",
             scope=Scope("clusters", self.dim),
-            independent=True,
             observed=summed.counts,
             prevalence="observed" if self.design == "joint" else None,
-            clusters=int(self.judged.min()),
         )
 
     @property
@@ -248,9 +247,9 @@ class PooledClusters(Saved):
         0.96
         """
         k = checks.count("k", k)
-        if self.cm.pos_label is None:
+        classes, positive = len(self.cm.labels), self.cm.positive
+        if positive is None:
             raise missing_positive_label(self.cm.labels)
-        classes, positive = len(self.cm.labels), self.cm.labels.index(self.cm.pos_label)
         questions = as_parts_of_examples(self.clusters, classes, positive, k)
         row = self._alpha[:, positive]
         alpha = np.zeros((len(row), 2, 2))
@@ -270,7 +269,7 @@ class PooledClusters(Saved):
             inference="Posterior",
             random_seed=self.random_seed,
             joint=True,
-            observe=self._solved(name, questions),
+            score=self._solved(name, questions),
         )
 
     def _solved(self, name: str, questions: Clusters) -> xr.DataArray:
@@ -385,8 +384,6 @@ def pool_clusters(
 ) -> PooledClusters:
     """Return matrices of clusters, and warn of what they say little about; see `bayesperf.pool`."""
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "clusters")
-    if resolved.rates:
-        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
     pooled = PooledClusters(cm, dim, resolved, design, draws, random_seed)
     if not (resolved.concentration(cm) > 0).all():
         raise InputError(

@@ -16,7 +16,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
@@ -31,10 +30,11 @@ from bayesperf.groups.group_draws import PREVALENCE, GroupShares, PooledDraws
 from bayesperf.groups.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
+from bayesperf.posteriors.marginal import Kind, Marginal, Origin
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
@@ -111,16 +111,13 @@ class Pooled(Saved):
         """
         return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim))
 
-    def _posterior(self, cells: Array, scope: Scope, observed: xr.DataArray | None = None) -> SampledPosterior:
+    def _posterior(self, cells: Array, scope: Scope, observed: xr.DataArray | None = None) -> Posterior:
         template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
-        shape = (*template.shape[:-2], 1, self.n_draws, 2, 2)
-        coords = dict(template.coords) | {"chain": [0], "draw": np.arange(self.n_draws)}
-        return SampledPosterior(
-            cells=xr.DataArray(cells.reshape(shape), coords, (*template.dims[:-2], "chain", "draw", *CELL_DIMS)),
+        return Posterior(
+            source=StoredDraws(stored(cells, template), independent=True),
             pos_label=self.cm.pos_label,
             prior_text=self._prior_text,
             scope=scope,
-            independent=True,
             observed=observed,
             prevalence="observed" if self.design == "joint" else None,
         )
@@ -130,20 +127,19 @@ class Pooled(Saved):
     @cached_property
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
-        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, applied(self._dispersion_draws))
+        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, _DispersionOf(self))
 
     @property
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
-        sampler = applied(_beta_draws, self.dispersion_weights, self.random_seed)
-        return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), sampler, "Prior")
+        origin = _BetaDraws(self.dispersion_weights, self.random_seed)
+        return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), origin, "Prior")
 
     @property
     def _between(self) -> Quantity:
         return Quantity("dispersion", Scope("dispersion", self.dim), words="dispersion", bounds=(0.0, 1.0))
 
-    @by_name
-    def _dispersion_draws(self, n: int, random_seed: Any) -> Array:
+    def dispersion_draws(self, n: int, random_seed: int | None) -> Array:
         """Return n draws of the dispersion, (systems × classes, n)."""
         levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
         return self._draws.rates.model.dispersion.ppf(np.concatenate(levels))
@@ -221,9 +217,9 @@ class Pooled(Saved):
         array([0.54, 0.79])
         """
         k = checks.count("k", k)
-        if self.cm.pos_label is None:
+        place = self.cm.positive
+        if place is None:
             raise missing_positive_label(self.cm.labels)
-        place = self.cm.labels.index(self.cm.pos_label)
         refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
         rates, fails = self._questions
         values = np.stack([1 - rates.none_right(k)[..., place], 1 - (fails**k).mean(1)], 1)
@@ -232,14 +228,15 @@ class Pooled(Saved):
         name = f"pass_at_{k}"
         quantity = Quantity(name, Scope("itself"), "", True, f"probability that one of {k} attempts passes", (0.0, 1.0))
         distribution = Draws.of(name, values.reshape(-1, 1, self.n_draws), (0.0, 1.0))
-        observe = self._unbiased(k, place, of)
-        return Marginal(quantity, distribution, leading, random_seed=self.random_seed, observe=observe)
+        return Marginal(
+            quantity, distribution, leading, random_seed=self.random_seed, score=self._unbiased(k, place, of)
+        )
 
     @cached_property
     def _questions(self) -> tuple[GroupShares, Array]:
         """Rates of groups that are questions, and how often an attempt at each fails, (systems, groups, draws)."""
         draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
-        return draws.rates, draws.rates.groups[..., self.cm.labels.index(self.cm.pos_label), 1].copy()
+        return draws.rates, draws.rates.groups[..., self.cm.positive, 1].copy()
 
     def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
         """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""
@@ -421,11 +418,26 @@ def _beta(weights: tuple[float, float]) -> Beta:
     return Beta(a, b)
 
 
-@by_name
-def _beta_draws(weights: tuple[float, float], own_seed: int, n: int, random_seed: Any) -> Array:
-    """Return n draws of one Beta, (1, n)."""
-    rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))
-    return rng.beta(*weights, (1, checks.count("n", n)))
+@dataclass(frozen=True, eq=False)
+class _BetaDraws(Origin):
+    """Draws of one Beta."""
+
+    weights: tuple[float, float]
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
+        return rng.beta(*self.weights, (1, n))
+
+
+@dataclass(frozen=True, eq=False)
+class _DispersionOf(Origin):
+    """The dispersion of groups."""
+
+    pooled: Pooled
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        return self.pooled.dispersion_draws(n, random_seed)
 
 
 @checked

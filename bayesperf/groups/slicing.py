@@ -20,7 +20,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import stream
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, estimate, metric_title, sentence
@@ -187,7 +186,7 @@ class Slices(Saved):
     @property
     def positive(self) -> int | None:
         """Position of the positive class."""
-        return None if self.cm.pos_label is None else self.cm.labels.index(self.cm.pos_label)
+        return self.cm.positive
 
     def _marginal(
         self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, scope: Scope, inference: str | None = None
@@ -197,8 +196,8 @@ class Slices(Saved):
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         drawn = Draws(flat, metric.bounds, self.independent)
-        observed = applied(_observed, metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
-        return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, observe=observed)
+        score = _observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
+        return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, score=score)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:
         if "accuracy" in rates["rate"]:
@@ -574,7 +573,6 @@ class Slices(Saved):
         return f"<p>{escape(repr(self))}</p>{worst.to_html(index=False, border=0, float_format='{:.3f}'.format)}"
 
 
-@by_name
 def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.DataArray:
     """Return the metric of counts, and how many trials it is a share of."""
     score = point_value(metric, counts, positive)
@@ -738,7 +736,7 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
         )
     dim = str(cm.dims[0])
     pooled: Any = pool(cm, dim, "clusters", draws=draws, random_seed=seed)
-    cells, counts = pooled.groups.cells, cm.counts.transpose(dim, *CELL_DIMS)
+    cells, counts = pooled.groups.cells_by_chain(), cm.counts.transpose(dim, *CELL_DIMS)
     positive, negative = cm.pos_label, next(label for label in cm.labels if label != cm.pos_label)
     rows = cells / cells.sum("predicted")
     totals = counts.sum("predicted")

@@ -7,17 +7,16 @@
 
 from bayesperf.labels.choosing_labels import NextLabels, next_labels
 from bayesperf.labels.identifying import identifiability
-from bayesperf.labels.noisy_labels import NoisyLabelPosterior, noise
+from bayesperf.labels.noisy_labels import noise
 from bayesperf.labels.raters import truth
 from bayesperf.labels.sample import VerifiedSample
 from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity, noise_sensitivity
-from bayesperf.labels.verifying import VerifiedPosterior, verify
+from bayesperf.labels.verifying import Verified, verify
 
 __all__ = [
     "LabelNoiseSensitivity",
     "NextLabels",
-    "NoisyLabelPosterior",
-    "VerifiedPosterior",
+    "Verified",
     "VerifiedSample",
     "identifiability",
     "next_labels",

@@ -19,6 +19,7 @@ from bayesperf.labels.sample import MODEL, VerifiedSample
 from bayesperf.labels.truth import Strata, dirichlet_cells, shared_cells
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import pseudo_counts
+from bayesperf.posteriors.sources.stored_draws import stored
 
 _SHARED_TEXT = (
     "shared by the strata (true classes ~ Dirichlet(κ m), log m a sum of how popular the class is and of how good each "
@@ -104,8 +105,5 @@ def _proper_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
 def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:
     """Return draws (m, M, n, K, K) with the leading dims of a sample, and that of the systems if these have names."""
     leading = sample.counts.isel(stratum=0, drop=True)
-    shape = (*leading.shape, *([len(systems)] if systems else []), 1, *cells.shape[2:])
-    coords = dict(leading.coords) | ({MODEL: list(systems)} if systems else {})
-    coords |= {"chain": [0], "draw": np.arange(cells.shape[2])} | dict.fromkeys(CELL_DIMS, sample.labels)
-    dims = (*leading.dims, *([MODEL] if systems else []), "chain", "draw", *CELL_DIMS)
-    return xr.DataArray(cells.reshape(shape), coords, dims, name="cells")
+    dims: dict[str, list[Any]] = ({MODEL: list(systems)} if systems else {}) | dict.fromkeys(CELL_DIMS, sample.labels)
+    return stored(cells, leading.expand_dims(dims, range(leading.ndim, leading.ndim + len(dims))))

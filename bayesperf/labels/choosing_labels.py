@@ -14,7 +14,7 @@ from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.labels.verifying import Verified
 from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import Posterior
@@ -66,7 +66,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
 
     Parameters
     ----------
-    posterior : VerifiedPosterior
+    posterior : Posterior
         Of one system, as `bayesperf.labels.verify` returns it; or of two, and the labels are then for their
         difference.
     n : int
@@ -113,7 +113,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     (0.06, 0.03, 0.05)
     """
     value, metric = value_of(posterior, metric)
-    assert isinstance(posterior, VerifiedPosterior)
+    sample = verified_of(posterior).sample
     n, left = checks.count("n", n), int(value.available.sum())
     if n > left:
         raise InputError("n", f"{n} labels asked for, and {left} examples are without one.")
@@ -121,18 +121,14 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     sd, chosen, chance = (
         float(np.sqrt(value.variance(labels))) for labels in (0 * advised, advised, value.by_chance(n))
     )
-    rows = _rows(posterior.sample, advised, checks.seed(random_seed))
-    return NextLabels(posterior.sample.table().assign(advised=advised), rows, metric.name, sd, chosen, chance)
+    rows = _rows(sample, advised, checks.seed(random_seed))
+    return NextLabels(sample.table().assign(advised=advised), rows, metric.name, sd, chosen, chance)
 
 
 def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Metric]:
     """Return what labels are worth to the posterior of a partly verified sample, and the metric by itself."""
-    if not isinstance(posterior, VerifiedPosterior):
-        raise InputTypeError(
-            "posterior",
-            f"must be one of a partly verified sample, of bayesperf.labels.verify; it is {type(posterior).__name__}.",
-        )
-    sample = posterior.sample
+    source = verified_of(posterior)
+    sample = source.sample
     if sample.counts.ndim > 1 or len(sample.positions) > 2:
         raise InputError(
             "posterior",
@@ -140,11 +136,20 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
             f"its leading dims are {posterior.dims}.",
             "Take the posterior of one part.",
         )
-    posterior.refuse_other_prevalence("posterior")
+    source.refuse_other_prevalence("posterior")
     metric = posterior.applicable(metric)
     if metric.average == "per_class":
         raise InputError("metric", f"{metric.name} has a value for each class, and not a single one.")
-    return label_value(posterior, metric), metric
+    return label_value(source, metric), metric
+
+
+def verified_of(posterior: Posterior) -> Verified:
+    """Return the source of the posterior of a partly verified sample, or raise."""
+    source = getattr(posterior, "source", None)
+    if not isinstance(source, Verified):
+        kind = type(posterior if source is None else source).__name__
+        raise InputTypeError("", f"posterior must be one of a partly verified sample, of labels.verify; it is {kind}.")
+    return source
 
 
 def _rows(sample: VerifiedSample, advised: Counts, random_seed: int) -> NDArray[np.intp] | None:

@@ -16,7 +16,6 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.gamma import gamma_masses
@@ -26,8 +25,9 @@ from bayesperf.labels.replaced_labels import RecordedCounts, Replacement
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import pseudo_counts
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 # Nodes at which the likelihood of the error rate is computed, and rates that draws are given.
 _NODES, _RATES = 65, 200
@@ -39,9 +39,9 @@ _SINGULAR = 1e-3
 _MOST_COLUMNS = 4096
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class NoisyLabelPosterior(SampledPosterior):
-    """The posterior of true cells given labels that may be wrong. Made by `bayesperf.labels.noise`.
+@dataclass(frozen=True, eq=False)
+class NoisyLabels(StoredDraws):
+    """Draws of true cells given labels that may be wrong. Made by `bayesperf.labels.noise`.
 
     Attributes
     ----------
@@ -53,6 +53,9 @@ class NoisyLabelPosterior(SampledPosterior):
 
     error_rates: Array | None = field(default=None, kw_only=True)
     joint: bool = field(default=False, kw_only=True)
+
+    def judged_together(self, dim: str) -> bool:
+        return self.joint
 
     @property
     def label_error(self) -> Marginal:
@@ -78,7 +81,7 @@ def noise(
     *,
     draws: int = DRAWS,
     random_seed: Any = 0,
-) -> NoisyLabelPosterior:
+) -> Posterior:
     """Return the posterior of the true cells if the labels that are recorded in `cm` may be wrong.
 
     Parameters
@@ -100,8 +103,9 @@ def noise(
 
     Returns
     -------
-    NoisyLabelPosterior
-        A `Posterior` of the true cells, beside the recorded counts as what was observed. Its draws are independent,
+    Posterior
+        Of the true cells, beside the recorded counts as what was observed; ``source.label_error`` is the posterior of
+        the rate of wrong labels, if a distribution of it was given. Draws are independent,
         but for more than two classes with a matrix of errors that depend on the truth, for which they are a sampler's.
 
     Raises
@@ -175,15 +179,14 @@ def noise(
     if rates is not None:
         order = rng.permutation(n)
         cells, rates = cells[:, :, order], rates[order]
-    return NoisyLabelPosterior(
-        cells=columns.labelled(cells, chains),
-        pos_label=cm.pos_label,
-        prior_text=f"{resolved.describe(cm)}; {_in_words(noise)}",
+    source = NoisyLabels(
+        stored(cells, columns.template, chains),
         independent=chains == 1,
-        observed=cm.counts,
         error_rates=rates,
         joint=cm.outcomes is not None,
     )
+    prior_text = f"{resolved.describe(cm)}; {_in_words(noise)}"
+    return Posterior(source=source, pos_label=cm.pos_label, prior_text=prior_text, observed=cm.counts)
 
 
 # ── The errors of labels ──
@@ -360,15 +363,6 @@ class Columns(NamedTuple):
             return cells[:, None]
         chosen = (self.predicted.T[..., None] == np.arange(classes)).astype(float)
         return np.stack([cells @ of_system for of_system in chosen], axis=1)
-
-    def labelled(self, cells: Array, chains: int) -> xr.DataArray:
-        """Return cells as a DataArray with dims (…, chain, draw, actual, predicted)."""
-        template = self.template
-        draws = cells.shape[2] // chains
-        shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
-        coords = dict(template.coords) | {"chain": np.arange(chains), "draw": np.arange(draws)}
-        dims = (*template.dims[:-2], "chain", "draw", *CELL_DIMS)
-        return xr.DataArray(cells.reshape(shape), coords, dims)
 
 
 def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:

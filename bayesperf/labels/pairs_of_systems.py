@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -21,16 +21,19 @@ from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.ranks import rounded
 
 if TYPE_CHECKING:
-    from bayesperf.labels.verifying import VerifiedPosterior
+    from bayesperf.labels.verifying import Verified
+    from bayesperf.posteriors.posterior import Posterior
 
 
-def marginal_of_systems(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> Marginal:
+def marginal_of_systems(source: Verified, post: Posterior, metric: Metric, draws: int, random_seed: int) -> Marginal:
     """Return a metric of all systems of a partly verified sample together.
 
     Parameters
     ----------
-    post : VerifiedPosterior
+    source : Verified
         With the dim ``model``.
+    post : Posterior
+        Its posterior.
     metric : Metric
         The metric.
     draws : int
@@ -44,27 +47,30 @@ def marginal_of_systems(post: VerifiedPosterior, metric: Metric, draws: int, ran
     which of the two is right where they differ. The default priors are in the notes of
     `bayesperf.labels.verify`.
     """
-    sides = _pairs(post, metric, draws, random_seed)
-    joint = _joint_draws(post, metric, sides, random_seed).transpose(..., MODEL, "draw")
+    sides = _pairs(source, post, metric, draws, random_seed)
+    joint = _joint_draws(source, post, metric, sides, random_seed).transpose(..., MODEL, "draw")
     first, second = (rounded(side.values.reshape(-1, *side.shape[-2:]), metric.bounds) for side in sides)
     distribution = DrawsBesidePairs(
         joint.values.reshape(-1, 1, joint.sizes["draw"]),
         metric.bounds,
         pairs=(first, second),
-        independent_pairs=post.independent,
+        independent_pairs=source.independent,
     )
     leading = xr.zeros_like(joint.isel(draw=0, drop=True))
     return Marginal(Quantity.of(metric, post.scope), distribution, leading, joint=True)
 
 
-def _pairs(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int) -> tuple[xr.DataArray, xr.DataArray]:
+def _pairs(
+    source: Verified, post: Posterior, metric: Metric, draws: int, random_seed: int
+) -> tuple[xr.DataArray, xr.DataArray]:
     """Return draws of the metric of the first and of the second system of each pair, (…, pair, chain, draw)."""
-    sample, prior = post.sample, resolved(post.prior, post.sample, systems=2)
+    sample, prior = source.sample, resolved(source.prior, source.sample, systems=2)
     pairs = list(combinations(range(len(sample.systems)), 2))
     sides: tuple[list[xr.DataArray], list[xr.DataArray]] = ([], [])
     for places in pairs:
         systems = [sample.positions[place] for place in places]
-        cells = _at_prevalence(joint_cells(sample, prior, systems, draws, random_seed)[:, -2:], post)
+        cells = joint_cells(sample, prior, systems, draws, random_seed)[:, -2:]
+        cells = _at_prevalence(cells, post.prevalence, source.random_seed)
         for side, values in enumerate(np.moveaxis(cells, 1, 0)):
             sides[side].append(evaluate(metric, labelled_cells(sample, values[:, None], ()), post.positive))
     names = xr.Variable("pair", [f"{sample.systems[i]} − {sample.systems[j]}" for i, j in pairs])
@@ -72,16 +78,16 @@ def _pairs(post: VerifiedPosterior, metric: Metric, draws: int, random_seed: int
     return first, second
 
 
-def _at_prevalence(cells: Array, post: VerifiedPosterior) -> Array:
-    """Return joint draws (m, 2, n, K, K) at the prevalence of a posterior, the same in a draw of both systems."""
-    if not isinstance(post.prevalence, Prevalence):
+def _at_prevalence(cells: Array, prevalence: Any, random_seed: int) -> Array:
+    """Return joint draws (m, 2, n, K, K) at a prevalence, the same in a draw of both systems."""
+    if not isinstance(prevalence, Prevalence):
         return cells
-    shares = post.prevalence.draw(np.random.default_rng([post.random_seed, 2]), cells.shape[2])
+    shares = prevalence.draw(np.random.default_rng([random_seed, 2]), cells.shape[2])
     return np.asarray(cells / cells.sum(-1, keepdims=True) * shares[..., None])
 
 
 def _joint_draws(
-    post: VerifiedPosterior, metric: Metric, sides: tuple[xr.DataArray, xr.DataArray], random_seed: int
+    source: Verified, post: Posterior, metric: Metric, sides: tuple[xr.DataArray, xr.DataArray], random_seed: int
 ) -> xr.DataArray:
     """Return joint draws of the metric of all systems, (…, draw, model).
 
@@ -91,13 +97,13 @@ def _joint_draws(
     """
     first, second = (side.isel(chain=0, drop=True) for side in sides)
     if first.sizes["pair"] == 1:
-        pair = xr.concat([first, second], xr.Variable(MODEL, list(post.sample.systems))).isel(pair=0, drop=True)
+        pair = xr.concat([first, second], xr.Variable(MODEL, list(source.sample.systems))).isel(pair=0, drop=True)
         return pair.transpose(..., "draw", MODEL)
-    alone = evaluate(metric, post.cells, post.positive).isel(chain=0, drop=True).transpose(..., "draw", MODEL)
+    alone = evaluate(metric, source.cells, post.positive).isel(chain=0, drop=True).transpose(..., "draw", MODEL)
     correlations = xr.corr(first, second, "draw").transpose(..., "pair").fillna(0).values
     values = alone.values.reshape(-1, *alone.shape[-2:])
     each = zip(values, correlations.reshape(len(values), -1), strict=True)
-    rng = np.random.default_rng([random_seed, len(post.sample.systems)])
+    rng = np.random.default_rng([random_seed, len(source.sample.systems)])
     return alone.copy(data=np.stack([_coupled(of_one, pairs, rng) for of_one, pairs in each]).reshape(alone.shape))
 
 

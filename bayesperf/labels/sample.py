@@ -282,6 +282,11 @@ class VerifiedSample(Saved):
             table.insert(len(self.counts.dims), name, values[table["stratum"]])
         return table.drop(columns="stratum")
 
+    @property
+    def positive(self) -> int | None:
+        """Position of the positive class among the labels."""
+        return None if self.pos_label is None else self.labels.index(self.pos_label)
+
     def verified_only(self) -> ConfusionMatrix:
         """Return the confusion matrix of the verified examples.
 

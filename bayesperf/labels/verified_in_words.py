@@ -14,7 +14,7 @@ from bayesperf.labels.sample import VerifiedSample
 from bayesperf.metrics.metric import Metric
 
 if TYPE_CHECKING:
-    from bayesperf.labels.verifying import VerifiedPosterior
+    from bayesperf.labels.verifying import Verified
 
 # The share of the examples, and the number of names, from which on it is said that nobody looked at any like them.
 _UNKNOWN_COUNTS, _NAMED = 0.01, 5
@@ -27,35 +27,35 @@ def verified_in_words(sample: VerifiedSample) -> str:
     return f"Of {n:,} examples{of} {known:,} are verified."
 
 
-def worth_in_words(post: VerifiedPosterior, metric: Metric) -> list[str]:
+def worth_in_words(source: Verified, metric: Metric) -> list[str]:
     """Return sentences: what the examples that are not verified add, of what nothing is known, and what is assumed."""
-    sample, said = post.sample, []
-    if not post.dims and post.prevalence == "observed":
-        known, worth = int(sample.verified.sum()), float(post.effective_number(metric))
-        source = "What the judge says" if sample.has_judge else "What is predicted for the others"
+    sample, said = source.sample, []
+    if source.template.ndim == 2 and not source.reweighted:
+        known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
+        origin = "What the judge says" if sample.has_judge else "What is predicted for the others"
         if worth >= known:
             said.append(
-                f"{source} makes {metric_title(metric.name)} as certain as about {worth:,.0f} verified by chance would "
+                f"{origin} makes {metric_title(metric.name)} as certain as about {worth:,.0f} verified by chance would "
                 "alone."
             )
         else:
             said.append(
                 f"For {metric_title(metric.name)} they say as much as about {worth:,.0f} verified by chance would."
             )
-    said += filter(None, [unknown_in_words(post)])
+    said += filter(None, [unknown_in_words(source)])
     alike = "the judge and the system call" if sample.has_judge else "the system calls"
     rest = ", in each level of strata" if sample.levels.any() else ""
     return [*said, f"Assumed is that the verified were chosen by chance among those that {alike} the same{rest}."]
 
 
-def unknown_in_words(post: VerifiedPosterior) -> str:
+def unknown_in_words(source: Verified) -> str:
     """Return a sentence on the examples of which none like them was verified; empty if they are few, without a name."""
-    most, names = float(post.unknown.max()), unverified(post.sample)
+    most, names = float(source.unknown.max()), unverified(source.sample)
     if most < _UNKNOWN_COUNTS and not names:
         return ""
     named = f" ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" if names else ""
     decides = "the prior alone says"
-    if resolved(post.prior, post.sample).shared_by_classes:
+    if resolved(source.prior, source.sample).shared_by_classes:
         decides = "what was found elsewhere, carried over by the model, says"
     return f"None like {chance(most)} of the examples was verified{named}: {decides} what their true classes are."
 

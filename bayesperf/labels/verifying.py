@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_systems
@@ -24,11 +25,14 @@ from bayesperf.labels.truth import Strata, agreement
 from bayesperf.labels.verified_in_words import unknown_in_words, verified_in_words, worth_in_words
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
+from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import dirichlet
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior, SampledPosterior
-from bayesperf.posteriors.posterior_in_words import default_metrics_in_words
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 # The default number of draws falls with the square of the number of classes, as strata become many, down to the least.
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
@@ -78,7 +82,7 @@ def verify(
     Returns
     -------
     Posterior
-        A `VerifiedPosterior`, of independent draws; or that of `bayesperf.posterior` if nothing is missing.
+        Its source is `Verified`, independent draws; or it is that of `bayesperf.posterior` if nothing is missing.
 
     Raises
     ------
@@ -148,22 +152,21 @@ def verify(
     if sample.is_complete:
         return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
     draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
-    named = None if prior is None else priors.resolve(prior, len(sample.labels))
-    made = VerifiedPosterior.of(sample, named, draws, seed)
-    _warn_of_unknown(made)
+    what = "partly verified samples"
+    named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), what, shared=True)
+    source = Verified.of(sample, named, draws, seed)
+    _warn_of_unknown(source)
     warn_of_selection(sample)
-    return made
+    return source.posterior
 
 
 def _default_draws(classes: int) -> int:
     return max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class VerifiedPosterior(SampledPosterior):
-    """The posterior of systems of which some predictions were verified: draws of the cells.
-
-    Made by `bayesperf.labels.verify`.
+@dataclass(frozen=True, eq=False)
+class Verified(StoredDraws):
+    """Draws of the cells of systems of which some predictions were verified. Made by `bayesperf.labels.verify`.
 
     Attributes
     ----------
@@ -173,62 +176,75 @@ class VerifiedPosterior(SampledPosterior):
         The prior of each system that was named; None for the default.
     random_seed : int
         Seed of the draws.
+    reweighted : bool
+        Whether the cells are at another prevalence than that of the sample.
     """
 
     sample: VerifiedSample = field(kw_only=True)
     prior: priors.Prior | None = field(kw_only=True)
     random_seed: int = field(kw_only=True)
+    reweighted: bool = field(default=False, kw_only=True)
     counted_together = "labels.verify(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
 
     @classmethod
-    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> VerifiedPosterior:
-        """Return the posterior of each system of a sample."""
+    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> Verified:
+        """Return the source of each system of a sample."""
         used = resolved(prior, sample)
         each = [joint_cells(sample, used, [system], draws, random_seed)[:, -1] for system in sample.positions]
         return cls(
-            cells=labelled_cells(sample, np.stack(each, 1), sample.systems),
-            pos_label=sample.pos_label,
-            prior_text=described(used, sample),
+            labelled_cells(sample, np.stack(each, 1), sample.systems),
             independent=not used.shared_by_classes,
             sample=sample,
             prior=prior,
             random_seed=random_seed,
         )
 
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        """Return the posterior predictive distribution, as `Posterior.predict`; n must be named."""
-        drawn = SampledPosterior(
-            self.cells, self.pos_label, self.prior_text, independent=self.independent, prevalence=self.prevalence
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior of each system."""
+        return Posterior(
+            source=self,
+            pos_label=self.sample.pos_label,
+            prior_text=self._prior_text,
+            # Numbers of all examples of the strata, whatever their class.
+            learned_from=self.sample.counts.sum("stratum"),
         )
-        return drawn.predict(n, draws, random_seed)
-
-    def of_systems(self, metric: str | Metric, dim: str, draws: int, random_seed: int) -> tuple[Marginal, str]:
-        """Return a metric of the systems along a dim, as `Posterior.of_systems`: of ``model``, pair by pair."""
-        if dim != MODEL:
-            return super().of_systems(metric, dim, draws, random_seed)
-        prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
-        return marginal_of_systems(self, self.applicable(metric), draws, random_seed), prior_text
 
     @property
-    def examples(self) -> xr.DataArray | None:
-        """Numbers of all examples of the judge's and the systems' strata, whatever their class."""
-        return self.sample.counts.sum("stratum")
+    def _prior_text(self) -> str:
+        return described(resolved(self.prior, self.sample), self.sample)
+
+    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
+        return StoredDraws(self.cells, self.independent).predict(post, n, draws, random_seed)
+
+    def at_prevalence(self, prevalence: Prevalence) -> Self:
+        return replace(super().at_prevalence(prevalence), reweighted=True)
+
+    def of_systems(
+        self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
+    ) -> tuple[Marginal, str]:
+        if dim != MODEL:
+            return super().of_systems(post, metric, dim, draws, random_seed)
+        prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
+        return marginal_of_systems(self, post, post.applicable(metric), draws, random_seed), prior_text
+
+    def judged_together(self, dim: str) -> bool:
+        return dim == MODEL
+
+    def known_counts(self) -> ConfusionMatrix | None:
+        return self.sample.verified_only()
 
     # ── What the figures rest on ──
 
     @property
-    def judge(self) -> SampledPosterior:
+    def judge(self) -> Posterior:
         """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
         if not self.sample.has_judge:
             raise InputError("judge", "there is none.", "Give its labels to labels.verify.")
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
-        return SampledPosterior(
-            labelled_cells(self.sample, cells[:, :1], ()),
-            self.pos_label,
-            self.prior_text,
-            independent=self.independent,
-        )
+        source = StoredDraws(labelled_cells(self.sample, cells[:, :1], ()), self.independent)
+        return Posterior(source=source, pos_label=self.sample.pos_label, prior_text=self._prior_text)
 
     @cached_property
     def unknown(self) -> xr.DataArray:
@@ -241,7 +257,8 @@ class VerifiedPosterior(SampledPosterior):
         judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
         shares = [[_unknown(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
-        return self.leading.copy(data=np.transpose(shares).reshape(self.leading.shape)).rename("unknown")
+        leading = xr.zeros_like(self.template.isel(actual=0, predicted=0, drop=True))
+        return leading.copy(data=np.transpose(shares).reshape(leading.shape)).rename("unknown")
 
     def effective_number(self, metric: str | Metric) -> xr.DataArray:
         """Return how many examples verified by chance, with nothing known of the others, say as much of a metric.
@@ -259,23 +276,24 @@ class VerifiedPosterior(SampledPosterior):
         xarray.DataArray
             Over the leading dims.
         """
-        metric = self.applicable(metric)
+        dims, positive = self.template.dims[:-2], self.sample.positive
+        metric = applicable(metric, self.sample.labels, positive, dims)
         self.refuse_other_prevalence("effective_number")
         verified = self.sample.verified.sum(("stratum", "actual"))
         shares, n = self.cells.mean(("chain", "draw")), self.cells.sizes["draw"]
         cm = self.sample.verified_only()
-        alpha = priors.resolve_dirichlet(None, len(self.labels), "verified examples alone").concentration(cm)
-        weights = (shares * verified + alpha).transpose(*self.dims, *CELL_DIMS)
+        alpha = priors.resolve_dirichlet(None, len(self.sample.labels), "verified examples alone").concentration(cm)
+        weights = (shares * verified + alpha).transpose(*dims, *CELL_DIMS)
         rng = np.random.default_rng([self.random_seed, 1])
         alone = gamma_masses(rng, weights.values[..., None, :, :], (*weights.shape[:-2], n, *weights.shape[-2:]))
         alone /= alone.sum((-2, -1), keepdims=True)
-        without = np.nanvar(metric.evaluate(alone, self.positive), axis=-1)
-        known = evaluate(metric, self.cells, self.positive).var(("chain", "draw"))
-        return (verified * without / known).transpose(*self.dims).rename("effective_number")
+        without = np.nanvar(metric.evaluate(alone, positive), axis=-1)
+        known = evaluate(metric, self.cells, positive).var(("chain", "draw"))
+        return (verified * without / known).transpose(*dims).rename("effective_number")
 
     def refuse_other_prevalence(self, what: str) -> None:
         """Raise if the cells are of another prevalence than that of the sample."""
-        if self.prevalence != "observed":
+        if self.reweighted:
             raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
     def strata(self) -> pd.DataFrame:
@@ -284,17 +302,11 @@ class VerifiedPosterior(SampledPosterior):
 
     # ── In words ──
 
-    def in_words(
-        self,
-        metrics: str | Metric | Sequence[str | Metric] | None = None,
-        *,
-        ci_prob: float = 0.95,
-        ci_kind: Kind = "hdi",
-    ) -> str:
-        """Return sentences as `Posterior.in_words`, on how many examples are verified and on what the others add."""
-        said = super().in_words(metrics, ci_prob=ci_prob, ci_kind=ci_kind)
-        first = self._wanted(metrics or default_metrics_in_words(self))[0]
-        return " ".join([verified_in_words(self.sample), said, *worth_in_words(self, first)])
+    def preface(self) -> list[str]:
+        return [verified_in_words(self.sample)]
+
+    def remarks(self, post: Posterior, metric: Metric) -> list[str]:
+        return worth_in_words(self, metric)
 
 
 def _unknown(strata: Strata, shared: bool) -> float:
@@ -305,6 +317,6 @@ def _unknown(strata: Strata, shared: bool) -> float:
     return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))
 
 
-def _warn_of_unknown(post: VerifiedPosterior) -> None:
-    if said := unknown_in_words(post):
-        warn(PriorWarning, "BP204", f"{said} Verify some of them; `strata()` of the posterior lists them.")
+def _warn_of_unknown(source: Verified) -> None:
+    if said := unknown_in_words(source):
+        warn(PriorWarning, "BP204", f"{said} Verify some of them; `source.strata()` of the posterior lists them.")

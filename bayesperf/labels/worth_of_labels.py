@@ -19,7 +19,7 @@ from bayesperf.intervals.delta_method import gradient_of
 from bayesperf.labels.cells import joint_cells, resolved, spread_over_strata
 from bayesperf.labels.sample import VerifiedSample
 from bayesperf.labels.truth import Strata, shared_truth
-from bayesperf.labels.verifying import VerifiedPosterior
+from bayesperf.labels.verifying import Verified
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 
@@ -83,20 +83,20 @@ def _whole(labels: Array, n: int, available: Counts) -> Counts:
     return whole
 
 
-def label_value(post: VerifiedPosterior, metric: Metric) -> LabelValue:
+def label_value(source: Verified, metric: Metric) -> LabelValue:
     """Return what labels are worth for the metric of a system, or for its difference if there are two."""
-    sample = post.sample
+    sample = source.sample
     systems = list(sample.positions)
-    prior = resolved(post.prior, sample, len(systems))
+    prior = resolved(source.prior, sample, len(systems))
     (strata,) = sample.strata_of([*range(sample.has_judge), *systems])
-    truth = _truth(sample, prior, strata, systems, post.random_seed)
-    cells = joint_cells(sample, prior, systems, _DRAWS, post.random_seed)[0, -len(systems) :]
+    truth = _truth(sample, prior, strata, systems, source.random_seed)
+    cells = joint_cells(sample, prior, systems, _DRAWS, source.random_seed)[0, -len(systems) :]
     slopes = np.zeros(strata.verified.shape)
     values = np.zeros(_DRAWS)
     for sign, of_system, predicted in zip((1, -1), cells, strata.votes[:, -len(systems) :].T, strict=False):
-        gradient = gradient_of(metric, post.positive, of_system.mean(0))
+        gradient = gradient_of(metric, sample.positive, of_system.mean(0))
         slopes += sign * gradient[:, predicted].T
-        values += sign * metric.evaluate(of_system, post.positive)
+        values += sign * metric.evaluate(of_system, sample.positive)
     shares, mean = strata.counts / strata.counts.sum(), truth.mean(0)
     of_stratum = (mean * slopes).sum(-1)
     spread = np.maximum((mean * slopes**2).sum(-1) - of_stratum**2, 0)

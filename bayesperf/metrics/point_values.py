@@ -61,5 +61,5 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     """
     if not isinstance(cm, ConfusionMatrix):
         raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    positive = cm.positive
     return point_value(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive)

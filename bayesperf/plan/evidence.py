@@ -17,7 +17,7 @@ from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
@@ -43,8 +43,8 @@ class MetricEvidence:
 
     Attributes
     ----------
-    post : DirichletPosterior
-        Of the matrix.
+    post : Posterior
+        Of the matrix, a Dirichlet.
     metric : Metric
         What is planned for.
     distribution : Beta, TransformedBeta or None
@@ -55,7 +55,7 @@ class MetricEvidence:
         Whether the evidence is a sample of examples as they occur, and so tells how many are positive.
     """
 
-    post: DirichletPosterior
+    post: Posterior
     metric: Metric
     distribution: ExactDistribution | None
     seen: str
@@ -101,7 +101,7 @@ class MetricEvidence:
 
     def _expected_cells(self) -> Array:
         """Return the posterior mean of the cells, (K, K)."""
-        cells = self.post.concentration.values
+        cells = self._concentration
         if isinstance(self.post.prevalence, Prevalence):
             weights = self.post.prevalence.weights
             cells = cells / cells.sum(-1, keepdims=True) * weights[:, None]
@@ -116,10 +116,16 @@ class MetricEvidence:
             If the posterior is not of a sample of examples as they occur.
         """
         what = f"a plan for {self.metric.name}"
-        self.post.refuse_without_matrix(what)
+        self.post.refuse("draws", what)
         if self.post.prevalence != "observed":
             raise InputError(what, "it is of examples as they come, and this posterior is at a given prevalence.")
-        return self.post.concentration.values.ravel()
+        return self._concentration.ravel()
+
+    @property
+    def _concentration(self) -> Array:
+        """The Dirichlet weights of the matrix, (K, K)."""
+        assert self.post.source.concentration is not None
+        return self.post.source.concentration.values
 
     def as_beta(self, bound: float) -> tuple[float, float, float]:
         """Return a, b and x such that the metric is on the better side of a bound if a Beta(a, b) is above x."""
@@ -201,14 +207,14 @@ def metric_evidence(
     if isinstance(evidence, Posterior):
         post, seen = evidence, "the posterior given"
     elif isinstance(evidence, ConfusionMatrix):
-        dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans")
+        dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans", rates=True)
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
     elif isinstance(evidence, Marginal):
         post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:
         cm, seen = _matrix_of_counts(evidence, planned, name)
         post = posterior(cm, prior)
-    if not isinstance(post, DirichletPosterior):
+    if post.source.concentration is None:
         raise InputTypeError(
             name, "a posterior known by its draws cannot be updated with examples to come.", "Give counts."
         )
@@ -216,8 +222,12 @@ def metric_evidence(
         raise InputError(name, f"has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
     marginal = post[planned]
     exact = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
-    of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and bool(post.observed.sum() > 0)
+    of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and _has_examples(post)
     return MetricEvidence(post, planned, exact, seen, of_examples)
+
+
+def _has_examples(post: Posterior) -> bool:
+    return post.observed is not None and bool(post.observed.sum() > 0)
 
 
 def _posterior_of_rate(rate: Marginal, metric: Metric, name: str) -> Posterior:
@@ -235,7 +245,6 @@ def _posterior_of_rate(rate: Marginal, metric: Metric, name: str) -> Posterior:
         )
     a, b = beta_parameters(rate.distribution)
     post = posterior(_no_examples(), priors.rate(a, b) if metric.greater_is_better else priors.rate(b, a))
-    assert isinstance(post, DirichletPosterior)
     return replace(post, prior_text="its own")
 
 

@@ -67,7 +67,7 @@ def labels(
 
     Parameters
     ----------
-    posterior : VerifiedPosterior
+    posterior : Posterior
         Of a partly verified sample (`bayesperf.labels.verify`): of one system, or of two, and then the
         difference of the two is planned for.
     metric : str or Metric

@@ -15,7 +15,7 @@ from bayesperf.core.fields import Held
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.smallest_number import smallest_by_bisection
-from bayesperf.posteriors.dirichlet import DirichletPosterior
+from bayesperf.posteriors.posterior import Posterior
 
 # Draws behind the probability of a claim after one simulated outcome, of a metric without a closed form.
 _DRAWS_PER_OUTCOME = 1000
@@ -121,18 +121,19 @@ class ProbabilityMet(Held):
     It is called with the counts of the new examples in the cells, (m, cells).
     """
 
-    post: DirichletPosterior
+    post: Posterior
     metric: Metric
     bound: float
 
     def __call__(self, counts: Counts) -> Array:
         """Return the probability after each of some outcomes, (m,)."""
-        prior = self.post.concentration
-        cells = counts.reshape(-1, *prior.shape)
-        coords = {"future": np.arange(len(cells))} | {dim: prior[dim].values for dim in CELL_DIMS}
+        now = self.post.template
+        cells = counts.reshape(-1, *now.shape)
+        coords = {"future": np.arange(len(cells))} | {dim: now[dim].values for dim in CELL_DIMS}
         more = xr.DataArray(cells, coords, ("future", *CELL_DIMS))
-        draws = self.post.n_draws if len(cells) == 1 else _DRAWS_PER_OUTCOME
-        after = replace(self.post, concentration=more + prior, observed=more + self.post.observed, n_draws=draws)
+        source = self.post.source.updated(more, None if len(cells) == 1 else _DRAWS_PER_OUTCOME)
+        assert self.post.observed is not None
+        after = replace(self.post, source=source, observed=more + self.post.observed)
         marginal = after[self.metric]
         met = marginal.sf(self.bound) if self.metric.greater_is_better else marginal.cdf(self.bound)
         return np.asarray(met.values)

@@ -16,6 +16,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.quantity import Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 
 def to_tree(
@@ -46,7 +47,7 @@ def to_tree(
 
 
 def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
-    """Validate a tree and return the fields of the `SampledPosterior` of its draws of cells."""
+    """Validate a tree and return the fields of the posterior of its draws of cells."""
     if not isinstance(tree, xr.DataTree):
         raise InputTypeError("tree", f"must be an xarray.DataTree; it is {type(tree).__name__}.")
     if "posterior" not in tree.children or "cells" not in tree["posterior"].data_vars:
@@ -72,11 +73,13 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
         if observed.isnull().any():
             raise InputError("observed_data", "its coordinates are not those of the cells.")
     fields = {
-        "cells": cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
+        "source": StoredDraws(
+            cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
+            independent=bool(dataset.attrs.get("independent_draws", 0)),
+            refusal=str(dataset.attrs.get("refusal", "")),
+        ),
         "pos_label": ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
         "prior_text": str(dataset.attrs.get("prior", "that of the model")),
-        "independent": bool(dataset.attrs.get("independent_draws", 0)),
-        "refusal": str(dataset.attrs.get("refusal", "")),
         "scope": Scope.read(dataset.attrs),
         "observed": observed,
     }

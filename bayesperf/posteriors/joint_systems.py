@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
@@ -24,7 +24,6 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.differences import Discordant, discordant
@@ -34,53 +33,27 @@ from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric, cells_of
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import DirichletPosterior, posterior
+from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, SampledPosterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.sources.same_examples import SameExamples
+from bayesperf.posteriors.sources.stored_draws import stored
 
-__all__ = ["JointOutcomes", "JointPosterior", "discordant_weights", "joint_posterior", "pseudo_counts"]
+__all__ = ["JointOutcomes", "discordant_weights", "joint_posterior", "pseudo_counts"]
 
 # What has a joint posterior under a Dirichlet prior only.
 SAME_EXAMPLES = "systems judged on the same examples"
 # The fraction of a row's prior mass that is drawn for each system separately, and the maximum number of joint atoms.
 _TAIL, _MOST_STICKS = 1e-4, 512
-_REFUSAL = "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
 # Maximum size of temporary arrays while cells are summed.
 _BLOCK = 2**20
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class JointPosterior(SampledPosterior):
-    """Joint draws of the cells of systems evaluated on the same examples.
-
-    Attributes
-    ----------
-    margins : DirichletPosterior
-        The marginal posterior of each system, which refuses metrics that are undefined under an improper prior.
-    """
-
-    margins: DirichletPosterior = field(kw_only=True)
-
-    def applicable(self, metric: str | Metric) -> Metric:
-        metric = super().applicable(metric)
-        _refuse_undefined(self.margins, metric)
-        return metric
-
-
-def _refuse_undefined(margins: DirichletPosterior, metric: Metric) -> None:
-    """Raise if the metric of a system is undefined because the prior is improper."""
-    if margins.is_exact(metric):
-        margins.exact_distribution(metric)
-    else:
-        argument = margins.argument_weights(metric.average is not None)
-        margins.refuse_improper(metric, {name: argument(name) for name in metric.arguments})
-
-
 def joint_posterior(
     outcomes: JointOutcomes, prior: str | priors.Prior | None = None, draws: int = DRAWS, random_seed: Any = 0
-) -> JointPosterior:
+) -> Posterior:
     """Return joint draws of the cells of systems evaluated on the same examples.
 
     Parameters
@@ -96,7 +69,7 @@ def joint_posterior(
 
     Returns
     -------
-    JointPosterior
+    Posterior
         Cells (…, system, chain, draw, actual, predicted), with one chain.
 
     Raises
@@ -133,18 +106,7 @@ def joint_posterior(
         seen = counts > 0
         _draw_cells(of_place, rng, weights, counts[seen], outcomes.actual[seen], outcomes.predicted[seen])
     margins = posterior(cm, prior, random_seed=seed, draws=draws)
-    assert isinstance(margins, DirichletPosterior)
-    shape = (*cm.counts.shape[:-2], 1, draws, *cm.counts.shape[-2:])
-    coords = dict(margins.concentration.coords) | {"chain": [0], "draw": np.arange(draws)}
-    return JointPosterior(
-        cells=xr.DataArray(cells.reshape(shape), coords, (*cm.dims, "chain", "draw", *CELL_DIMS)),
-        pos_label=cm.pos_label,
-        prior_text=margins.prior_text,
-        independent=True,
-        observed=cm.counts,
-        refusal=_REFUSAL,
-        margins=margins,
-    )
+    return replace(margins, source=SameExamples(stored(cells, margins.template), alone=margins.source))
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +169,7 @@ def marginal_of_systems(
     alone = posterior(ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes), prior)
     each, metric = alone[metric], alone.applicable(metric)
     drawn = DrawsOfOutcomes(outcomes, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
-    return replace(each, distribution=drawn, sampler=None, random_seed=random_seed, joint=True)
+    return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
 
 
 def joint_marginal(
@@ -227,11 +189,10 @@ def joint_marginal(
     prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
     cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     margins = posterior(cm, prior, random_seed=seed, draws=draws)
-    assert isinstance(margins, DirichletPosterior)
     metric, alpha = margins.applicable(metric), pseudo_counts(cm, prior)
     if metric.needs_cells or not is_sparse(alpha):
         return joint_posterior(outcomes, prior, draws, seed)[metric]
-    _refuse_undefined(margins, metric)
+    margins.source.refuse_undefined(margins, metric)
     values = []
     for weights, counts, rng in zip(alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True):
         seen = counts > 0
@@ -244,12 +205,6 @@ def joint_marginal(
 
 def pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return α for each element of the leading dims and each system, (p, M, K, K)."""
-    if prior.rates:
-        raise InputError(
-            "prior",
-            "a rate prior is none of the whole matrix, which systems judged on the same examples need.",
-            "Use a Dirichlet prior, as 'flat'.",
-        )
     # As variables, whose coordinates need no comparing any more: that takes as long as all else.
     alpha = (prior.concentration(cm).variable + 0 * cm.counts.variable).transpose(*cm.counts.dims).values
     of_classes = alpha.sum(-1)
@@ -393,7 +348,7 @@ def discordant_weights(
     >>> discordant_weights(pair.outcomes, "accuracy")
     (array([3.5]), array([1.5]), array([9.]))
     """
-    positive = None if outcomes.pos_label is None else outcomes.labels.index(outcomes.pos_label)
+    positive = outcomes.positive
     metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])
     classes = len(outcomes.labels)
     each = range(classes) if metric.average == "per_class" else [1 if positive is None else positive]

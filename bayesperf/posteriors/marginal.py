@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import Applied, applied, by_name
+from bayesperf.core.fields import Held, by_name
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
@@ -33,7 +34,18 @@ if TYPE_CHECKING:
 _MOST_IN_WORDS = 100
 
 Kind = Literal["hdi", "eti"]
-Sampler = Applied
+
+
+class Origin(Held, ABC):
+    """What a marginal came from, if that has draws of its own: a frozen dataclass of data."""
+
+    @abstractmethod
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        """Return n independent draws, (m, n)."""
+
+    def observed(self) -> xr.DataArray | None:
+        """Return the observed score over the leading dims; None if there is none, or the marginal holds it itself."""
+        return None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,19 +63,19 @@ class Marginal(Saved):
         The distributions as plain arrays, one for each element of the leading dims.
     leading : xarray.DataArray
         An array with the leading dims and coordinates; its values are not used.
-    sampler : Applied, optional
-        A function ``sampler(n, random_seed)`` that returns draws (m, n); by default it draws from `distribution`.
+    origin : Origin, optional
+        What it came from, as a metric of a posterior, which is asked for draws; by default they are of `distribution`.
     inference : str, optional
         What the distribution is called, such as "Bayesian bootstrap"; by default "Posterior", or "Prediction".
     random_seed : int
-        Seed of draws, if there is no `sampler`.
+        Seed of draws, if there is no `origin`.
     examples : xarray.DataArray or None
         Numbers of examples of the test set (…, actual) or (…, actual, predicted), by which two marginals of the same
         test set are recognised; None if they are not known.
     joint : bool
         Whether its draws over the leading dims are joint, as of systems judged on the same examples.
-    observe : xarray.DataArray, Applied or None
-        `observed`, or what returns it; None if nothing was.
+    score : xarray.DataArray, optional
+        The observed score, if the origin does not know it.
 
     Examples
     --------
@@ -78,12 +90,12 @@ class Marginal(Saved):
     quantity: Quantity
     distribution: Distribution
     leading: xr.DataArray
-    sampler: Sampler | None = None
+    origin: Origin | None = None
     inference: str | None = None
     random_seed: int = 0
     examples: xr.DataArray | None = None
     joint: bool = False
-    observe: Applied | xr.DataArray | None = None
+    score: xr.DataArray | None = None
 
     @property
     def name(self) -> str:
@@ -120,10 +132,8 @@ class Marginal(Saved):
 
         Of a share of examples it has the coordinate ``trials``, the number of those examples.
         """
-        if self.observe is None:
-            return xr.full_like(self.leading, np.nan).rename(self.name)
-        found = self.observe if isinstance(self.observe, xr.DataArray) else self.observe()
-        return found.transpose(*self.dims)
+        score = self.origin.observed() if self.score is None and self.origin is not None else self.score
+        return xr.full_like(self.leading, np.nan).rename(self.name) if score is None else score.transpose(*self.dims)
 
     @property
     def dims(self) -> tuple[Any, ...]:
@@ -178,8 +188,7 @@ class Marginal(Saved):
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
         selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
-        observe = None if self.observe is None else getattr(self.observed, how)(indexers)
-        return replace(selected, examples=examples, observe=observe)
+        return replace(selected, examples=examples, score=getattr(self.observed, how)(indexers))
 
     def mean(self) -> xr.DataArray:
         """Return the mean, or inf if it diverges (ratios whose denominator has a Beta parameter of at most 1)."""
@@ -394,8 +403,8 @@ class Marginal(Saved):
     @by_name
     def sampled(self, n: int, random_seed: int | None) -> Array:
         """Return n independent draws as a plain array, (m, n)."""
-        if self.sampler is not None:
-            return np.asarray(self.sampler(n, random_seed))
+        if self.origin is not None:
+            return self.origin.sampled(n, random_seed)
         seed = self.random_seed if random_seed is None else random_seed
         return self.distribution.resample(n, np.random.default_rng(seed))
 
@@ -510,12 +519,18 @@ class Marginal(Saved):
         return xr.DataArray(values.reshape(shape), coords, dims, name=self.name, attrs=attrs)
 
 
+@dataclass(frozen=True, eq=False)
+class RowsOf(Origin):
+    """Some of the distributions of a marginal, with its draws."""
+
+    marginal: Marginal
+    rows: Codes
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        return self.marginal.sampled(n, random_seed)[self.rows]
+
+
 def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:
     """Return some of the distributions of a marginal, in the order given, with their draws, labelled as told."""
-    taken, sampler = marginal.distribution.take(rows), applied(_rows_drawn, marginal, rows)
-    return replace(marginal, distribution=taken, leading=leading, sampler=sampler, examples=None, observe=None)
-
-
-@by_name
-def _rows_drawn(marginal: Marginal, rows: Codes, n: int, random_seed: int | None) -> Array:
-    return marginal.sampled(n, random_seed)[rows]
+    taken, origin = marginal.distribution.take(rows), RowsOf(marginal, rows)
+    return replace(marginal, distribution=taken, leading=leading, origin=origin, examples=None, score=None)

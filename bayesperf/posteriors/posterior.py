@@ -1,17 +1,15 @@
-"""The posterior of the cell probabilities of a confusion matrix.
+"""The posterior of the cell probabilities of a confusion matrix: a frame, and a source of cells.
 
-`Posterior` is the common base class of two kinds: `SampledPosterior` holds draws, which come from a prediction, a
-sampler or an ArviZ tree; `bayesperf.posteriors.dirichlet.DirichletPosterior` is exact.
+What differs between posteriors is their source (`bayesperf.posteriors.sources`): exact, drawn on demand, or stored.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,144 +17,88 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
-from bayesperf.core.fields import applied, by_name
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
-from bayesperf.metrics.metric import Metric, evaluated
-from bayesperf.metrics.point_values import evaluate, point_value
+from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
-from bayesperf.posteriors.marginal import Kind, Marginal, Sampler
+from bayesperf.posteriors.marginal import Kind, Marginal, Origin
 from bayesperf.posteriors.posterior_in_words import default_metrics_in_words, posterior_in_words
-from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE, Prevalence, parse_prevalence
+from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
+from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DRAWS = 10_000
-# Why a prediction cannot be used for another prediction, or changed to another prevalence.
-PREDICTED = "this is a prediction already. Take the prevalence, or the size of the new test set, of the posterior."
+DRAWS = Source.n_draws
 
 
-class Posterior(Saved, ABC):
-    """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Posterior(Saved):
+    """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`.
 
+    Attributes
+    ----------
+    source : Source
+        Where the cells come from, with facts of its own, as what classes share (``post.source.mean_recall``).
+    pos_label : label or None
+        The positive class.
+    prior_text : str
+        Description of the prior.
+    prevalence : "observed", None or Prevalence
+        Prevalence estimated from the data, unknown (None: only the rows of the cells are used), or from another source.
+    scope : Scope
+        Whose metrics they are.
+    inference : str, optional
+        What the distribution is called, if the scope does not say it.
+    observed : xarray.DataArray, optional
+        The counts; None for a prediction.
+    learned_from : xarray.DataArray, optional
+        Counts by which posteriors, or predictions, of one test set are recognised, if nothing was observed.
+    """
+
+    source: Source
     pos_label: Any
     prior_text: str
-    # Estimated from the data, unknown (None), or from another source.
-    prevalence: Literal["observed"] | Prevalence | None
-    # Whose metrics it is of, and what the distribution is called if the scope does not say it.
+    prevalence: Literal["observed"] | Prevalence | None = "observed"
     scope: Scope = SYSTEM
     inference: str | None = None
-    # Whether results are exact or computed from stored draws.
-    kind: ClassVar[Literal["exact", "draws"]] = "exact"
-    independent: bool = True
-    # Whether draws of systems judged on the same examples are joint, example by example.
-    joint: bool = False
-    # By how many examples, or clusters of them, variances of joint draws are known.
-    units: float = np.inf
-    # What counts two systems on the same examples together.
-    counted_together: ClassVar[str] = (
-        "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
-    )
-    # Number of joint draws made of exact marginals.
-    n_draws: int = DRAWS
-    # Number of chains that joint draws come from.
-    chains: int = 1
     observed: xr.DataArray | None = None
-    # Why `predict` and `at_prevalence` are not available; empty if they are.
-    refusal: str = ""
-
-    # ── Implemented by the two kinds ──
+    learned_from: xr.DataArray | None = None
 
     @property
-    @abstractmethod
     def template(self) -> xr.DataArray:
         """An array with the dims and coordinates of the cells, without the dims of the draws."""
+        return self.source.template
 
-    @abstractmethod
-    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        """Return the distributions of several metrics, whose draws are joint."""
+    @property
+    def kind(self) -> Literal["exact", "draws"]:
+        """Whether results are exact or computed from draws of the cells."""
+        return self.source.kind
 
-    @abstractmethod
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
-        """Return n independent draws of the cell probabilities.
+    @property
+    def n_draws(self) -> int:
+        """Number of joint draws made of exact marginals."""
+        return self.source.n_draws
 
-        Returns
-        -------
-        xarray.DataArray
-            Cells with dims ``(…, draw, actual, predicted)``. If `random_seed` is None the posterior's own seed is used.
-        """
-
-    @abstractmethod
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        """Return the posterior predictive distribution of a new test set, as proportions of its examples.
-
-        Under a Dirichlet prior the distribution of a rate is exact: beta-binomial if the number of its trials is fixed,
-        as for accuracy, or with ``design="by_actual"`` for the rates of a class, and else a mixture over that number
-        (of up to 500 examples; of more it is of draws). `Marginal.pmf` gives the probability of each value.
-
-        Parameters
-        ----------
-        n : int, optional
-            Number of examples in the new test set; by default as many as observed.
-        draws : int
-            Number of new test sets drawn.
-        random_seed : int or Generator, optional
-            Seed of the draws; by default the posterior's own.
-
-        Returns
-        -------
-        Posterior
-            A metric may be undefined in some new test sets (no positives drawn): `Marginal.undefined` gives their
-            fraction, which the summary shows; all other results describe the remaining ones.
-        """
-
-    @abstractmethod
-    def update(self, cm: ConfusionMatrix) -> Posterior:
-        """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
-
-    @abstractmethod
-    def at_prevalence(self, p: Any) -> Posterior:
-        """Return the posterior for a setting in which the classes have another prevalence.
-
-        Recall and specificity do not change; precision, accuracy and all metrics that depend on prevalence do.
-
-        Parameters
-        ----------
-        p : float, (a, b), mapping or sequence of K floats
-            Prevalence of the positive class; or the parameters of a Beta(a, b) distribution for it; or the prevalences
-            of all classes, by label or in the order of the labels, which must sum to 1.
-        """
-
-    # ── Common to both kinds ──
-
-    def of_systems(self, metric: str | Metric, dim: str, draws: int, random_seed: int) -> tuple[Marginal, str]:
-        """Return a metric of the systems along a dim, joint if these are known together, and what its prior is called.
-
-        Parameters
-        ----------
-        metric : str or Metric
-            The metric.
-        dim : str
-            The dim of the systems.
-        draws, random_seed : int
-            Number of draws and their seed, where they are made for the purpose.
-        """
-        return self[metric], self.prior_text
+    @property
+    def random_seed(self) -> int:
+        """Seed of its draws, if none is given."""
+        return self.source.random_seed
 
     @property
     def examples(self) -> xr.DataArray | None:
         """Counts of examples by which posteriors, or predictions, of one test set are recognised; None if unknown."""
-        return self.observed
+        return self.learned_from if self.observed is None else self.observed
 
     @property
     def estimand(self) -> str:
@@ -168,7 +110,7 @@ class Posterior(Saved, ABC):
         """Names of the leading dims."""
         return self.template.dims[:-2]
 
-    @property
+    @cached_property
     def labels(self) -> list[Any]:
         """The K class labels."""
         labels: list[Any] = self.template["actual"].values.tolist()
@@ -179,11 +121,12 @@ class Posterior(Saved, ABC):
         """Position of the positive class among the labels."""
         return None if self.pos_label is None else self.labels.index(self.pos_label)
 
-    @property
+    @cached_property
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
-        cells = self.template.isel(actual=0, predicted=0, drop=True)
-        return xr.zeros_like(cells, dtype=float).rename(None)
+        cells = self.template
+        coords = {name: coord for name, coord in cells.coords.items() if not {*CELL_DIMS} & {*coord.dims}}
+        return xr.DataArray(np.zeros(cells.shape[:-2]), coords, cells.dims[:-2])
 
     def leading_of(self, metric: Metric) -> xr.DataArray:
         """An array of zeros with the dims of a metric's values: the leading ones, and ``label`` for one a class."""
@@ -213,25 +156,24 @@ class Posterior(Saved, ABC):
         """
         return self.marginals([self.applicable(metric) for metric in metrics])
 
-    def marginal_of(
-        self, metric: Metric, distribution: Distribution, leading: xr.DataArray, sampler: Sampler | None
-    ) -> Marginal:
-        """Return the marginal of a metric with all that this posterior knows of it."""
-        return Marginal(
-            Quantity.of(metric, self.scope),
-            distribution,
-            leading,
-            sampler,
-            self.inference,
-            examples=self.observed,
-            observe=None if self.observed is None else applied(self._observe, metric),
-        )
+    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
+        """Return the distributions of several metrics, whose draws are joint."""
+        self.refuse_unavailable(metrics)
+        known = zip(metrics, self.source.distributions(self, metrics), strict=True)
+        return [self._marginal(metric, distribution) for metric, distribution in known]
 
-    @by_name
-    def _observe(self, metric: Metric) -> xr.DataArray:
-        """Return the observed score, with the number of trials of a metric that is a share of them."""
+    def _marginal(self, metric: Metric, distribution: Distribution) -> Marginal:
+        """Return the marginal of a metric with all that this posterior knows of it."""
+        quantity, origin = Quantity.of(metric, self.scope), MetricOf(self, metric)
+        leading = self.leading_of(metric)
+        return Marginal(quantity, distribution, leading, origin, self.inference, examples=self.observed)
+
+    def observed_trials(self, metric: Metric) -> xr.DataArray | None:
+        """Return the observed score, with the number of trials of a proportion; None if there are no counts."""
+        if self.observed is None:
+            return None
         score = self.observed_score(metric)
-        if self.observed is None or self._other_prevalence(metric) is not None:
+        if self._other_prevalence(metric) is not None:
             return score
         trials = metric.trials(self.observed.transpose(*self.dims, *CELL_DIMS).values, self.positive)
         return score if trials is None else score.assign_coords(trials=(score.dims, trials))
@@ -245,29 +187,21 @@ class Posterior(Saved, ABC):
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
         return applicable(metric, self.labels, self.positive, self.dims)
 
-    def unavailable(self, metric: Metric) -> str:
-        """Return why a metric is not available for this kind of data and prior; empty if it is."""
-        if self.prevalence is not None or not metric.depends_on_prevalence(len(self.labels)):
-            return ""
-        return UNKNOWN_PREVALENCE
+    def refuse(self, what: str, argument: str = "") -> None:
+        """Raise if the source refuses something: "draws", "predict", …, whatever the argument is called."""
+        if reason := self.source.refuses(self, what):
+            raise InputError(argument or what, reason)
 
     def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
-        """Raise if one of the metrics is not available."""
+        """Raise if one of the metrics is not available for this kind of data and prior."""
         for metric in metrics:
-            if reason := self.unavailable(metric):
+            if reason := self.source.refuses(self, "metric", metric):
                 raise InputError("metric", f"{metric.name!r} {reason}")
-
-    def refuse_without_prevalence(self, what: str) -> None:
-        """Raise if the prevalence is not known."""
-        if self.prevalence is None:
-            raise InputError(
-                what, "the data (design by_actual) do not say how common each class is.", "Give it: at_prevalence(p)."
-            )
 
     def default_metrics(self) -> list[str]:
         """Return the names of the default metrics that are available for this posterior."""
         names = headline(len(self.labels), self.positive is not None)
-        return [name for name in names if not self.unavailable(get(name))]
+        return [name for name in names if not self.source.refuses(self, "metric", get(name))]
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
         names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
@@ -342,13 +276,9 @@ class Posterior(Saved, ABC):
             table = table.drop(columns="undefined")
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
-        if shared := self.shared_text(ci_prob, ci_kind):
-            summary.attrs["note"] = f"{shared}."
+        if note := self.source.note(ci_prob, ci_kind):
+            summary.attrs["note"] = note
         return summary
-
-    def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
-        """Return what the classes have been found to share, in words; empty if the prior is not shared by them."""
-        return ""
 
     def ranks(self, metric: str | Metric) -> xr.DataArray:
         """Return the probability of each rank of each class, 1 being the best by the metric's direction.
@@ -438,7 +368,7 @@ class Posterior(Saved, ABC):
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise InputError("requirements", f"{metric.name} has no one direction that is better.")
         bounds = [checks.number("requirements: a bound", bound) for bound in requirements.values()]
-        probabilities, undefined, errors = [], [], []
+        source, probabilities, undefined, errors = self.source, [], [], []
         for block in self.joint_draws(wanted):
             values = [block[metric] for metric in wanted]
             triples = zip(values, wanted, bounds, strict=True)
@@ -446,7 +376,7 @@ class Posterior(Saved, ABC):
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
             probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
-            drawn = Draws(np.where(defined, met, np.nan).reshape(1, self.chains, -1), (0.0, 1.0), self.independent)
+            drawn = Draws(np.where(defined, met, np.nan).reshape(1, source.chains, -1), (0.0, 1.0), source.independent)
             errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
@@ -503,15 +433,105 @@ class Posterior(Saved, ABC):
         values = np.reshape(correlations, self.leading.shape).clip(-1, 1)
         return self.leading.copy(deep=False, data=values).rename("correlation").assign_attrs(undefined=max(undefined))
 
-    @abstractmethod
-    def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
-        """Yield joint draws of the metrics, (n,) each, for one matrix at a time."""
+    # ── Draws, and other posteriors ──
 
-    @abstractmethod
+    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
+        """Return n independent draws of the cell probabilities.
+
+        Returns
+        -------
+        xarray.DataArray
+            Cells with dims ``(…, draw, actual, predicted)``. If `random_seed` is None the posterior's own seed is used.
+        """
+        self.refuse("draws")
+        return self.source.draws(self, checks.count("n", n), random_seed)
+
+    def joint_draws(
+        self, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
+        self.refuse_unavailable(metrics)
+        self.refuse("a joint draw")
+        yield from self.source.joint_draws(self, metrics, n, random_seed)
+
     def cells_by_chain(
         self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
     ) -> xr.DataArray:
         """Return draws of the cells with dims (…, chain, draw, actual, predicted)."""
+        self.refuse("draws")
+        return self.source.cells_by_chain(self, draws, chains, random_seed)
+
+    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
+        """Return the posterior predictive distribution of a new test set, as proportions of its examples.
+
+        Under a Dirichlet prior the distribution of a rate is exact: beta-binomial if the number of its trials is fixed,
+        as for accuracy, or with ``design="by_actual"`` for the rates of a class, and else a mixture over that number
+        (of up to 500 examples; of more it is of draws). `Marginal.pmf` gives the probability of each value.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of examples in the new test set; by default as many as observed.
+        draws : int
+            Number of new test sets drawn.
+        random_seed : int or Generator, optional
+            Seed of the draws; by default the posterior's own.
+
+        Returns
+        -------
+        Posterior
+            A metric may be undefined in some new test sets (no positives drawn): `Marginal.undefined` gives their
+            fraction, which the summary shows; all other results describe the remaining ones.
+        """
+        return replace(
+            self,
+            source=self.source.predict(self, n, draws, random_seed),
+            prevalence="observed" if self.prevalence is None else self.prevalence,
+            scope=Scope("test_set", n=n),
+            observed=None,
+            learned_from=self.observed,
+        )
+
+    def update(self, cm: ConfusionMatrix) -> Posterior:
+        """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
+        self.refuse("update")
+        counts = self._more_counts(cm)
+        assert self.observed is not None
+        return replace(self, source=self.source.updated(counts), observed=self.observed + counts)
+
+    def _more_counts(self, cm: ConfusionMatrix) -> xr.DataArray:
+        """Return counts to update with, or raise unless their labels and leading coordinates are those observed."""
+        if not isinstance(cm, ConfusionMatrix):
+            raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        if cm.labels != self.labels or cm.pos_label != self.pos_label:
+            raise InputError(
+                "cm",
+                f"labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, "
+                f"{self.labels} (positive {self.pos_label!r}).",
+            )
+        try:
+            template, counts = xr.align(self.template, cm.counts, join="exact")
+        except ValueError as error:
+            raise InputError("cm", f"its leading coordinates are not those of the posterior: {error}") from None
+        if set(counts.dims) != set(template.dims):
+            raise InputError("cm", f"its leading dims {cm.dims} are not those of the posterior, {self.dims}.")
+        return counts
+
+    def at_prevalence(self, p: Any) -> Posterior:
+        """Return the posterior for a setting in which the classes have another prevalence.
+
+        Recall and specificity do not change; precision, accuracy and all metrics that depend on prevalence do.
+
+        Parameters
+        ----------
+        p : float, (a, b), mapping or sequence of K floats
+            Prevalence of the positive class; or the parameters of a Beta(a, b) distribution for it; or the prevalences
+            of all classes, by label or in the order of the labels, which must sum to 1.
+        """
+        self.refuse("at_prevalence")
+        prevalence = parse_prevalence(p, self.labels, self.positive)
+        text = f"{self.prior_text}; prevalence {p!r}"
+        return replace(self, source=self.source.at_prevalence(prevalence), prevalence=prevalence, prior_text=text)
 
     def to_datatree(
         self,
@@ -544,8 +564,8 @@ class Posterior(Saved, ABC):
             "prior": self.prior_text,
             "estimand": self.estimand,
             "scope": self.scope.as_text(),
-            "refusal": self.refusal,
-            "independent_draws": int(self.independent),
+            "refusal": self.source.refusal,
+            "independent_draws": int(self.source.independent),
         }
         if isinstance(self.prevalence, Prevalence):
             facts["prevalence"] = self.prevalence.mean
@@ -567,7 +587,7 @@ class Posterior(Saved, ABC):
         pos_label : label, optional
             The positive class; by default the one recorded in the tree or implied by the labels.
         """
-        return SampledPosterior(**read_tree(tree, pos_label))
+        return Posterior(**read_tree(tree, pos_label))
 
     def plot(self, metrics: str | Metric | Sequence[str | Metric] | None = None, **options: Any) -> Figure:
         """Plot densities of metrics with their intervals, or forest plots over the leading dims.
@@ -611,7 +631,8 @@ class Posterior(Saved, ABC):
         observed 0.814).
         """
         wanted = self._wanted(metrics or default_metrics_in_words(self))
-        return posterior_in_words(self, [self[m] for m in wanted], checks.probability("ci_prob", ci_prob), ci_kind)
+        said = posterior_in_words(self, [self[m] for m in wanted], checks.probability("ci_prob", ci_prob), ci_kind)
+        return " ".join([*self.source.preface(), said, *self.source.remarks(self, wanted[0])])
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
@@ -622,140 +643,24 @@ class Posterior(Saved, ABC):
         return f"<p>{escape(self.in_words())}</p>{table}" if self.default_metrics() else table
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SampledPosterior(Posterior):
-    """A posterior given by draws of the cells with dims (…, chain, draw, actual, predicted).
+@dataclass(frozen=True, eq=False)
+class MetricOf(Origin):
+    """A metric of a posterior, whose draws are joint with those of its other metrics.
 
     Attributes
     ----------
-    independent : bool
-        Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
-    refusal : str
-        Why `predict` and `at_prevalence` are not available; empty if they are.
-    prevalence : "observed", None or Prevalence
-        That of the draws, unknown (None: only the rows of the cells are used), or from another source.
-    learned_from : xarray.DataArray, optional
-        Counts that a prediction was learned from, by which predictions by one test set are recognised.
+    posterior : Posterior
+        The posterior.
+    metric : Metric
+        The metric.
     """
 
-    cells: xr.DataArray
-    pos_label: Any
-    prior_text: str
-    scope: Scope = SYSTEM
-    inference: str | None = None
-    independent: bool = False
-    observed: xr.DataArray | None = None
-    refusal: str = ""
-    prevalence: Literal["observed"] | Prevalence | None = "observed"
-    learned_from: xr.DataArray | None = None
-    kind = "draws"
+    posterior: Posterior
+    metric: Metric
 
-    @property
-    def examples(self) -> xr.DataArray | None:
-        return self.learned_from if self.observed is None else self.observed
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        return self.posterior.source.sampled(self.posterior, self.metric, n, random_seed)
 
-    @cached_property
-    def template(self) -> xr.DataArray:
-        """One draw of the cells, without the dims of the draws."""
-        return self.cells.isel(chain=0, draw=0, drop=True)
-
-    def joint_draws(self, metrics: Sequence[Metric]) -> Iterator[dict[Metric, Array]]:
-        self.refuse_unavailable(metrics)
-        cells = self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:])
-        for matrix in cells:
-            yield evaluated(metrics, matrix, self.positive)
-
-    @property
-    def chains(self) -> int:  # type: ignore[override]
-        """Number of chains of the draws."""
-        return self.cells.sizes["chain"]
-
-    @property
-    def _available(self) -> int:
-        return self.cells.sizes["chain"] * self.cells.sizes["draw"]
-
-    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        self.refuse_unavailable(metrics)
-        return [self._marginal(metric) for metric in metrics]
-
-    def _marginal(self, metric: Metric) -> Marginal:
-        values = evaluate(metric, self.cells, self.positive).transpose(..., "chain", "draw")
-        flat = values.values.reshape(-1, *values.shape[-2:])
-        distribution = Draws(flat, metric.bounds, self.independent)
-        leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-        return self.marginal_of(metric, distribution, leading, applied(self._sample, metric))
-
-    @by_name
-    def _sample(self, metric: Metric, n: int, random_seed: int | None) -> Array:
-        values = evaluate(metric, self._drawn(n, random_seed), self.positive).transpose(..., "draw").values
-        return values.reshape(-1, n)
-
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
-        self.refuse_without_prevalence("draws")
-        return self._drawn(n, random_seed)
-
-    def _drawn(self, n: int, random_seed: Any) -> xr.DataArray:
-        n = checks.count("n", n)
-        if n > self._available:
-            raise InputError("n", f"{n} draws asked for and {self._available} there.", "Sample more of them.")
-        return self._subset(n, self._generator(random_seed, 0))
-
-    def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
-        """Return a random generator for a purpose: 0 for selecting draws, 1 for new test sets, 2 for prevalence."""
-        return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
-
-    def _subset(self, n: int, rng: np.random.Generator) -> xr.DataArray:
-        """Return n of the draws in their original order, with dims (…, draw, actual, predicted)."""
-        index = np.sort(rng.choice(self._available, n, replace=n > self._available))
-        flat = self.cells.stack(sample=("chain", "draw"), create_index=False).isel(sample=index)
-        flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(n))
-        return flat.transpose(*self.dims, "draw", *CELL_DIMS)
-
-    def cells_by_chain(
-        self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
-    ) -> xr.DataArray:
-        self.refuse_without_prevalence("draws")
-        if not draws == chains == random_seed is None:
-            raise InputError(
-                "draws, chains and random_seed", "are for exact posteriors; these draws are what they are."
-            )
-        return self.cells
-
-    def _refuse(self, what: str) -> None:
-        if self.refusal:
-            raise InputError(what, f"{self.refusal}")
-
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        self._refuse("predict")
-        self.refuse_without_prevalence("predict")
-        size = self._size(n)
-        cells = self._subset(checks.count("draws", draws, least=2), self._generator(random_seed, 0))
-        flat = cells.values.reshape(*cells.shape[:-2], -1)
-        rng = self._generator(random_seed, 1)
-        new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
-        shares = cells.copy(data=new / new.sum((-2, -1), keepdims=True)).expand_dims(chain=[0])
-        shares = shares.transpose(*self.dims, "chain", "draw", *CELL_DIMS)
-        scope = Scope("test_set", n=n)
-        return replace(self, cells=shares, scope=scope, observed=None, learned_from=self.observed, refusal=PREDICTED)
-
-    def _size(self, n: int | None) -> Any:
-        if n is not None:
-            return checks.count("n", n)
-        if self.observed is None:
-            raise InputError("n", "name the size of the new test set; these draws do not say how many were observed.")
-        totals = self.observed.sum(CELL_DIMS).transpose(*self.dims).values[..., None].round().astype(int)
-        if (totals == 0).any():
-            raise InputError("n", "some matrix has no examples; name the size of the new test set.")
-        return totals
-
-    def update(self, cm: ConfusionMatrix) -> Posterior:
-        raise InputError("update", "draws cannot be updated exactly; fit the model to all counts together.")
-
-    def at_prevalence(self, p: Any) -> Posterior:
-        self._refuse("at_prevalence")
-        prevalence = parse_prevalence(p, self.labels, self.positive)
-        shape = self.cells.shape[:-1]
-        shares = prevalence.draw(self._generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
-        target = xr.DataArray(shares, dims=self.cells.dims[:-1])
-        cells = (self.cells / self.cells.sum("predicted") * target).transpose(*self.cells.dims)
-        return replace(self, cells=cells, prevalence=prevalence, prior_text=f"{self.prior_text}; prevalence {p!r}")
+    def observed(self) -> xr.DataArray | None:
+        """Return the observed score, with the number of trials of a metric that is a share of them."""
+        return self.posterior.observed_trials(self.metric)

@@ -59,9 +59,8 @@ class Prior(Held):
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
-        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
-        alpha = self.pseudo_counts(len(cm.labels), positive)
-        template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True)
+        alpha = self.pseudo_counts(len(cm.labels), cm.positive)
+        template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True) if cm.dims else cm.counts
         if isinstance(alpha, xr.DataArray):
             return _aligned(alpha, cm)
         if np.ndim(alpha) and np.shape(alpha) != template.shape:
@@ -315,17 +314,25 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
     return PRESETS[prior]()
 
 
-def resolve_dirichlet(prior: str | Prior | None, classes: int, what: str) -> Prior:
+def resolve_dirichlet(
+    prior: str | Prior | None, classes: int, what: str, *, rates: bool = False, shared: bool = False
+) -> Prior:
     """Return the prior as `resolve` does, for what needs one with pseudo-counts: by default Perks' for many classes.
 
     Raises
     ------
     ValueError
-        If the prior is `shared`; `what` names what needs another.
+        If the prior is `shared`, or one of rates, where `what` cannot use these.
     """
-    resolved = perks() if prior is None and classes > 2 else resolve(prior, classes)
-    if resolved.shared_by_classes:
+    resolved = perks() if prior is None and classes > 2 and not shared else resolve(prior, classes)
+    if resolved.shared_by_classes and not shared:
         raise InputError("prior", f"'shared' is not available for {what}.", "Use a Dirichlet prior, as 'perks'.")
+    if resolved.rates and not rates:
+        raise InputError(
+            "prior",
+            f"a rate prior is none of the whole matrix, which {what} need.",
+            "Use a Dirichlet prior, as 'flat'.",
+        )
     return resolved
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,12 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportions import check_counts
 from bayesperf.metrics.exact_forms import Proportion
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.prior import Prior
 from bayesperf.posteriors.quantity import Quantity
 
@@ -105,9 +105,9 @@ def posterior_of_rate(
             "Take 'jeffreys'.",
         )
     leading = xr.zeros_like(of_successes, dtype=float)
-    sampler = applied(_sample, distribution, leading, checks.seed(random_seed))
+    origin = _Rate(distribution, leading, checks.seed(random_seed))
     quantity = Quantity(RATE, bounds=(0.0, 1.0)) if wanted is None else Quantity.of(wanted)
-    return Marginal(quantity, distribution, leading, sampler, observe=_observed(of_successes, of_trials))
+    return Marginal(quantity, distribution, leading, origin, score=_observed(of_successes, of_trials))
 
 
 def _observed(successes: xr.DataArray, trials: xr.DataArray) -> xr.DataArray:
@@ -129,10 +129,16 @@ def _weights(prior: str | Prior) -> tuple[float, float]:
     return PRIORS[name], PRIORS[name]
 
 
-@by_name
-def _sample(distribution: Beta, leading: xr.DataArray, own_seed: int, n: int, random_seed: int | None) -> Array:
-    """Return draws, (m, n), in which no two rates share random numbers."""
-    seed = own_seed if random_seed is None else random_seed
-    weights = np.hstack([distribution.a, distribution.b])
-    each = zip(weights, streams(seed, RATE, leading, weights), strict=True)
-    return np.stack([rng.beta(a, b, n) for (a, b), rng in each])
+@dataclass(frozen=True, eq=False)
+class _Rate(Origin):
+    """Rates no two of which share random numbers."""
+
+    distribution: Beta
+    leading: xr.DataArray
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        seed = self.random_seed if random_seed is None else random_seed
+        weights = np.hstack([self.distribution.a, self.distribution.b])
+        each = zip(weights, streams(seed, RATE, self.leading, weights), strict=True)
+        return np.stack([rng.beta(a, b, n) for (a, b), rng in each])

@@ -42,7 +42,7 @@ class Shared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SharedClasses:
+class ClassesModel:
     """The model of some matrices, each with a prior of its own that its classes share.
 
     Attributes
@@ -182,7 +182,7 @@ def draws(
     n, drawn = int(np.prod(size)), []
     for i, (table, rng) in enumerate(zip(tables, rngs, strict=True)):
         of_pairs: dict[str, Any] = {attribute: tuple(priors[name][i].tolist()) for attribute, name in _PAIRS.items()}
-        model = SharedClasses(table[None], popularity=priors["popularity"][i], **of_pairs)
+        model = ClassesModel(table[None], popularity=priors["popularity"][i], **of_pairs)
         (logit_mean, slope, logit_dispersion), (log_weight, popularity) = model.shared(0, n, rng)
         totals = table.sum(-1) if design == "joint" else 0.0
         shares = rng.dirichlet(priors["prevalence"][i] + totals, n)

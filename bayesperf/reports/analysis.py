@@ -24,7 +24,7 @@ from bayesperf.files.data_quality import about_labels
 from bayesperf.files.settings import FOLD, ROW, Settings
 from bayesperf.groups.pooled_clusters import PooledClusters
 from bayesperf.groups.pooling import pool
-from bayesperf.labels.verifying import VerifiedPosterior, verify
+from bayesperf.labels.verifying import verify
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
@@ -216,8 +216,7 @@ class Analysis:
         """Whether the systems are compared on the same examples, row by row."""
         if self.settings.cluster is not None:
             return self.settings.id == ROW
-        verified = isinstance(self.pooled, VerifiedPosterior) and bool(self.pooled.sample.systems)
-        return self.paired is not None or ((self.pooled.joint or verified) and bool(self.pooled.dims))
+        return self.paired is not None or any(map(self.pooled.source.judged_together, self.pooled.dims))
 
     @property
     def of_labels(self) -> bool:

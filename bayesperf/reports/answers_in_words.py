@@ -10,8 +10,6 @@ from bayesperf import metrics
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
 from bayesperf.data.label_indicators import LABEL
 from bayesperf.files.settings import FOLD, SYSTEM
-from bayesperf.labels.verified_in_words import worth_in_words
-from bayesperf.labels.verifying import VerifiedPosterior
 from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
@@ -76,8 +74,7 @@ def in_short(analysis: Analysis) -> list[str]:
     prob = analysis.settings.ci_prob
     sentences = [sentence(estimate_in_words(analysis.marginals[analysis.metric_names[0]], prob, "hdi"))]
     sentences += [_requirement(analysis, requirement) for requirement in analysis.requirements]
-    if isinstance(analysis.pooled, VerifiedPosterior):
-        sentences += worth_in_words(analysis.pooled, metrics.get(analysis.metric_names[0]))
+    sentences += analysis.pooled.source.remarks(analysis.pooled, metrics.get(analysis.metric_names[0]))
     return [*sentences, *comparisons_in_words(analysis)[:1]]
 
 

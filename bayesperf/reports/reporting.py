@@ -20,7 +20,6 @@ from bayesperf.core.writing import write_whole
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
-from bayesperf.labels.verifying import VerifiedPosterior
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
@@ -227,9 +226,9 @@ def _counts_and_posterior(
         return data, None
     if isinstance(data, Posterior):
         if prior is not None:
-            raise InputTypeError("prior", "data is a posterior, which has one already.", "Report it without `prior`.")
-        if isinstance(data, VerifiedPosterior):
-            return data.sample.verified_only(), data
+            raise InputTypeError("prior", "data is a posterior, which has one already.", "Leave it out.")
+        if (known := data.source.known_counts()) is not None:
+            return known, data
         if data.observed is None:
             raise InputError(
                 "data", "this posterior knows of no counts, as a prediction does not.", "Give the matrix itself."

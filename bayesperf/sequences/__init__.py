@@ -23,11 +23,11 @@ Three questions, never to be mixed up:
 from bayesperf.sequences.autocorrelation import autocorrelation, bayes_factor, design_effect
 from bayesperf.sequences.block_resampling import block_bootstrap
 from bayesperf.sequences.independence_check import check_independence
-from bayesperf.sequences.markov_posterior import MarkovPosterior, posterior
+from bayesperf.sequences.markov_posterior import MarkovChain, posterior
 from bayesperf.sequences.simulation import simulate
 
 __all__ = [
-    "MarkovPosterior",
+    "MarkovChain",
     "autocorrelation",
     "bayes_factor",
     "block_bootstrap",

@@ -19,8 +19,8 @@ from bayesperf.distributions.rank_envelopes import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.chain import (
+    ChainParameters,
     LabelSequences,
-    MarkovChain,
     TransitionPosterior,
     count_transitions,
     label_sequences,
@@ -78,7 +78,7 @@ def design_effect(
     checks.beta_weight("prior", prior)
     sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
     cm = sequences.cm
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    positive = cm.positive
     measure = single_valued(metric, cm.labels, positive)
     mean = TransitionPosterior.of(count_transitions(sequences, chain), prior).mean()
     value = float(variance_ratio(mean, partial(measure.evaluate, positive=positive)))
@@ -90,7 +90,7 @@ def design_effect(
     return xr.DataArray(value, name="design_effect", attrs=facts)
 
 
-def variance_ratio(chain: MarkovChain, metric: Callable[[Any], Any]) -> Array:
+def variance_ratio(chain: ChainParameters, metric: Callable[[Any], Any]) -> Array:
     """Return by what factor a metric of a long chain varies more than that of independent samples, for each draw.
 
     The letters are those of `design_effect`.

@@ -106,7 +106,7 @@ def block_bootstrap(
     seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
     sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
     cm = sequences.cm
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    positive = cm.positive
     statistic = Statistic.of(cm, single_valued(metric, cm.labels, positive))
     observed = statistic.defined()
     shortest = int(np.bincount(sequences.sequence).min())

@@ -14,7 +14,6 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import held
 from bayesperf.core.words import listed
 from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.data.matrix import ConfusionMatrix
@@ -118,8 +117,7 @@ def count_transitions(sequences: LabelSequences, chain: str) -> TransitionCounts
     return TransitionCounts(table.sum((1, 3)), predicted)
 
 
-@held
-class MarkovChain(NamedTuple):
+class ChainParameters(NamedTuple):
     """A chain's parameters, or draws of them: `stay` (2, …) and `theta` (2, 1 or 2, 2, …)."""
 
     stay: Array
@@ -136,9 +134,9 @@ class MarkovChain(NamedTuple):
         predicted = np.moveaxis(np.stack([1 - self.theta, self.theta], 3), 0, 2)
         return np.reshape(actual[:, None, :, None] * predicted, (4, 4, *self.stay.shape[1:]))
 
-    def take(self, draws: Any) -> MarkovChain:
+    def take(self, draws: Any) -> ChainParameters:
         """Return some of the draws."""
-        return MarkovChain(self.stay[..., draws], self.theta[..., draws])
+        return ChainParameters(self.stay[..., draws], self.theta[..., draws])
 
     def simulate(self, starts: Iterable[bool], rng: np.random.Generator) -> Iterator[Codes]:
         """Yield the states (draws,) of chains simulated with each draw of the parameters, one sample after the other.
@@ -170,15 +168,15 @@ class TransitionPosterior(NamedTuple):
         theta = counts.predicted[..., ::-1].astype(float)
         return cls(stay + prior, theta + prior)
 
-    def mean(self) -> MarkovChain:
+    def mean(self) -> ChainParameters:
         """Return the chain with the mean parameters."""
-        return MarkovChain(*(weights[..., 0] / weights.sum(-1) for weights in self))
+        return ChainParameters(*(weights[..., 0] / weights.sum(-1) for weights in self))
 
-    def draw(self, draws: int, rng: np.random.Generator) -> MarkovChain:
+    def draw(self, draws: int, rng: np.random.Generator) -> ChainParameters:
         """Return draws of the chain's parameters, none so near 0 or 1 that the chain would never leave a state."""
         # One parameter after the other, as NumPy takes longer for arrays of them.
         drawn = (
             np.reshape([rng.beta(a, b, draws) for a, b in weights.reshape(-1, 2)], (*weights.shape[:-1], draws))
             for weights in self
         )
-        return MarkovChain(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))
+        return ChainParameters(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))

@@ -121,7 +121,7 @@ def check_independence(
 def _drawn_effects(sequences: LabelSequences, name: str, prior: float, chain: str, draws: int, seed: int) -> Array:
     """Return posterior draws of the design effect of a metric."""
     cm = sequences.cm
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    positive = cm.positive
     metric = single_valued(name, cm.labels, positive)
     (rng,) = streams(seed, "independence", xr.DataArray(0.0), [sequences.states])
     drawn = TransitionPosterior.of(count_transitions(sequences, chain), prior).draw(draws, rng)

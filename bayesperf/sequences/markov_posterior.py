@@ -12,16 +12,18 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.arrays import Booleans
 from bayesperf.core.errors import InputError
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.dirichlet import posterior as independent_posterior
-from bayesperf.posteriors.posterior import DRAWS, PREDICTED, Posterior, SampledPosterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.quantity import Scope
+from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.stored_draws import PREDICTED, StoredDraws, stored
 from bayesperf.sequences.chain import (
     CHAIN_KINDS,
-    MarkovChain,
+    ChainParameters,
     TransitionPosterior,
     count_transitions,
     label_sequences,
@@ -32,13 +34,16 @@ LONG_RUN = Scope("long_run")
 DEPENDENT = "samples of a sequence depend on each other. Ask the posterior of bayesperf.sequences, which has the chain."
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class MarkovPosterior(SampledPosterior):
-    """Independent draws of a chain's long-run cells, with the chain's own parameters. Made by `posterior`.
+@dataclass(frozen=True, eq=False)
+class MarkovChain(StoredDraws):
+    """Independent draws of a chain's long-run cells, with the chain's own parameters.
+
+    A prediction simulates new sequences, which start from the chain's stationary distribution and not where the
+    observed one ended. As neighbours are alike, it is wider than a prediction of independent samples.
 
     Attributes
     ----------
-    chain : MarkovChain
+    chain : ChainParameters
         Draws of the transition probabilities as arrays; `parameters` has them labelled.
     starts : array (n,)
         Which of the samples observed, sequence after sequence, are the first of their sequence.
@@ -46,7 +51,9 @@ class MarkovPosterior(SampledPosterior):
         The seed, and a key that makes this posterior's random numbers differ from those of others.
     """
 
-    chain: MarkovChain = field(kw_only=True)
+    independent: bool = True
+    refusal: str = DEPENDENT
+    chain: ChainParameters = field(kw_only=True)
     starts: Booleans = field(kw_only=True)
     entropy: tuple[int, ...] = field(kw_only=True)
 
@@ -62,61 +69,32 @@ class MarkovPosterior(SampledPosterior):
         if theta.sizes["actual_previous"] == 1:
             theta = theta.isel(actual_previous=0)
         stay = xr.DataArray(self.chain.stay, dims=("actual", "draw"))
-        coords = dict.fromkeys(theta.dims[:-1], self.labels)
+        coords = dict.fromkeys(theta.dims[:-1], self.template["actual"].values.tolist())
         return xr.Dataset({"stay": stay, "theta": theta}).assign_coords(coords).transpose("draw", ...)
 
-    def _generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
-        """Return a generator of this posterior's own for each purpose."""
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        if what == "at_prevalence":
+            return (
+                "in a chain recall and specificity depend on how long a label stays, as prevalence does, so prevalence "
+                "alone does not say what they are elsewhere. Fit the chain to samples from there."
+            )
+        return "" if what == "predict" else super().refuses(post, what, metric)
+
+    def generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
         seed, *content = self.entropy
         return np.random.default_rng([seed if random_seed is None else checks.seed(random_seed), purpose, *content])
 
-    def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
-        """Return the posterior predictive distribution of the cells of the next samples, in proportions.
-
-        Each draw simulates a new sequence, which starts from the chain's stationary distribution and not where the
-        observed one ended. As neighbours are alike, it is wider than a prediction of independent samples.
-
-        Parameters
-        ----------
-        n : int, optional
-            Samples of one new sequence; by default sequences as many and as long as observed.
-        draws : int
-            Simulations.
-        random_seed : int or Generator, optional
-            By default the posterior's own.
-
-        Returns
-        -------
-        Posterior
-            `Marginal.undefined` gives the share of simulations in which a metric is undefined (no positives).
-        """
+    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
         starts = self.starts if n is None else np.arange(checks.count("n", n)) == 0
         draws = checks.count("draws", draws, least=2)
-        with_replacement = draws > self._available
-        selected = self._generator(random_seed, 0).choice(self._available, draws, replace=with_replacement)
+        available = self.cells.sizes["draw"]
+        selected = self.generator(random_seed, 0).choice(available, draws, replace=draws > available)
         each = np.arange(draws)
         counts = np.zeros((draws, 4))
-        for states in self.chain.take(selected).simulate(starts, self._generator(random_seed, 1)):
+        for states in self.chain.take(selected).simulate(starts, self.generator(random_seed, 1)):
             counts[each, states] += 1
-        cells = _labelled(counts.reshape(draws, 2, 2) / len(starts), self.template)
-        return SampledPosterior(
-            cells, self.pos_label, self.prior_text, Scope("test_set", n=n), independent=True, refusal=PREDICTED
-        )
-
-    def at_prevalence(self, p: Any) -> Posterior:
-        """Raise: a chain's recall and specificity change with its prevalence."""
-        raise InputError(
-            "at_prevalence",
-            "in a chain recall and specificity depend on how long a label stays, as prevalence "
-            "does, so prevalence alone does not say what they are elsewhere.",
-            "Fit the chain to samples from there.",
-        )
-
-
-def _labelled(cells: Array, table: xr.DataArray) -> xr.DataArray:
-    """Return draws (n, 2, 2) of cells with the labels of a table."""
-    coords = {"chain": [0], "draw": np.arange(len(cells)), **{dim: table[dim] for dim in CELL_DIMS}}
-    return xr.DataArray(cells[None], coords, ("chain", "draw", *CELL_DIMS), name="cells")
+        shares = stored(counts.reshape(draws, 2, 2) / len(starts), self.template)
+        return StoredDraws(shares, independent=True, refusal=PREDICTED)
 
 
 @checked
@@ -210,15 +188,11 @@ def posterior(
     transitions = TransitionPosterior.of(counts, prior)
     drawn = transitions.draw(checks.count("draws", draws, least=2), np.random.default_rng(entropy))
     parameters = 2 + transitions.theta[..., 0].size
-    return MarkovPosterior(
-        _labelled(np.moveaxis(drawn.stationary_cells(), -1, 0), cm.counts),
-        cm.pos_label,
+    cells = stored(np.moveaxis(drawn.stationary_cells(), -1, 0), cm.counts)
+    return Posterior(
+        source=MarkovChain(cells, chain=drawn, starts=sequences.starts, entropy=entropy),
+        pos_label=cm.pos_label,
         prior_text=f"Beta({prior:g}, {prior:g}) on each of {parameters} transition probabilities",
         scope=LONG_RUN,
-        refusal=DEPENDENT,
-        independent=True,
         observed=cm.counts,
-        chain=drawn,
-        starts=sequences.starts,
-        entropy=entropy,
     )

@@ -10,7 +10,7 @@ import pandas as pd
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
-from bayesperf.sequences.chain import MarkovChain
+from bayesperf.sequences.chain import ChainParameters
 
 
 @checked
@@ -76,7 +76,7 @@ def simulate(
     n, sequences = checks.count("n", n), checks.count("sequences", sequences)
     error_persistence = persistence if error_persistence is None else error_persistence
     chain = chain_with_rates(persistence, error_persistence, prevalence, recall, specificity)
-    copies = MarkovChain(*(np.repeat(values[..., None], sequences, -1) for values in chain))
+    copies = ChainParameters(*(np.repeat(values[..., None], sequences, -1) for values in chain))
     rng = np.random.default_rng(checks.seed(random_seed))
     states = np.stack(list(copies.simulate(np.arange(n) == 0, rng)), 1).ravel()
     sequence = np.repeat(np.arange(sequences), n)
@@ -85,7 +85,7 @@ def simulate(
 
 def chain_with_rates(
     persistence: float, error_persistence: float, prevalence: float, recall: float, specificity: float
-) -> MarkovChain:
+) -> ChainParameters:
     """Return the chain with given long-run rates and persistences, as `simulate` describes them."""
     arguments = {"persistence": persistence, "error_persistence": error_persistence, "prevalence": prevalence,
                  "recall": recall, "specificity": specificity}  # fmt: skip
@@ -112,4 +112,4 @@ def chain_with_rates(
             f"{theta.flat[np.abs(theta - 0.5).argmax()]:.3g}.",
             "Raise persistence, or bring error_persistence or the two rates nearer to 0.5.",
         )
-    return MarkovChain(stay, theta[:, None])
+    return ChainParameters(stay, theta[:, None])

@@ -147,7 +147,7 @@ def _of_proportion(cm: ConfusionMatrix, metric: Metric, confidence: float, _: Mo
     form = metric.exact_form(len(cm.labels))
     assert isinstance(form, Proportion | IncreasingFunction)
     proportion = form if isinstance(form, Proportion) else form.proportion
-    cells, position = cm.counts.values, 1 if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    cells, position = cm.counts.values, 1 if cm.positive is None else cm.positive
     successes, failures = (
         np.sum([ARGUMENTS[name](cells, position) for name in names], 0)
         for names in (proportion.success, proportion.failure)

@@ -170,10 +170,7 @@ def _classes_of_three_parts(y: Any) -> NDArray[Any]:
 
 
 def _prior_of_cells(prior: str | priors.Prior | None, classes: int) -> priors.Prior:
-    resolved = priors.resolve(prior, classes)
-    if resolved.rates is not None:
-        raise InputError("prior", "a study of whole matrices needs a prior of them, and a rate prior is none.")
-    return resolved
+    return priors.resolve_dirichlet(prior, classes, "studies of splits", shared=True)
 
 
 def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:

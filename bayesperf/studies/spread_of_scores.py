@@ -86,7 +86,7 @@ def predictive_spread(
     """
     if not isinstance(cm, ConfusionMatrix) or cm.dims:
         raise InputError("cm", "must be one ConfusionMatrix, without leading dims.")
-    positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
+    positive = cm.positive
     resolved_metric = single_valued(metric, cm.labels, positive)
     scales = [checks.count("scale", factor) for factor in np.atleast_1d(scale).tolist()]
     resolved_prior = priors.resolve(prior, len(cm.labels))

@@ -166,7 +166,7 @@ def test_ties_of_whole_examples_are_ties(metric):
     """Shares that are equal in whole examples may differ in the last digit, and must not then be greater or less."""
     found = bp.compare(*(bp.posterior(cm).predict(10, 20_000) for cm in (A, B)), metric, independent=True)
     sides = [bp.posterior(cm).predict(10, 20_000, 0) for cm in (A, B)]
-    whole = [np.rint(10 * side.cells.values[0]) for side in sides]
+    whole = [np.rint(10 * side.source.cells.values[0]) for side in sides]
     first, second = (bp.metrics.get(metric).evaluate(table, 1) for table in (whole[0], np.roll(whole[1], 10_000, 0)))
     # Two infinite ratios are no tie and no difference.
     defined = ~(np.isnan(first) | np.isnan(second) | (np.isinf(first) & np.isinf(second)))
@@ -182,7 +182,7 @@ def test_ties_of_whole_examples_are_ties(metric):
 @pytest.mark.parametrize(("rope", "examples"), [(0.1, 1), (0.3, 3), (2 / 10, 2), (0.7, 7)])
 def test_the_edges_of_the_rope_belong_to_it(rope, examples):
     sides = [bp.posterior(cm).predict(10, 5000, 0) for cm in (A, B)]
-    correct = [np.rint(10 * np.einsum("nii->n", side.cells.values[0])) for side in sides]
+    correct = [np.rint(10 * np.einsum("nii->n", side.source.cells.values[0])) for side in sides]
     difference = correct[0] - np.roll(correct[1], 2500)
     found = bp.compare(*sides, "accuracy", rope=rope, independent=True)
     expected = [
@@ -208,7 +208,7 @@ def test_undefined_predictions_are_left_out_and_stated():
     found = bp.compare(bp.posterior(rare).predict(10, 20_000), metric="recall", independent=True)
     table = found.summary()
     share = found.prob_greater.attrs["undefined"]
-    cells = bp.posterior(rare).predict(10, 20_000, 0).cells.values[:, 0]
+    cells = bp.posterior(rare).predict(10, 20_000, 0).source.cells.values[:, 0]
     missing = (cells[:, :, 1].sum(-1) == 0).any(0).mean()
     assert 0.3 < share == pytest.approx(missing, abs=1e-12)
     assert table["undefined"].item() == pytest.approx(missing)

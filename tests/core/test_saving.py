@@ -47,7 +47,7 @@ def test_draws_are_those_of_the_same_seed(tmp_path):
 
 def test_a_posterior_of_a_tree_keeps_its_draws(tmp_path):
     post = bp.Posterior.from_datatree(POST.to_datatree(draws=50))
-    xr.testing.assert_identical(again(post, tmp_path).cells, post.cells)
+    xr.testing.assert_identical(again(post, tmp_path).source.cells, post.source.cells)
 
 
 def test_a_comparison_of_trees_keeps_their_draws(tmp_path):
@@ -60,7 +60,7 @@ def test_a_comparison_of_trees_keeps_their_draws(tmp_path):
     "make",
     [
         lambda: bp.posterior(SYSTEMS)["recall_per_class"].isel(label=slice(1), model=[1]),
-        lambda: bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 7, 1], [0, 2, 8]])).dispersion,
+        lambda: bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 7, 1], [0, 2, 8]])).source.dispersion,
         lambda: bp.roc_curve(*SCORES, draws=50).area,
         lambda: epc().area,
         lambda: POST[bp.metrics.cost([[0, 1], [5, 0]])],
@@ -180,7 +180,7 @@ def test_paths_of_either_type(tmp_path):
 def test_a_file_says_what_it_is(tmp_path):
     bp.posterior(CM, random_seed=7).save(tmp_path / "file.nc")
     facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
-    assert facts["kind"] == "DirichletPosterior"
+    assert facts["kind"] == "Posterior"
     assert facts["bayesperf_version"] == bp.__version__
     assert facts["bayesperf_format"] == saving.FORMAT
     assert "Jeffreys" in facts["prior"]
@@ -296,9 +296,9 @@ def test_formats_of_other_versions(tmp_path):
 
 def test_what_cannot_be_made_again_says_so(tmp_path, monkeypatch):
     POST.save(tmp_path / "file.nc")
-    form = fields._FORMS["DirichletPosterior"]._replace(made=bp.prior.rate)
-    monkeypatch.setitem(fields._FORMS, "DirichletPosterior", form)
-    with pytest.raises(ValueError, match=r"the DirichletPosterior in .* cannot be made again by this version"):
+    form = fields._FORMS["Posterior"]._replace(made=bp.prior.rate)
+    monkeypatch.setitem(fields._FORMS, "Posterior", form)
+    with pytest.raises(ValueError, match=r"the Posterior in .* cannot be made again by this version"):
         bp.load(tmp_path / "file.nc")
 
 

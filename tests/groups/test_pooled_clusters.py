@@ -33,7 +33,7 @@ def tables(clusters, classes, seed=0, size=8.0, systems=None):
 
 def flat_cells(pooled):
     """Draws of the cells of one system, (draw, cell)."""
-    cells = pooled.mean.cells.values
+    cells = pooled.mean.source.cells.values
     return cells.reshape(cells.shape[-3], -1)
 
 
@@ -176,8 +176,8 @@ def test_systems_of_other_clusters_are_independent_and_this_is_said():
 
 def test_adding_a_system_changes_no_figure():
     cm = tables(30, 3, seed=8, systems=3)
-    alone = bootstrap(cm.isel(model=[0, 1]), draws=500).mean.cells.values
-    np.testing.assert_array_equal(bootstrap(cm, draws=500).mean.cells.values[:2], alone)
+    alone = bootstrap(cm.isel(model=[0, 1]), draws=500).mean.source.cells.values
+    np.testing.assert_array_equal(bootstrap(cm, draws=500).mean.source.cells.values[:2], alone)
 
 
 def test_permutation_of_clusters_changes_random_numbers_only():
@@ -195,13 +195,13 @@ def test_a_dim_and_a_column_of_clusters_are_the_same():
     column = bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient})
     dim = bp.ConfusionMatrix.from_predictions(y_true, y_pred, by={"patient": patient})
     assert column.dims == ()
-    np.testing.assert_array_equal(bootstrap(dim).mean.cells, quiet(column).mean.cells)
+    np.testing.assert_array_equal(bootstrap(dim).mean.source.cells, quiet(column).mean.source.cells)
     assert repr(quiet(column)) == repr(bootstrap(dim))
 
 
 def test_the_seed_decides():
     cm = tables(20, 2, seed=11)
-    first, same, other = (bootstrap(cm, draws=50, random_seed=seed).mean.cells.values for seed in (1, 1, 2))
+    first, same, other = (bootstrap(cm, draws=50, random_seed=seed).mean.source.cells.values for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, same)
     assert not np.array_equal(first, other)
 
@@ -225,7 +225,7 @@ def test_prevalence_may_be_unknown_or_another():
         unknown.mean["precision"]
     moved, known = unknown.mean.at_prevalence(0.3), bootstrap(cm).mean
     assert moved["recall"].mean().item() == pytest.approx(known["recall"].mean().item())
-    cells = moved.cells.values[0]
+    cells = moved.source.cells.values[0]
     np.testing.assert_allclose(cells[:, 1].sum(-1), 0.3)
 
 
@@ -257,7 +257,7 @@ def test_tables_figures_and_files(tmp_path):
     assert "PooledClusters" in pooled._repr_html_()
     assert pooled.plot("f1_macro") is not None
     pooled.save(tmp_path / "pooled.nc")
-    np.testing.assert_array_equal(bp.load(tmp_path / "pooled.nc").mean.cells, pooled.mean.cells)
+    np.testing.assert_array_equal(bp.load(tmp_path / "pooled.nc").mean.source.cells, pooled.mean.source.cells)
     pooled.mean.save(tmp_path / "mean.nc")
     with warnings.catch_warnings():
         warnings.simplefilter("error", DependenceWarning)

@@ -375,7 +375,7 @@ def test_systems_are_pooled_each_on_its_own():
 def test_seeds():
     same, other = quiet_pool(FOLDS_MATRIX, random_seed=0), quiet_pool(FOLDS_MATRIX, random_seed=1)
     for name in ("mean", "groups", "new_group"):
-        first, again, another = (getattr(pooled, name).cells.values for pooled in (POOLED, same, other))
+        first, again, another = (getattr(pooled, name).source.cells.values for pooled in (POOLED, same, other))
         assert np.array_equal(first, again)
         assert not np.array_equal(first, another)
     np.testing.assert_allclose(other.mean["recall"].hdi(), POOLED.mean["recall"].hdi(), atol=1e-9)
@@ -396,7 +396,7 @@ def test_huge_counts_and_perfect_ones():
     assert recall.mean().item() == pytest.approx(0.9, abs=1e-5)
     assert exact.std() < recall.sd().item() < 1.3 * exact.std()
     for answer in (pooled.groups, pooled.new_group):
-        assert np.isfinite(answer.cells).all()
+        assert np.isfinite(answer.source.cells).all()
     perfect = quiet_pool(matrix([10**5] * 10, [10**5] * 10))
     assert perfect.mean["recall"].ppf(0.05) > 0.99
     for answer in (perfect.mean, perfect.groups, perfect.new_group):
@@ -407,7 +407,7 @@ def test_cells_that_would_round_to_nothing_do_not():
     # ρ near 1: rates of groups are 0 or 1 but for rounding.
     pooled = quiet_pool(matrix([0, 20, 0, 20], [20] * 4, other=0), dispersion=(500, 0.05))
     for answer in (pooled.mean, pooled.groups, pooled.new_group):
-        assert (answer.cells > 0).all()
+        assert (answer.source.cells > 0).all()
         assert not answer["recall"].undefined().any()
 
 
@@ -661,7 +661,7 @@ def test_posteriors_predict_and_change_prevalence(tmp_path):
     np.testing.assert_allclose(moved["recall"].mean(), POOLED.mean["recall"].mean(), rtol=1e-12)
     with pytest.raises(ValueError, match="n: name the size of the new test set"):
         POOLED.new_group.predict()
-    shares = POOLED.mean.predict(draws=10).cells * POOLED.cm.total.sum().item()
+    shares = POOLED.mean.predict(draws=10).source.cells * POOLED.cm.total.sum().item()
     np.testing.assert_allclose(shares, shares.round(), atol=1e-9)
     assert POOLED.groups.predict()["recall"].mean().dims == ("fold",)
     again = bp.Posterior.from_datatree(POOLED.groups.to_datatree(["f1"]))

@@ -41,7 +41,7 @@ def test_what_is_promised_comes_about(classes, metric):
         assert len(set(advice.rows.tolist())) == 200
         verified[advice.rows] = truth[advice.rows]
         after = labels.verify(verified, predicted, judge=judge, draws=2000)
-        found = after.sample.table()["verified"] - post.sample.table()["verified"]
+        found = after.source.sample.table()["verified"] - post.source.sample.table()["verified"]
         np.testing.assert_array_equal(found, advice.table["advised"])
         ratios.append(after[metric].sd().item() / advice.sd_advised)
         gains.append(advice.sd_advised / advice.sd_by_chance)

@@ -87,10 +87,10 @@ def test_a_rate_with_a_beta_is_integrated(beta):
     share = (weight[:, None] * each[:, 1] / each[:, 0]).sum(0)
     assert_mean(post["precision"], share[1])
     assert_mean(post["npv"], 1 - share[0])
-    assert post.label_error.mean().item() == pytest.approx(weight @ rates, rel=3e-3)
+    assert post.source.label_error.mean().item() == pytest.approx(weight @ rates, rel=3e-3)
     cumulative = np.cumsum(weight)
     for level in (0.1, 0.5, 0.9):
-        assert post.label_error.ppf(level).item() == pytest.approx(np.interp(level, cumulative, rates), abs=2e-3)
+        assert post.source.label_error.ppf(level).item() == pytest.approx(np.interp(level, cumulative, rates), abs=2e-3)
 
 
 def test_intervals_of_known_errors_are_those_of_the_density():
@@ -130,7 +130,7 @@ def test_labels_that_are_chance_leave_the_prior(cm):
     with pytest.warns(bp.errors.PriorWarning, match="next to nothing of which class is the true one"):
         post = bp.labels.noise(cm, 1 - 1 / len(cm.labels), "flat")
     # The share of one class among the examples of a prediction is what the prior says of it.
-    one = post.cells.isel(actual=0, predicted=0) / post.cells.isel(predicted=0).sum("actual")
+    one = post.source.cells.isel(actual=0, predicted=0) / post.source.cells.isel(predicted=0).sum("actual")
     expected = stats.beta(1, len(cm.labels) - 1)
     assert float(one.mean()) == pytest.approx(expected.mean(), abs=4 * expected.std() / 100)
     assert float(one.std()) == pytest.approx(expected.std(), rel=0.05)
@@ -170,7 +170,7 @@ def gibbs(table, error, alpha, steps, rng):
 def test_three_classes_agree_with_a_sampler(error, matrix):
     draws = gibbs(THREE.counts.values, matrix, 0.5, 6_000, np.random.default_rng(1))
     post = bp.labels.noise(THREE, error, "jeffreys")
-    cells = post.cells.values.reshape(-1, 3, 3)
+    cells = post.source.cells.values.reshape(-1, 3, 3)
     # The sampler's effective size is more than a tenth of its steps.
     errors = 4 * draws.std(0) / np.sqrt(len(draws) / 10)
     assert (np.abs(cells.mean(0) - draws.mean(0)) < errors).all()
@@ -179,8 +179,8 @@ def test_three_classes_agree_with_a_sampler(error, matrix):
 
 def test_draws_of_a_matrix_that_depends_on_the_truth_are_a_samplers():
     post = bp.labels.noise(THREE, [[0.8, 0.2, 0], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]], draws=1000)
-    assert not post.independent
-    assert post.cells.sizes["chain"] * post.cells.sizes["draw"] == 1000
+    assert not post.source.independent
+    assert post.source.cells.sizes["chain"] * post.source.cells.sizes["draw"] == 1000
 
 
 # ── Several matrices ──
@@ -194,7 +194,7 @@ def test_matrices_share_the_rate():
            {"tp": [40, 500], "fn": [10, 0], "fp": [10, 0], "tn": [40, 500]}.items()}
     )  # fmt: skip
     post = bp.labels.noise(both, (2, 8))
-    assert post.label_error.ppf(0.975).item() < 0.01
+    assert post.source.label_error.ppf(0.975).item() < 0.01
     assert_mean(post["accuracy"].sel(model="a"), bp.posterior(alone)["accuracy"].mean().item())
 
 
@@ -224,12 +224,12 @@ def test_ordinary_verbs_work(tmp_path):
     assert post.at_prevalence(0.1)["precision"].mean() < post["precision"].mean()
     post.save(tmp_path / "post.nc")
     loaded = bp.load(tmp_path / "post.nc")
-    np.testing.assert_array_equal(loaded.cells, post.cells)
-    np.testing.assert_array_equal(loaded.label_error.mean(), post.label_error.mean())
+    np.testing.assert_array_equal(loaded.source.cells, post.source.cells)
+    np.testing.assert_array_equal(loaded.source.label_error.mean(), post.source.label_error.mean())
     assert "recorded labels wrong at a rate ~ Beta(2, 38)" in post.prior_text
-    assert not np.array_equal(bp.labels.noise(SMALL, (2, 38), random_seed=1).cells, post.cells)
+    assert not np.array_equal(bp.labels.noise(SMALL, (2, 38), random_seed=1).source.cells, post.source.cells)
     with pytest.raises(ValueError, match="label_error: the errors were given"):
-        bp.labels.noise(SMALL, 0.1).label_error  # noqa: B018
+        bp.labels.noise(SMALL, 0.1).source.label_error  # noqa: B018
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_intervals_cover_the_truth(n, classes):
         cm = bp.ConfusionMatrix.from_table(recorded.reshape(classes, classes))
         post = bp.labels.noise(cm, (4, 76), prior, draws=2000)
         low, high = post["accuracy"].eti().values
-        lowest, highest = post.label_error.eti().values
+        lowest, highest = post.source.label_error.eti().values
         right = cells.reshape(classes, classes).trace()
         covered.append([low <= right <= high, lowest <= rate <= highest])
     expected = 4 * np.sqrt(0.95 * 0.05 / simulations)

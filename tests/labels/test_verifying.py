@@ -60,7 +60,7 @@ def test_a_judge_who_is_right_tells_nearly_as_much_as_all_labels(classes):
     widths = [np.diff(each["accuracy"].eti()).item() for each in (post, bp.posterior(truth, predicted))]
     assert widths[0] < 1.25 * widths[1]
     assert abs(post["accuracy"].mean().item() - np.mean(truth == predicted)) < widths[1] / 2
-    assert post.judge["accuracy"].prob_above(0.98).item() > 0.95
+    assert post.source.judge["accuracy"].prob_above(0.98).item() > 0.95
 
 
 def test_the_limits_are_those_of_a_beta_without_a_judge():
@@ -109,7 +109,7 @@ def test_every_verb_works():
     assert post.prob_joint({"recall": 0.5, "precision": 0.5}) > 0.99
     assert bp.Posterior.from_datatree(post.to_datatree())["recall"].mean() == post["recall"].mean()
     with pytest.raises(ValueError, match="fit the model to all counts"):
-        post.update(post.sample.verified_only())
+        post.update(post.source.sample.verified_only())
 
 
 def test_it_is_saved_with_its_sample(tmp_path):
@@ -124,7 +124,7 @@ def test_it_is_saved_with_its_sample(tmp_path):
 def test_words_say_what_the_figures_rest_on():
     _, verified, judge, predicted, _ = simulated(n=5000, known=100)
     post = labels.verify(verified, predicted, judge=judge)
-    worth = post.effective_number("accuracy").item()
+    worth = post.source.effective_number("accuracy").item()
     words = post.in_words("accuracy")
     assert words.startswith("Of 5,000 examples 100 are verified. Accuracy is 0.")
     assert f"makes accuracy as certain as about {worth:,.0f} verified by chance would alone." in words
@@ -138,7 +138,7 @@ def test_effective_number_is_what_it_says():
     """As many examples verified by chance leave about the same width."""
     truth, verified, judge, predicted, _ = simulated(n=20_000, known=200)
     post = labels.verify(verified, predicted, judge=judge)
-    worth = round(post.effective_number("accuracy").item())
+    worth = round(post.source.effective_number("accuracy").item())
     assert worth > 250
     first = np.random.default_rng(1).choice(20_000, worth, replace=False)
     alone = bp.posterior(truth[first], predicted[first])["accuracy"].sd().item()
@@ -159,7 +159,7 @@ def test_what_nothing_is_known_of_is_said(prior, share, decides):
     said = f"None like {100 * share:.0f} % of the examples was verified: {decides}"
     with pytest.warns(PriorWarning, match=said):
         post = labels.verify(verified, predicted, judge=judge, prior=prior)
-    assert post.unknown.item() == share
+    assert post.source.unknown.item() == share
     assert said in post.in_words("accuracy")
 
 
@@ -170,7 +170,7 @@ def test_a_level_where_nobody_looked_is_named(classes):
     verified[level == 3] = np.nan
     with pytest.warns(PriorWarning, match=r"None like 10 % of the examples was verified \(level 3\): what was found"):
         post = labels.verify(verified, predicted, strata=level)
-    assert post.unknown.item() == pytest.approx(0.1)
+    assert post.source.unknown.item() == pytest.approx(0.1)
 
 
 def test_a_predicted_class_where_nobody_looked_is_named_however_rare():
@@ -181,7 +181,7 @@ def test_a_predicted_class_where_nobody_looked_is_named_however_rare():
     verified[10] = truth[10]
     with pytest.warns(PriorWarning, match=r"None like 0.2 % of the examples was verified \(predicted 3\)"):
         post = labels.verify(verified, predicted, judge=judge, labels=[0, 1, 2, 3])
-    assert post.unknown.item() == pytest.approx(5 / 3000)
+    assert post.source.unknown.item() == pytest.approx(5 / 3000)
 
 
 def test_examples_chosen_because_systems_differ_are_noticed():
@@ -206,7 +206,7 @@ def test_refusals():
     with pytest.raises(TypeError, match="judge: the VerifiedSample has its own"):
         labels.verify(sample, judge=judge)
     with pytest.raises(ValueError, match="judge: there is none"):
-        _ = labels.verify(verified, predicted).judge
+        _ = labels.verify(verified, predicted).source.judge
 
 
 def test_systems_on_the_same_examples_have_priors_of_the_same_weight_a_class():
@@ -282,7 +282,7 @@ def test_systems_are_compared_at_another_prevalence():
     recall = bp.compare(post.at_prevalence(0.02), metric="recall").difference
     assert recall.mean().item() == pytest.approx(bp.compare(post, metric="recall").difference.mean().item(), rel=1e-9)
     with pytest.raises(ValueError, match="before at_prevalence"):
-        post.at_prevalence(0.02).effective_number("recall")
+        post.at_prevalence(0.02).source.effective_number("recall")
     assert "as certain as" not in post.at_prevalence(0.02).in_words()
 
 

@@ -31,7 +31,7 @@ def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
     actual, predicted = systems_like(rng, 12, classes, 2)
     pair = pair_of(actual, *predicted.values(), labels=range(classes))
     post = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=3)
-    found = post.cells.values[:, 0]
+    found = post.source.cells.values[:, 0]
     weight = {"flat": 1, "jeffreys": 1 / 2, "perks": 1 / classes**2}[prior] / classes
     expected = enumerated(pair, weight, rng)
     # Second moments across the systems, and fourth ones, which alone show that the prior's atoms are shared.
@@ -79,7 +79,7 @@ def test_covariances_of_many_systems_are_those_of_the_dirichlet():
     total = weights.sum()
     mean = weights @ member / total
     covariance = ((member * weights[:, None]).T @ member / total - np.outer(mean, mean)) / (total + 1)
-    drawn = joint_posterior(outcomes, prior, draws=n, random_seed=8).cells.values[:, 0].transpose(1, 0, 2, 3)
+    drawn = joint_posterior(outcomes, prior, draws=n, random_seed=8).source.cells.values[:, 0].transpose(1, 0, 2, 3)
     drawn = drawn.reshape(n, -1)
     np.testing.assert_allclose(drawn.mean(0), mean, atol=5 * np.sqrt(covariance.diagonal().max() / n))
     spread = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
@@ -93,9 +93,9 @@ def test_each_system_by_itself_is_its_own_dirichlet(classes, prior):
     # The last class is neither met nor called.
     cm = judged(actual, predicted, labels=range(classes + 1)) if classes > 2 else judged(actual, predicted)
     post = joint_posterior(cm.outcomes, prior, draws=20_000, random_seed=10)
-    omega = bp.posterior(cm, prior).concentration
+    omega = bp.posterior(cm, prior).source.concentration
     for system in omega["model"].values:
-        cells = post.cells.sel(model=system, chain=0)
+        cells = post.source.cells.sel(model=system, chain=0)
         of_system = omega.sel(model=system)
         total = float(of_system.sum())
         for i, j in product(range(len(cm.labels)), repeat=2):
@@ -116,7 +116,7 @@ def test_weights_that_underflow_leave_no_share_undefined():
     # A Gamma of shape 0.006 is below the least number of all in one draw of seventy.
     cm = judged([0, 0, 0], {"a": [0, 0, 0], "b": [0, 1, 0]}, labels=[0, 1, 2])
     post = joint_posterior(cm.outcomes, bp.prior.dirichlet(0.002), draws=5000)
-    assert (post.cells > 0).all()
+    assert (post.source.cells > 0).all()
     for metric in ("recall_per_class", "precision_per_class"):
         assert not post[metric].undefined().any()
 
@@ -144,27 +144,27 @@ def test_every_place_has_its_own_posterior_whatever_the_others():
     actual, predicted = systems_like(rng, 60, 2, 3)
     cm = judged(actual, predicted, fold=np.arange(60) % 2)
     post = joint_posterior(cm.outcomes, draws=200, random_seed=1)
-    assert post.cells.dims == ("fold", "model", "chain", "draw", "actual", "predicted")
+    assert post.source.cells.dims == ("fold", "model", "chain", "draw", "actual", "predicted")
     one = joint_posterior(cm.sel(fold=1).outcomes, draws=200, random_seed=1)
-    assert not np.array_equal(post.cells.sel(fold=0), post.cells.sel(fold=1))
-    np.testing.assert_array_equal(one.cells.values, post.cells.sel(fold=1).values)
+    assert not np.array_equal(post.source.cells.sel(fold=0), post.source.cells.sel(fold=1))
+    np.testing.assert_array_equal(one.source.cells.values, post.source.cells.sel(fold=1).values)
     xr.testing.assert_equal(post.observed, cm.counts)
 
 
 def test_draws_depend_on_seed_and_data_alone():
     rng = np.random.default_rng(13)
     actual, predicted = systems_like(rng, 40, 3, 3)
-    first = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=4).cells
-    again = joint_posterior(judged(actual, predicted, seed=1).outcomes, draws=50, random_seed=4).cells
+    first = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=4).source.cells
+    again = joint_posterior(judged(actual, predicted, seed=1).outcomes, draws=50, random_seed=4).source.cells
     np.testing.assert_array_equal(first, again)
-    other = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=5).cells
+    other = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=5).source.cells
     assert not np.isclose(first, other, rtol=1e-9, atol=0).any()
     of_generator = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=np.random.default_rng(4))
-    assert of_generator.cells.shape == first.shape
+    assert of_generator.source.cells.shape == first.shape
 
 
 def test_classes_share_their_prevalence_draw_by_draw():
-    cells = joint_posterior(FOLDS.outcomes, draws=100).cells
+    cells = joint_posterior(FOLDS.outcomes, draws=100).source.cells
     rows = cells.sum("predicted")
     np.testing.assert_allclose(rows, rows.isel(model=0).broadcast_like(rows).transpose(*rows.dims), rtol=1e-12)
     np.testing.assert_allclose(cells.sum(("actual", "predicted")), 1, rtol=1e-12)
@@ -357,7 +357,7 @@ def test_an_actual_class_without_weight_counts_for_nothing():
     found = discordant_weights(outcomes, "accuracy", "haldane")
     assert [weights.item() for weights in found] == [1, 1, 2]
     drawn = joint_posterior(outcomes, "haldane", draws=1000)
-    assert (drawn.cells.sel(actual=0) == 0).all()
+    assert (drawn.source.cells.sel(actual=0) == 0).all()
 
 
 IMPROPER = {

@@ -9,7 +9,8 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf import metrics
-from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 BINARY = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
 THREE = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]], labels=["a", "b", "c"])
@@ -632,7 +633,7 @@ def test_the_error_of_joint_requirements_follows_the_autocorrelation_of_a_sample
         {"actual": [0, 1], "predicted": [0, 1]},
         ("chain", "draw", "actual", "predicted"),
     )
-    joint = SampledPosterior(labelled, 1, "none").prob_joint({"recall": 0.5})
+    joint = Posterior(source=StoredDraws(labelled), pos_label=1, prior_text="none").prob_joint({"recall": 0.5})
     independent = np.sqrt(joint.item() * (1 - joint.item()) / 8000)
     # The sign of an AR(1) process of coefficient .9: lags k have correlation 2 arcsin(.9ᵏ)/π.
     inflation = np.sqrt(1 + 2 * np.sum(2 / np.pi * np.arcsin(0.9 ** np.arange(1, 200))))

@@ -19,7 +19,7 @@ CELL_DIMS = ["actual", "predicted"]
 
 def pseudo_counts(posterior, cm):
     """Return what a posterior holds beyond the counts."""
-    return (posterior.concentration - cm.counts).values
+    return (posterior.source.concentration - cm.counts).values
 
 
 # ── Dirichlet priors ─────────────────────────────────────────────────────────────────────────────
@@ -153,8 +153,8 @@ def test_dirichlet_does_not_follow_the_array_it_was_made_from(wrap):
 
 def test_yesterdays_posterior_is_todays_prior():
     first = bp.posterior(TWO, "jeffreys")
-    second = bp.posterior(UNNAMED, prior.dirichlet(first.concentration.values))
-    np.testing.assert_allclose(second.concentration, TWO.counts.values + UNNAMED.counts + 0.5)
+    second = bp.posterior(UNNAMED, prior.dirichlet(first.source.concentration.values))
+    np.testing.assert_allclose(second.source.concentration, TWO.counts.values + UNNAMED.counts + 0.5)
 
 
 # ── Elicitation ──────────────────────────────────────────────────────────────────────────────────
@@ -173,7 +173,7 @@ def test_elicited_pseudo_counts_have_the_values_believed(belief, pos_label):
     labels = ["first", "last"]
     cm = bp.ConfusionMatrix.from_table(np.zeros((2, 2)), labels=labels, pos_label=pos_label)
     (other,) = set(labels) - {pos_label}
-    alpha = bp.posterior(cm, prior.elicited(**belief)).concentration
+    alpha = bp.posterior(cm, prior.elicited(**belief)).source.concentration
     tp, fn, fp, tn = (
         alpha.sel(actual=actual, predicted=predicted).item()
         for actual, predicted in (

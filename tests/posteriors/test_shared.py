@@ -13,7 +13,7 @@ from bayesperf.core.arrays import blocks
 from bayesperf.distributions import beta_binomial
 from bayesperf.metrics.metric import OneVsRest, evaluated
 from bayesperf.posteriors import shared_classes
-from bayesperf.posteriors.shared_classes import SharedClasses
+from bayesperf.posteriors.shared_classes import ClassesModel
 from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.sparse_rows import SparseRows
 
@@ -97,7 +97,7 @@ def test_what_classes_share_is_that_of_a_grid(table):
     post = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=20_000)
     _, weight, shared = of_grid(table)
     for name, values in shared.items():
-        found = getattr(post, name)
+        found = getattr(post.source, name)
         mean = (weight * values).sum()
         sd = np.sqrt((weight * (values - mean) ** 2).sum())
         if name == "slope" and not np.ptp(np.sum(table, 1)):
@@ -111,7 +111,7 @@ def test_a_slope_has_no_say_among_classes_of_equal_size():
     table = np.array([[9, 0, 1], [2, 8, 0], [0, 5, 5]])
     exact = beta_binomial.posterior(table.diagonal()[None], table.sum(1)[None], (1.0, 3.0))
     post = bp.posterior(bp.ConfusionMatrix.from_table(table), draws=20_000)
-    for found, of_exact in ((post.mean_recall, exact.mean), (post.dispersion, exact.dispersion)):
+    for found, of_exact in ((post.source.mean_recall, exact.mean), (post.source.dispersion, exact.dispersion)):
         mean, sd = (values.item() for values in of_exact.mean_sd())
         assert found.mean().item() == pytest.approx(mean, abs=6 * sd / np.sqrt(20_000))
         assert found.sd().item() == pytest.approx(sd, rel=0.03)
@@ -244,7 +244,7 @@ def test_prediction():
     known = POST["accuracy"].sd().item() ** 2
     spread = (POST["accuracy"].draws(10_000) * (1 - POST["accuracy"].draws(10_000))).mean().item() / 30
     assert accuracy.sd().item() ** 2 == pytest.approx(known + spread, rel=0.05)
-    of_rows = bp.posterior(CM, design="by_actual").predict(draws=50).cells * CM.total.item()
+    of_rows = bp.posterior(CM, design="by_actual").predict(draws=50).source.cells * CM.total.item()
     np.testing.assert_allclose(of_rows.sum("predicted").values.reshape(-1, 3), [TABLE.sum(1)] * 50)
 
 
@@ -267,9 +267,10 @@ def test_joint_requirements():
 
 def test_the_text_beside_a_table_says_what_classes_share():
     table = POST.summary("accuracy", ci_prob=0.9, ci_kind="eti")
-    low, high = POST.mean_recall.eti(0.9).values
-    assert f"The classes share a mean recall of {POST.mean_recall.median():.3f} [{low:.3f}, {high:.3f}]" in repr(table)
-    assert f"its dispersion ρ, {POST.dispersion.median():.3f} [" in repr(table)
+    mean = POST.source.mean_recall
+    low, high = mean.eti(0.9).values
+    assert f"The classes share a mean recall of {mean.median():.3f} [{low:.3f}, {high:.3f}]" in repr(table)
+    assert f"its dispersion ρ, {POST.source.dispersion.median():.3f} [" in repr(table)
     assert "; where a class is e times as large, the logit of its mean recall is greater by " in repr(table)
     assert "The classes of each of 3 matrices share a mean recall of 0." in repr(bp.posterior(SYSTEMS).summary("mcc"))
     assert "share a mean recall" not in repr(bp.posterior(CM, "perks").summary("mcc"))
@@ -279,7 +280,7 @@ def test_trees_and_copies():
     tree = POST.to_datatree(["accuracy"], draws=500, chains=2)
     back = bp.Posterior.from_datatree(tree)
     assert back.prior_text == POST.prior_text
-    assert back.independent
+    assert back.source.independent
     np.testing.assert_array_equal(back["accuracy"].draws(1000), POST["accuracy"].draws(1000))
     xr.testing.assert_identical(copy.deepcopy(POST)["mcc"].eti(), POST["mcc"].eti())
 
@@ -420,7 +421,7 @@ def test_errors_have_the_moments_of_a_dirichlet(eta):
 def test_sums_of_classes_are_those_of_the_cells():
     blocks_of_both = [
         (rows, np.concatenate(list(rows.cells())))
-        for rows in SharedClasses(MANY[None].astype(float)).sparse_cells(0, 50, np.random.default_rng(0))
+        for rows in ClassesModel(MANY[None].astype(float)).sparse_cells(0, 50, np.random.default_rng(0))
     ]
     for rows, cells in blocks_of_both:
         np.testing.assert_allclose(cells.sum((1, 2)), 1)
@@ -498,4 +499,4 @@ def test_intervals_cover_where_rare_classes_are_harder():
         true = bp.metrics.get(name).evaluate(OF_ZIPF)
         # Of 40 intervals of 95 %, fewer than 33 cover once in ten thousand times.
         assert ((low <= true) & (true <= high)).sum() >= 33
-    assert (post.slope.mean() > 0.3).all()
+    assert (post.source.slope.mean() > 0.3).all()

@@ -554,8 +554,8 @@ def test_classes_agree_with_independent_draws():
     tree = sampled(cm, "classes", draws=5000)
     assert (cells_differ_by(tree["posterior"], bp.posterior(cm).draws(40_000)) < 0.02).all()
     post = bp.posterior(cm)
-    agrees(tree["posterior"]["mean_recall"], of_marginal(post.mean_recall))
-    agrees(tree["posterior"]["dispersion"], of_marginal(post.dispersion))
+    agrees(tree["posterior"]["mean_recall"], of_marginal(post.source.mean_recall))
+    agrees(tree["posterior"]["dispersion"], of_marginal(post.source.dispersion))
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from bayesperf.core.errors import DependenceWarning
 from bayesperf.intervals.statistic import Statistic
 from bayesperf.sequences.autocorrelation import variance_ratio
 from bayesperf.sequences.block_resampling import Blocks, best_block_length, influence
-from bayesperf.sequences.chain import MarkovChain, label_sequences
+from bayesperf.sequences.chain import ChainParameters, label_sequences
 from bayesperf.sequences.simulation import chain_with_rates
 
 FRAMES = sequences.simulate(300, persistence=0.9, sequences=2, random_seed=1)
@@ -239,8 +239,8 @@ def test_design_effects_of_draws_are_each_by_itself():
     def f1(cells):
         return metrics.get("f1").evaluate(cells, 1)
 
-    together = variance_ratio(MarkovChain(stay, theta), f1)
-    alone = [variance_ratio(MarkovChain(stay[:, i], theta[..., i]), f1).item() for i in range(7)]
+    together = variance_ratio(ChainParameters(stay, theta), f1)
+    alone = [variance_ratio(ChainParameters(stay[:, i], theta[..., i]), f1).item() for i in range(7)]
     assert together == pytest.approx(alone, rel=1e-12)
 
 

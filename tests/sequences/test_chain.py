@@ -9,7 +9,7 @@ import pytest
 from bayesperf import metrics, sequences
 from bayesperf.models._stationary import stationary
 from bayesperf.sequences.autocorrelation import variance_ratio
-from bayesperf.sequences.chain import MarkovChain
+from bayesperf.sequences.chain import ChainParameters
 from bayesperf.sequences.simulation import chain_with_rates
 from tests.shared.sequences import GOLDEN, dense, eigen_cells
 
@@ -31,7 +31,7 @@ def test_stationary_cells_against_an_eigen_solve(wide):
     stay, theta = (np.moveaxis(np.array(part), 0, -1) for part in zip(*chains, strict=True))
     expected = [eigen_cells(dense(*chain)) for chain in chains]
     np.testing.assert_allclose(np.transpose(stationary(stay, theta)), expected, atol=1e-12)
-    chain = MarkovChain(stay, theta if wide else theta[:, :1])
+    chain = ChainParameters(stay, theta if wide else theta[:, :1])
     np.testing.assert_array_equal(chain.stationary_cells().reshape(4, -1), stationary(stay, theta))
     np.testing.assert_allclose(np.moveaxis(chain.transition_matrix(), -1, 0), [dense(*c) for c in chains], rtol=1e-15)
 
@@ -63,7 +63,7 @@ def test_stationary_cells_are_the_closed_form():
     determinant = (1 - d_1 * a_1) * (1 - d_0 * a_0) - d_1 * d_0 * (1 - a_0) * (1 - a_1)
     tp = (theta[1, 0] * pi_1 * (1 - d_0 * a_0) + d_1 * (1 - a_0) * theta[0, 0] * pi_0) / determinant
     fp = (theta[0, 0] * pi_0 * (1 - d_1 * a_1) + d_0 * (1 - a_1) * theta[1, 0] * pi_1) / determinant
-    found = MarkovChain(np.stack([a_0, a_1]), theta[:, None]).stationary_cells().reshape(4, -1)
+    found = ChainParameters(np.stack([a_0, a_1]), theta[:, None]).stationary_cells().reshape(4, -1)
     np.testing.assert_allclose(found, [pi_0 - fp, fp, pi_1 - tp, tp], atol=1e-13)
 
 
@@ -79,7 +79,7 @@ def test_stationary_cells_of_tensors():
 
 def test_stationary_cells_and_design_effects_of_the_golden_chain():
     given, expected = STATED["inputs"], STATED["outputs"]
-    chain = MarkovChain(np.array([given["p_stay_0"], given["p_stay_1"]]), np.array(given["theta_g_zprev"])[:, None])
+    chain = ChainParameters(np.array([given["p_stay_0"], given["p_stay_1"]]), np.array(given["theta_g_zprev"])[:, None])
     np.testing.assert_allclose(chain.stationary_cells().ravel(), expected["stationary_TN_FP_FN_TP"], rtol=1e-14)
     np.testing.assert_allclose(chain.transition_matrix(), expected["transition_4x4_states_g_z"], atol=1e-15)
     for name, facts in expected["metrics"].items():

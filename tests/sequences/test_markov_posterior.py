@@ -9,7 +9,7 @@ from scipy.special import roots_jacobi
 
 import bayesperf as bp
 from bayesperf import sequences
-from bayesperf.sequences.chain import MarkovChain, TransitionPosterior, count_transitions, label_sequences
+from bayesperf.sequences.chain import ChainParameters, TransitionPosterior, count_transitions, label_sequences
 from tests.shared.sequences import CHAIN_KINDS, FRAMES, GOLDEN, dense, eigen_cells, of_frames
 
 FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
@@ -188,14 +188,14 @@ def test_parameters_are_the_betas_drawn():
     post = of_frames(sequences.posterior, draws=50_000)
     transitions = count_transitions(of_frames(label_sequences, by=None, labels=None), "z_prev,g_prev")
     betas = TransitionPosterior.of(transitions, 0.5)
-    stay, theta = post.parameters["stay"], post.parameters["theta"]
+    stay, theta = post.source.parameters["stay"], post.source.parameters["theta"]
     assert theta.dims == ("draw", "actual", "actual_previous", "predicted_previous")
     for found, shape in ((stay.values, betas.stay), (theta.values, betas.theta)):
         a, b = np.moveaxis(shape, -1, 0)
         variance = a * b / ((a + b) ** 2 * (a + b + 1))
         np.testing.assert_allclose(found.mean(0), a / (a + b), atol=5 * np.sqrt(variance.max() / 50_000))
         np.testing.assert_allclose(found.var(0), variance, rtol=0.1)
-    narrow = of_frames(sequences.posterior, chain="z_prev", draws=100).parameters["theta"]
+    narrow = of_frames(sequences.posterior, chain="z_prev", draws=100).source.parameters["theta"]
     assert narrow.dims == ("draw", "actual", "predicted_previous")
 
 
@@ -248,10 +248,10 @@ def test_a_posterior_says_what_it_is_of():
 def test_prediction_against_simulating_sample_by_sample(chain):
     post = of_frames(sequences.posterior, chain=chain, draws=4_000)
     n, rng = 40, np.random.default_rng(6)
-    theta = post.chain.theta if chain == CHAIN_KINDS[1] else np.repeat(post.chain.theta, 2, 1)
+    theta = post.source.chain.theta if chain == CHAIN_KINDS[1] else np.repeat(post.source.chain.theta, 2, 1)
     accuracy = np.empty(4_000)
     for draw in range(4_000):
-        matrix = dense(post.chain.stay[:, draw], theta[..., draw])
+        matrix = dense(post.source.chain.stay[:, draw], theta[..., draw])
         cumulative = np.cumsum(matrix, 1)
         states = [np.searchsorted(np.cumsum(eigen_cells(matrix)), rng.random())]
         for u in rng.random(n - 1):
@@ -277,11 +277,12 @@ def test_prediction_of_one_sample_is_the_long_run_mean():
 def test_prediction_starts_each_sequence_anew():
     post = sequences.posterior([0, 0, 1, 1, 0, 0], [0, 0, 1, 1, 0, 0], by=[1, 1, 1, 2, 2, 2], draws=1_000)
     # Labels that never change: a sequence is of one class throughout, and the two of them are independent.
-    never = MarkovChain(np.full((2, 1_000), 1 - 2.0**-53), np.full((2, 1, 2, 1_000), 0.5))
-    shares = dataclasses.replace(post, chain=never).predict(draws=40_000)["prevalence"].draws(40_000).values
+    never = ChainParameters(np.full((2, 1_000), 1 - 2.0**-53), np.full((2, 1, 2, 1_000), 0.5))
+    still = dataclasses.replace(post, source=dataclasses.replace(post.source, chain=never))
+    shares = still.predict(draws=40_000)["prevalence"].draws(40_000).values
     assert set(shares.round(12)) == {0, 0.5, 1}
     assert (shares.round(12) == 0.5).mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(40_000))
-    alone = dataclasses.replace(post, chain=never).predict(6)["prevalence"].draws(10_000).values
+    alone = still.predict(6)["prevalence"].draws(10_000).values
     assert set(alone) == {0, 1}
 
 

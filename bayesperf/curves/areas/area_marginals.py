@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
-from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.fields import applied, by_name
 from bayesperf.core.random_streams import streams
 from bayesperf.curves.areas.areas_by_unit import class_pair, drawn_figures, units_of_clusters
 from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
@@ -17,7 +15,7 @@ from bayesperf.curves.areas.weighted_areas import area_draws, twice_below
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
-from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.quantity import Quantity
 
 NAME = "roc_auc"
@@ -47,16 +45,16 @@ def area_marginal(
     inference: str,
     leading: xr.DataArray | None = None,
     examples: xr.DataArray | None = None,
-    observe: xr.DataArray | None = None,
+    score: xr.DataArray | None = None,
     joint: bool = False,
 ) -> Marginal:
     """Return the labelled marginal of areas."""
     leading = xr.DataArray(0.0) if leading is None else leading
     if isinstance(areas, Draws):
-        return marginal_of_draws(QUANTITY, areas.values[:, 0], leading, seed, inference, examples, observe, joint)
+        return marginal_of_draws(QUANTITY, areas.values[:, 0], leading, seed, inference, examples, score, joint)
     # Joint distributions have draws of their own.
-    sampler = None if joint else applied(_inverse_transform_draws, areas, seed)
-    return Marginal(QUANTITY, areas, leading, sampler, inference, seed, examples, joint, observe)
+    origin = None if joint else InverseTransform(areas, seed)
+    return Marginal(QUANTITY, areas, leading, origin, inference, seed, examples, joint, score)
 
 
 def observed_area(positive: Array, negative: Array) -> float:
@@ -64,11 +62,16 @@ def observed_area(positive: Array, negative: Array) -> float:
     return float(twice_below(positive, negative).sum()) / (2 * len(positive) * len(negative))
 
 
-@by_name
-def _inverse_transform_draws(areas: Distribution, own_seed: int, n: int, random_seed: Any) -> Array:
-    """Return n draws of areas, (m, n)."""
-    rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))
-    return areas.ppf(rng.random((areas.size, checks.count("n", n))))
+@dataclass(frozen=True, eq=False)
+class InverseTransform(Origin):
+    """Areas drawn by their quantiles."""
+
+    areas: Distribution
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
+        return self.areas.ppf(rng.random((self.areas.size, n)))
 
 
 def bootstrapped(

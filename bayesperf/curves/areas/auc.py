@@ -271,7 +271,7 @@ def _of_classes(
         seed,
         classes.inference,
         examples=examples_of(classes.class_totals),
-        observe=_observed_of_classes(classes, leading),
+        score=_observed_of_classes(classes, leading),
         joint=systems is not None,
     )
 
@@ -298,7 +298,7 @@ def _of_one(
         seed,
         _inference(scores, method, clusters is not None),
         examples=examples_of(scores.class_totals),
-        observe=_observed(scores),
+        score=_observed(scores),
     )
     _warn(auc, scores, method)
     return auc
@@ -321,7 +321,7 @@ def _partial(
         seed,
         bootstrap_of(clusters),
         examples=examples_of(scores.class_totals),
-        observe=_observed_part(scores, part),
+        score=_observed_part(scores, part),
     )
 
 

@@ -50,12 +50,12 @@ def areas_of_systems(
     contents = np.concatenate([positive, negative], 1)
     seed = own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
     leading, examples = over_systems(systems), examples_of((negative.shape[1], positive.shape[1]))
-    observe = _observed(positive, negative, part, leading)
+    score = _observed(positive, negative, part, leading)
     rng = np.random.default_rng(seed)
     if part is not None:
         values = partial_area_draws(positive, negative, part, codes, draws, rng, progressbar)
         inference = bootstrap_of(codes)
-        return marginal_of_draws(part.quantity, values, leading, seed, inference, examples, observe, joint=True)
+        return marginal_of_draws(part.quantity, values, leading, seed, inference, examples, score, joint=True)
     if method == "delong":
         placements = Placements.of(positive, negative, codes)
         _warn_of_separated(list(systems), placements)
@@ -63,7 +63,7 @@ def areas_of_systems(
     else:
         areas = bootstrapped(positive, negative, codes, draws, rng, progressbar)
     inference = (INFERENCES if codes is None else OF_CLUSTERS)[method]
-    return area_marginal(areas, seed, inference, leading, examples, observe, joint=True)
+    return area_marginal(areas, seed, inference, leading, examples, score, joint=True)
 
 
 def _scores_by_class(is_positive: Booleans, systems: Mapping[Any, Any]) -> tuple[Array, Array]:

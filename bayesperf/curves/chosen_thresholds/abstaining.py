@@ -323,7 +323,7 @@ def _rate(tested: Counts, seed: int) -> Marginal:
     extra = PSEUDO_EXAMPLES * np.array([2, 4])
     distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
-    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, observe=observed)
+    return Marginal(_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, score=observed)
 
 
 def _quantity(judged: str) -> Quantity:

@@ -30,9 +30,10 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import Posterior, SampledPosterior
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class ChosenThreshold(Saved):
         shown = self._shown(metrics)
         table = self.posterior.summary(shown, ci_prob, ci_kind)
         attrs = table.attrs
-        if isinstance(self.posterior, SampledPosterior):
+        if self.posterior.observed is None:
             table = table.drop(columns="observed")
         table.insert(1, "apparent", [self._apparent(metric) for metric in shown])
         summary = Summary(table)
@@ -327,14 +328,14 @@ def choose_threshold(
     )
 
 
-def posterior_of_draws(shares: Array, labels: tuple[Any, Any], positive: Any) -> SampledPosterior:
+def posterior_of_draws(shares: Array, labels: tuple[Any, Any], positive: Any) -> Posterior:
     """Return the posterior of cells, given draws (draws, actual, predicted), negative before positive."""
     order = slice(None, None, -1) if labels[0] == positive else slice(None)
     coords = {dim: list(labels) for dim in CELL_DIMS}
-    cells = xr.DataArray(shares[None, :, order, order], coords, ("chain", "draw", *CELL_DIMS))
-    cells = cells.assign_coords(chain=[0], draw=np.arange(len(shares)))
+    cells = stored(shares[:, order, order], xr.DataArray(np.zeros((2, 2)), coords, CELL_DIMS))
     prior_text = "Jeffreys' Dirichlet (0.5 in each cell)"
-    return SampledPosterior(cells, positive, prior_text, CORRECTED, independent=True)
+    source = StoredDraws(cells, independent=True)
+    return Posterior(source=source, pos_label=positive, prior_text=prior_text, scope=CORRECTED)
 
 
 def matrix(cells: Counts, labels: tuple[Any, Any], positive: Any) -> ConfusionMatrix:

@@ -158,8 +158,8 @@ class DecisionCurve(Curve):
         leading = xr.zeros_like(drawn.isel(draw=0, drop=True))
         elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
-        inference, observe = bootstrap_of(self.data.clustered or None), observed.rename(name)
-        return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, observe=observe)
+        inference, score = bootstrap_of(self.data.clustered or None), observed.rename(name)
+        return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, score=score)
 
     @property
     def estimand(self) -> str:

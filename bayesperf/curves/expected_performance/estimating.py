@@ -273,8 +273,6 @@ def _pseudo_counts(prior: str | priors.Prior | None, method: str) -> tuple[Array
                 "Leave it out, or take the Bayesian bootstrap.",
             )
         return np.zeros((2, 2)), "none (examples resampled)"
-    dirichlet = priors.resolve(prior, 2)
-    if dirichlet.rates:
-        raise InputError("prior", "a rate prior is none of the whole matrix.", "Use a Dirichlet prior, as 'flat'.")
+    dirichlet = priors.resolve_dirichlet(prior, 2, "expected performance curves")
     binary = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
     return dirichlet.concentration(binary).values, dirichlet.describe(binary)

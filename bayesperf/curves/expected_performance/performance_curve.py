@@ -31,8 +31,9 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import SampledPosterior
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope, described
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 LABELS = [0, 1]
 # What can be asked of two systems: what is then drawn, and the scope of the answer.
@@ -120,17 +121,15 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return self._over_systems(xr.DataArray(each, labels, ("alpha", *dims)) for each in of_systems)
 
     @cached_property
-    def posterior(self) -> SampledPosterior:
+    def posterior(self) -> Posterior:
         """The draws behind the bands, as a posterior over ``alpha`` of any metric."""
-        drawn = [cells.swapaxes(0, 1)[:, None] for cells in self._drawn([self._rule])]
-        coords = {"chain": [0], "draw": np.arange(self.n_draws)}
-        return SampledPosterior(
-            cells=self._labelled(drawn, ("chain", "draw", *CELL_DIMS), coords),
+        drawn = self._drawn([self._rule]).swapaxes(0, 1)
+        return Posterior(
+            source=StoredDraws(stored(drawn, self.cm.counts), independent=True),
             pos_label=1,
             prior_text=self.prior_text,
             scope=self.scope,
             inference=self.distribution,
-            independent=True,
             observed=self.cm.counts,
         )
 

@@ -1,33 +1,35 @@
-"""The posterior under the prior that classes share (`bayesperf.prior.shared`), by independent draws."""
+"""The source of cells under the prior that classes share (`bayesperf.prior.shared`), by independent draws."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.fields import applied
 from bayesperf.core.words import format_value, metric_title
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric, evaluated
-from bayesperf.posteriors.counted import CountedPosterior
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.process_rows import FEW_CLASSES
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.posteriors.shared_classes import SharedClasses
+from bayesperf.posteriors.shared_classes import ClassesModel
+from bayesperf.posteriors.sources.cells_by_matrix import CellsByMatrix
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.posterior import Posterior
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SharedPosterior(CountedPosterior):
-    """The posterior of matrices whose classes share what is expected of their recalls and of their errors.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SharedClasses(CellsByMatrix):
+    """Cells of matrices whose classes share what is expected of their recalls and of their errors.
 
     All figures come from one set of joint draws, those of what the recalls share, too: `mean_recall`, `slope` and
     `dispersion`.
@@ -35,64 +37,57 @@ class SharedPosterior(CountedPosterior):
     Of more than 30 classes nearly all cells are empty, and metrics come from draws of their own, of the cells with
     examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` are of all cells.
 
+    Attributes
+    ----------
+    counts : xarray.DataArray
+        The counts (…, actual, predicted).
+
     Examples
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 1], [0, 1, 9]])
-    >>> post = bp.posterior(cm)
-    >>> post.mean_recall.median().round(2).item(), post.dispersion.prob_below(0.25).round(2).item()
+    >>> shared = bp.posterior(cm).source
+    >>> shared.mean_recall.median().round(2).item(), shared.dispersion.prob_below(0.25).round(2).item()
     (0.78, 0.83)
     """
 
-    kind = "draws"
+    counts: xr.DataArray
 
     @property
     def template(self) -> xr.DataArray:
-        return self.observed
+        return self.counts
 
     @cached_property
     def flat(self) -> Array:
         """Counts as (m, K, K)."""
-        return self.observed.values.reshape(-1, *self.observed.shape[-2:]).astype(float)
+        return self.counts.values.reshape(-1, *self.counts.shape[-2:]).astype(float)
 
     @cached_property
-    def _classes(self) -> SharedClasses:
-        return SharedClasses(self.flat)
+    def _classes(self) -> ClassesModel:
+        return ClassesModel(self.flat)
 
-    @property
-    def _given_prevalence(self) -> Prevalence | None:
-        return self.prevalence if isinstance(self.prevalence, Prevalence) else None
-
-    def draw_blocks(self, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
-        return self._classes.cells(index, n, rng, self._given_prevalence)
+    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
+        return self._classes.cells(index, n, rng, _given(post))
 
     def metric_blocks(
-        self, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+        self, post: Posterior, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
     ) -> Iterator[dict[Metric, Array]]:
-        if len(self.labels) <= FEW_CLASSES:
-            yield from super().metric_blocks(metrics, index, n, rng)
+        if len(post.labels) <= FEW_CLASSES:
+            yield from super().metric_blocks(post, metrics, index, n, rng)
             return
-        for rows in self._classes.sparse_cells(index, n, rng, self._given_prevalence):
+        for rows in self._classes.sparse_cells(index, n, rng, _given(post)):
             drawn = {metric: metric.of_class_sums(rows) for metric in metrics if not metric.needs_cells}
             if of_cells := [metric for metric in metrics if metric.needs_cells]:
                 blocks = [evaluated(of_cells, cells) for cells in rows.cells()]
                 drawn |= {metric: np.concatenate([block[metric] for block in blocks]) for metric in of_cells}
             yield drawn
 
-    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        drawn = self._metric_draws(metrics, self.n_draws, None)
-        return [
-            self.marginal_of(
-                metric,
-                Draws(drawn[metric][:, None, :], metric.bounds),
-                self.leading_of(metric),
-                applied(self._sample, metric),
-            )
-            for metric in metrics
-        ]
+    def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
+        drawn = self.metric_draws(post, metrics, self.n_draws, None)
+        return [Draws(drawn[metric][:, None, :], metric.bounds) for metric in metrics]
 
-    def update(self, cm: ConfusionMatrix) -> Posterior:
-        return replace(self, observed=self.observed + self.more_counts(cm))
+    def updated(self, counts: xr.DataArray, n_draws: int | None = None) -> Self:
+        return replace(self, counts=self.counts + counts, n_draws=self.n_draws if n_draws is None else n_draws)
 
     # ── What the classes share ──
 
@@ -124,17 +119,23 @@ class SharedPosterior(CountedPosterior):
     def _of_classes(self, name: str, drawn: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Marginal:
         words = f"{metric_title(name)} that the classes share"
         quantity = Quantity(name, Scope("itself"), words=words, bounds=bounds)
-        return Marginal(quantity, Draws(drawn, bounds), self.leading, random_seed=self.random_seed)
+        leading = xr.zeros_like(self.counts.isel(actual=0, predicted=0, drop=True), dtype=float).rename(None)
+        return Marginal(quantity, Draws(drawn, bounds), leading, random_seed=self.random_seed)
 
-    def shared_text(self, ci_prob: float, ci_kind: Kind) -> str:
+    def note(self, ci_prob: float, ci_kind: Kind) -> str:
         said = []
         for share in (self.mean_recall, self.dispersion, self.slope):
             interval = share.interval(ci_prob, ci_kind).values.reshape(-1, 2)
             medians = [format_value(at(share.median().values)) for at in (np.min, np.max)]
             limits = format_value(interval[:, 0].min()), format_value(interval[:, 1].max())
             said.append(f"{' to '.join(dict.fromkeys(medians))} [{', '.join(limits)}]")
-        whose = f"The classes of each of {self.leading.size} matrices" if self.dims else "The classes"
+        whose = f"The classes of each of {len(self.flat)} matrices" if self.counts.ndim > 2 else "The classes"
         text = f"{whose} share a mean recall of {said[0]} and its dispersion ρ, {said[1]}"
         if (np.ptp(self.flat.sum(-1), axis=-1) == 0).all():
-            return text
-        return f"{text}; where a class is e times as large, the logit of its mean recall is greater by {said[2]}"
+            return f"{text}."
+        return f"{text}; where a class is e times as large, the logit of its mean recall is greater by {said[2]}."
+
+
+def _given(post: Posterior) -> Prevalence | None:
+    """Return the prevalence from another source; None if it is that of the counts."""
+    return post.prevalence if isinstance(post.prevalence, Prevalence) else None

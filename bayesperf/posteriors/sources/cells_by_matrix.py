@@ -1,0 +1,128 @@
+"""What sources of counts have in common: each matrix is drawn on demand, from a random stream of its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.random_streams import streams
+from bayesperf.metrics.metric import Metric, evaluated
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.stored_draws import PREDICTED, StoredDraws, stored
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.posterior import Posterior
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellsByMatrix(Source):
+    """Base class of sources that draw each matrix by itself, at the prevalence of the posterior that asks.
+
+    Attributes
+    ----------
+    random_seed, n_draws : int
+        Seed and number of the draws behind Monte Carlo results.
+    """
+
+    by_matrix = True
+    random_seed: int = 0
+    n_draws: int = Source.n_draws
+
+    @property
+    @abstractmethod
+    def flat(self) -> Array:
+        """What determines the cells of each matrix, (m, K, K)."""
+
+    @abstractmethod
+    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
+        """Yield n draws of the cells of one matrix, in blocks (…, K, K)."""
+
+    def metric_blocks(
+        self, post: Posterior, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+    ) -> Iterator[dict[Metric, Array]]:
+        """Yield n joint draws of the metrics of one matrix, (…,) or (…, K) each, in blocks."""
+        return (evaluated(metrics, cells, post.positive) for cells in self.draw_blocks(post, index, n, rng))
+
+    def generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
+        """Return a random generator for each matrix."""
+        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
+        leading = self.template.isel(actual=0, predicted=0, drop=True)
+        return streams(seed, purpose, leading, self.flat)
+
+    def joint_draws(
+        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        known = post if post.prevalence is not None else _at_any_prevalence(post)
+        for index, rng in enumerate(self.generators(random_seed)):
+            blocks = list(self.metric_blocks(known, metrics, index, self.n_draws if n is None else n, rng))
+            yield {metric: np.concatenate([block[metric] for block in blocks]) for metric in metrics}
+
+    def metric_draws(self, post: Posterior, metrics: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:
+        """Return joint draws of the metrics, (m, n) or (m·K, n) each."""
+        if not metrics:
+            return {}
+        blocks = list(self.joint_draws(post, metrics, n, random_seed))
+        return {metric: np.concatenate([np.atleast_2d(block[metric].T) for block in blocks]) for metric in metrics}
+
+    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
+        return self.metric_draws(post, [metric], n, random_seed)[metric]
+
+    def draw_cells(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Array:
+        """Return n draws of the cells of one matrix, (n, K, K)."""
+        blocks = list(self.draw_blocks(post, index, n, rng))
+        return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+    def draws(self, post: Posterior, n: int, random_seed: Any = None) -> xr.DataArray:
+        values = [self.draw_cells(post, index, n, rng) for index, rng in enumerate(self.generators(random_seed))]
+        return stored(np.stack(values), self.template).isel(chain=0, drop=True)
+
+    def cells_by_chain(
+        self, post: Posterior, draws: int | None = None, chains: int | None = None, random_seed: Any = None
+    ) -> xr.DataArray:
+        draws = 1000 if draws is None else checks.count("draws", draws)
+        chains = 4 if chains is None else checks.count("chains", chains)
+        return stored(self.draws(post, draws * chains, random_seed).values, self.template, chains)
+
+    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
+        by_actual = post.prevalence is None and n is None
+        known = _at_any_prevalence(post) if by_actual else post
+        known.refuse("predict")
+        draws = checks.count("draws", draws, least=2)
+        counts = self._observed(post, n)
+        shares = []
+        for index, (observed, rng) in enumerate(zip(counts, self.generators(random_seed), strict=True)):
+            cells = self.draw_cells(known, index, draws, rng)
+            if by_actual:
+                rows = np.broadcast_to(observed.sum(-1), cells.shape[:-1])
+                new = rng.multinomial(rows, cells / cells.sum(-1, keepdims=True))
+            else:
+                size = checks.count("n", int(observed.sum()) if n is None else n)
+                flat = cells.reshape(draws, -1)
+                new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
+            shares.append(new / new.sum((1, 2), keepdims=True))
+        return StoredDraws(
+            stored(np.stack(shares), self.template), independent=True, refusal=PREDICTED, predicted_from=post, size=n
+        )
+
+    def _observed(self, post: Posterior, n: int | None) -> Array:
+        """Return the observed counts, (m, K, K), by which the size of a new test set is known if n is not."""
+        assert post.observed is not None
+        counts = post.observed.values.reshape(self.flat.shape).astype(int)
+        if n is None and (counts.sum((1, 2)) == 0).any():
+            raise InputError("n", "some matrix has no examples; name the size of the new test set.")
+        return counts
+
+
+def _at_any_prevalence(post: Posterior) -> Posterior:
+    """Return a posterior with equal prevalences, for what does not depend on prevalence."""
+    classes = len(post.labels)
+    return replace(post, prevalence=Prevalence(np.full(classes, 1 / classes), fixed=True))

@@ -1,0 +1,308 @@
+"""The Dirichlet source of cells: exact distributions of most metrics, and draws of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.errors import InputError
+from bayesperf.core.fields import applied, by_name
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
+from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS, ProportionWeights
+from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
+from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.process_rows import class_sums, is_sparse
+from bayesperf.posteriors.sources.cells_by_matrix import CellsByMatrix
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.posterior import Posterior
+
+# Draws for the probability of several requirements, which has no closed form: enough for three digits near 0 or 1.
+_JOINT_DRAWS = 100_000
+# Prior weight of a cell below which the distribution of a metric of two classes is not integrated.
+_TINY = 0.1
+# Relative rounding error of sums of weights.
+_ROUNDING = 1e-9
+# Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
+_ERRORS = {"fn", "fp", "wrong", "beyond_one"}
+_ONLY_RATES = "needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior, as 'flat'."
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Dirichlet(CellsByMatrix):
+    """Cells θ ~ Dirichlet(concentration), in which the prevalence is independent of the rows.
+
+    If the prevalence of the posterior is not "observed", only the rows of this distribution are used.
+
+    Attributes
+    ----------
+    concentration : xarray.DataArray
+        Prior pseudo-counts plus counts, (…, actual, predicted).
+    rates : tuple of two float, optional
+        Parameters of the Beta prior on each rate, for a rate prior; the concentration then equals the counts.
+    """
+
+    kind = "exact"
+    concentration: xr.DataArray
+    rates: tuple[float, float] | None = None
+
+    @property
+    def template(self) -> xr.DataArray:
+        return self.concentration
+
+    @cached_property
+    def flat(self) -> Array:
+        """Concentration as (m, K, K)."""
+        return self.concentration.values.reshape(-1, *self.concentration.shape[-2:])
+
+    # ── What is available ──
+
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        if metric is not None:
+            form = metric.exact_form(len(post.labels))
+            is_rate = self._is_exact(post, metric) and not (isinstance(form, TwoProportions) and form.pair.split)
+            return super().refuses(post, what, metric) or ("" if is_rate or not self.rates else _ONLY_RATES)
+        if self.rates and what in ("draws", "a joint draw", "predict"):
+            return _ONLY_RATES
+        reason = super().refuses(post, what)
+        if reason or what not in ("draws", "predict") or (self.flat > 0).all():
+            return reason
+        return f"some cell has neither examples nor prior weight ({post.prior_text}). Use a proper prior."
+
+    def _is_exact(self, post: Posterior, metric: Metric) -> bool:
+        """Whether the metric has an exact form under the prevalence of a posterior."""
+        classes = len(post.labels)
+        known = post.prevalence == "observed" or not metric.depends_on_prevalence(classes)
+        return known and metric.exact_form(classes) is not None
+
+    def _is_integrated(self, post: Posterior, metric: Metric) -> bool:
+        """Whether the distribution of the metric is an integral over the prevalence and the rates of two classes.
+
+        The distribution of a tiny cell spreads over so many orders of magnitude that only draws describe it.
+        """
+        if len(post.labels) > 2 or self.rates or metric.function_of_rates() is None:
+            return False
+        prior = self._prior(post)
+        return not bool(((prior > 0) & (prior < _TINY)).any())
+
+    def _counts(self, post: Posterior) -> Array:
+        """The observed counts, (m, K, K)."""
+        assert post.observed is not None
+        return post.observed.values.reshape(self.flat.shape)
+
+    def _prior(self, post: Posterior) -> Array:
+        """The prior's weights, (m, K, K)."""
+        return np.asarray(self.flat - self._counts(post))
+
+    def refuse_undefined(self, post: Posterior, metric: Metric) -> None:
+        """Raise if a metric is undefined because the prior is improper."""
+        if self._is_exact(post, metric):
+            self._exact_distribution(post, metric)
+            return
+        argument = self._argument_weights(post, metric.average is not None)
+        self._refuse_improper(post, metric, {name: argument(name) for name in metric.arguments})
+
+    # ── Distributions ──
+
+    def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
+        known = {metric: self._known(post, metric) for metric in metrics}
+        drawn = self.metric_draws(post, [m for m, found in known.items() if found is None], self.n_draws, None)
+        return [known[m] or Draws(drawn[m][:, None, :], m.bounds) for m in metrics]
+
+    def _known(self, post: Posterior, metric: Metric) -> Distribution | None:
+        """Return the distribution of a metric in closed form, or by quadrature; None where draws are better."""
+        if self._is_exact(post, metric):
+            return self._exact_distribution(post, metric)
+        return self._integrated(post, metric) if self._is_integrated(post, metric) else None
+
+    def _exact_distribution(self, post: Posterior, metric: Metric) -> Distribution:
+        form = metric.exact_form(len(post.labels))
+        if isinstance(form, Proportion):
+            return self._beta(post, form, metric)
+        if isinstance(form, IncreasingFunction):
+            return TransformedBeta(self._beta(post, form.proportion, metric), form.forward, form.inverse)
+        assert form is not None
+        pair = form.pair
+        return FunctionOfTwoBetas(
+            self._beta(post, pair.inner, metric),
+            self._beta(post, pair.outer, metric),
+            form,
+            applied(_value_of_pair, metric, pair),
+            metric.bounds,
+        )
+
+    def _integrated(self, post: Posterior, metric: Metric) -> Distribution | None:
+        """Return the distribution of a metric of two classes by prevalence and rates; None where draws are better."""
+        position = post.positive if metric.needs == "binary" and post.positive is not None else 1
+        tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
+        self._refuse_improper(post, metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
+        rates, greater = metric.function_of_rates(), bool(metric.greater_is_better)
+        assert rates is not None
+
+        def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
+            errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
+            return RatesAtPrevalence.of(errors, prevalence, rates, applied(_of_cells, metric), metric.bounds, greater)
+
+        every = np.arange(len(tp))
+        if post.prevalence == "observed":
+            return over_prevalence(Beta(tp + fn, fp + tn), at_prevalence)
+        if post.prevalence is None:
+            return at_prevalence(np.full(tp.shape, 0.5), every)
+        shares = np.tile(post.prevalence.weights[[position, 1 - position]], (len(tp), 1))
+        if post.prevalence.fixed:
+            return at_prevalence(shares[:, :1], every)
+        return over_prevalence(Beta(shares[:, :1], shares[:, 1:]), at_prevalence)
+
+    def _argument_weights(self, post: Posterior, by_class: bool) -> Callable[[str], Array]:
+        return _argument_weights(self.flat, post.positive, by_class)
+
+    def _beta(self, post: Posterior, proportion: Proportion, metric: Metric) -> Beta:
+        argument = self._argument_weights(post, metric.average == "per_class")
+        sides = proportion.success, proportion.failure
+        a, b = (np.sum([argument(name) for name in names], 0) for names in sides)
+        if self.rates:
+            weights = self.rates[::-1] if set(proportion.success) <= _ERRORS else self.rates
+            cells = (len(names) if proportion.by_cell else 1 for names in sides)
+            a, b = (side + weight * n for side, weight, n in zip((a, b), weights, cells, strict=True))
+        self._refuse_improper(post, metric, {" + ".join(proportion.success): a, " + ".join(proportion.failure): b})
+        return Beta(a.reshape(-1, 1), b.reshape(-1, 1))
+
+    def _refuse_improper(self, post: Posterior, metric: Metric, weights: Mapping[str, Array]) -> None:
+        """Raise if neither the data nor the prior puts weight on cells that the metric needs."""
+        for name, weight in weights.items():
+            if weight.min() > 0:
+                continue
+            leading = post.leading_of(metric)
+            empty = np.flatnonzero(weight.reshape(leading.size, -1).min(-1) <= 0)
+            if len(empty):
+                index = np.unravel_index(empty[0], leading.shape)
+                at = ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, index, strict=True))
+                raise InputError(
+                    "metric",
+                    f"{metric.name!r}{f' at {at}' if at else ''}: no example has been seen in {name} and "
+                    f"the prior ({post.prior_text}) puts no weight there, so the posterior is improper.",
+                    "Use a proper prior, as 'flat' or 'jeffreys'.",
+                )
+
+    # ── Draws ──
+
+    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
+        omega = self.flat[index]
+        for block in blocks(n, omega.size):
+            size = block.stop - block.start
+            gamma = gamma_masses(rng, omega, (size, *omega.shape))
+            if post.prevalence == "observed":
+                gamma /= np.einsum("nij->n", gamma)[:, None, None]
+            else:
+                assert post.prevalence is not None
+                gamma *= (post.prevalence.draw(rng, size) / gamma.sum(-1))[..., None]
+            yield gamma
+
+    def metric_blocks(
+        self, post: Posterior, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+    ) -> Iterator[dict[Metric, Array]]:
+        counts = self._counts(post)[index]
+        alpha = self.flat[index] - counts
+        needs_cells = post.prevalence != "observed" or any(metric.needs_cells for metric in metrics)
+        if needs_cells or not is_sparse(alpha):
+            yield from super().metric_blocks(post, metrics, index, n, rng)
+            return
+        actual, predicted = np.nonzero(counts)
+        for sums in class_sums(rng, alpha[None], counts[actual, predicted], actual, predicted[:, None], n):
+            yield {metric: metric.of_class_sums(sums)[0] for metric in metrics}
+
+    def joint_draws(
+        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        for metric in metrics:
+            # At another prevalence whole rows are used; otherwise only the cells that the metric's arguments sum.
+            reweighted = isinstance(post.prevalence, Prevalence) and metric.depends_on_prevalence(len(post.labels))
+            argument = self._argument_weights(post, metric.average is not None)
+            needed = {"cells": self.flat} if reweighted else {name: argument(name) for name in metric.arguments}
+            self._refuse_improper(post, metric, needed)
+        yield from super().joint_draws(post, metrics, _JOINT_DRAWS if n is None else n, random_seed)
+
+    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
+        if not self.rates:
+            return super().sampled(post, metric, n, random_seed)
+        # From streams specific to the metric, because a rate prior has no joint distribution.
+        (distribution,) = self.distributions(post, [metric])
+        rngs = self.generators(random_seed, metric.name)
+        each = distribution.size // len(rngs)
+        return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
+
+    # ── Other sources ──
+
+    def proportion_weights(self, post: Posterior, n: int | None, metric: Metric) -> ProportionWeights | None:
+        """Return what determines the distribution of a proportion in a new test set of n examples, or None.
+
+        The number of its trials is fixed if they are all examples, or, by design, those of one actual class.
+        """
+        form = metric.exact_form(len(post.labels))
+        of_these_classes = self._is_exact(post, metric) and not isinstance(post.prevalence, Prevalence)
+        if not of_these_classes or not isinstance(form, Proportion | IncreasingFunction):
+            return None
+        proportion = form if isinstance(form, Proportion) else form.proportion
+        counts = self._counts(post)
+        argument, of_all = self._argument_weights(post, metric.average == "per_class"), post.leading_of(metric).size
+        success, failure = (
+            np.sum([argument(name) for name in names], 0).ravel() for names in (proportion.success, proportion.failure)
+        )
+        classes = of_all // len(self.flat)
+        if post.prevalence is None:
+            counted = _argument_weights(counts, post.positive, metric.average == "per_class")
+            trials = np.sum([counted(name) for name in (*proportion.success, *proportion.failure)], 0).ravel()
+            rest = 0 * success
+        else:
+            trials = np.repeat(counts.sum((1, 2)), classes) if n is None else n * np.ones(of_all)
+            rest = np.repeat(self.flat.sum((1, 2)), classes) - success - failure
+            rest = np.where(rest > _ROUNDING * success.max(), rest, 0)
+        most = MOST_EXAMPLES if rest.any() else MOST_TRIALS
+        if min(success.min(), failure.min()) <= 0 or not 0 < trials.min() <= trials.max() <= most:
+            return None
+        forward = applied(Beta.forward) if isinstance(form, Proportion) else form.forward
+        return trials.astype(int), success, failure, rest, forward
+
+    def updated(self, counts: xr.DataArray, n_draws: int | None = None) -> Self:
+        after = (self.concentration + counts).transpose(..., *CELL_DIMS)
+        return replace(self, concentration=after, n_draws=self.n_draws if n_draws is None else n_draws)
+
+    def with_prior_share(self, post: Posterior, share: float) -> Self:
+        counts = post.observed
+        assert counts is not None
+        return replace(
+            self,
+            concentration=counts + share * (self.concentration - counts),
+            rates=self.rates and (share * self.rates[0], share * self.rates[1]),
+        )
+
+
+def _argument_weights(weights: Array, positive: int | None, by_class: bool) -> Callable[[str], Array]:
+    """Return a function from an argument name of a metric to its sum of weights (m, K, K): (m,), or (m, K) by class."""
+    if by_class:
+        return OneVsRest(weights).__getitem__
+    return lambda name: ARGUMENTS[name](weights, 1 if positive is None else positive)
+
+
+@by_name
+def _of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
+    cells = np.stack(np.broadcast_arrays(tn, fp, fn, tp), -1)
+    return metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1)
+
+
+@by_name
+def _value_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
+    return metric.of_binary(**pair.cells(x, rest_x, w, rest_w))

@@ -1,0 +1,171 @@
+"""The contract of a source of cells: what a posterior asks of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.arrays import Array
+from bayesperf.core.fields import Held
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.predicted_proportion import ProportionWeights
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE, Prevalence
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.marginal import Kind, Marginal
+    from bayesperf.posteriors.posterior import Posterior
+
+# Why something that needs whole cells is refused where only their rows are known.
+NO_PREVALENCE = "the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
+
+
+class Source(Held, ABC):
+    """Base class of the sources of cells: frozen dataclasses whose fields are arrays, numbers, texts or other objects.
+
+    A source gets the posterior that asks (`post`) where it needs its frame: the prevalence, the labels, the counts.
+    """
+
+    # Whether results are exact or computed from draws of the cells.
+    kind: ClassVar[Literal["exact", "draws"]] = "draws"
+    # Whether each matrix is drawn by itself, from a random stream of its own, so that systems are independent.
+    by_matrix: ClassVar[bool] = False
+    # What counts two systems on the same examples together.
+    counted_together: ClassVar[str] = (
+        "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
+    )
+    # Whether draws are independent of each other, the number of their chains, and of joint draws made of exact results,
+    # and the seed.
+    independent: bool = True
+    chains: int = 1
+    n_draws: int = 10_000
+    random_seed: int = 0
+    # By how many examples, or clusters of them, variances of joint draws are known.
+    units: float = np.inf
+    # Dirichlet weights of the cells, where these have such.
+    concentration: xr.DataArray | None = None
+    # What an ArviZ tree says of draws that allow no prediction, and no other prevalence.
+    refusal: str = ""
+
+    @property
+    @abstractmethod
+    def template(self) -> xr.DataArray:
+        """An array with the dims and coordinates of the cells, without the dims of the draws."""
+
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        """Return why something is refused; empty if it is not.
+
+        Parameters
+        ----------
+        post : Posterior
+            The posterior that asks.
+        what : {"metric", "draws", "a joint draw", "predict", "update", "at_prevalence"}
+            What is asked for.
+        metric : Metric, optional
+            The metric that is asked for; the reason then follows its name.
+        """
+        if post.prevalence is not None:
+            return ""
+        if metric is not None:
+            return UNKNOWN_PREVALENCE if metric.depends_on_prevalence(len(post.labels)) else ""
+        return NO_PREVALENCE if what in ("draws", "predict") else ""
+
+    def refuse_undefined(self, post: Posterior, metric: Metric) -> None:
+        """Raise if a metric is undefined because the prior is improper."""
+        return None
+
+    # ── Distributions and draws ──
+
+    @abstractmethod
+    def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
+        """Return the distributions of several metrics, whose draws are joint: exact where the source has them so."""
+
+    @abstractmethod
+    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
+        """Return n draws of a metric, (m, n)."""
+
+    @abstractmethod
+    def joint_draws(
+        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
+
+    @abstractmethod
+    def draws(self, post: Posterior, n: int, random_seed: Any = None) -> xr.DataArray:
+        """Return n draws of the cells, (…, draw, actual, predicted)."""
+
+    @abstractmethod
+    def cells_by_chain(
+        self, post: Posterior, draws: int | None = None, chains: int | None = None, random_seed: Any = None
+    ) -> xr.DataArray:
+        """Return draws of the cells with dims (…, chain, draw, actual, predicted)."""
+
+    def proportion_weights(self, post: Posterior, n: int | None, metric: Metric) -> ProportionWeights | None:
+        """Return what determines a metric in a new test set of n examples exactly; None if only draws do."""
+        return None
+
+    def of_systems(
+        self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
+    ) -> tuple[Marginal, str]:
+        """Return a metric of the systems along a dim, joint if these are known together, and what its prior is called.
+
+        Parameters
+        ----------
+        post : Posterior
+            The posterior that asks.
+        metric : str or Metric
+            The metric.
+        dim : str
+            The dim of the systems.
+        draws, random_seed : int
+            Number of draws and their seed, where they are made for the purpose.
+        """
+        return post[metric], post.prior_text
+
+    def judged_together(self, dim: str) -> bool:
+        """Whether the draws of systems along a dim are joint, example by example."""
+        return False
+
+    # ── Other sources ──
+
+    @abstractmethod
+    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
+        """Return the source of new test sets, as proportions of their examples."""
+
+    def updated(self, counts: xr.DataArray, n_draws: int | None = None) -> Self:
+        """Return the source after more counts, with another number of draws if it is given.
+
+        A source that does not follow counts refuses "update", and stays as it is.
+        """
+        return self
+
+    def at_prevalence(self, prevalence: Prevalence) -> Self:
+        """Return the source at another prevalence; one that draws cells on demand takes it from the posterior."""
+        return self
+
+    def with_prior_share(self, post: Posterior, share: float) -> Self | None:
+        """Return the source with a fraction of its prior's weight; None if a prior cannot be scaled."""
+        return None
+
+    # ── In words and tables ──
+
+    def known_counts(self) -> ConfusionMatrix | None:
+        """Return the matrix of the examples whose cells are known, where these are not all; else None."""
+        return None
+
+    def note(self, ci_prob: float, ci_kind: Kind) -> str:
+        """Return a sentence on the source's own parameters, for a table; empty if it has none."""
+        return ""
+
+    def preface(self) -> list[str]:
+        """Return sentences on the data, said before the figures."""
+        return []
+
+    def remarks(self, post: Posterior, metric: Metric) -> list[str]:
+        """Return sentences on what the figures of a metric rest on, said after them."""
+        return []

@@ -1,0 +1,174 @@
+"""Draws of the cells that are stored: of a sampler, an ArviZ tree, a closed form, or a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.predicted_proportion import PredictedProportion
+from bayesperf.metrics.metric import Metric, evaluated
+from bayesperf.metrics.point_values import evaluate
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sources.source import Source
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.posterior import Posterior
+
+# Why a prediction cannot be used for another prediction, or changed to another prevalence.
+PREDICTED = "this is a prediction already. Take the prevalence, or the size of the new test set, of the posterior."
+
+
+@dataclass(frozen=True, eq=False)
+class StoredDraws(Source):
+    """Draws of the cells with dims (…, chain, draw, actual, predicted).
+
+    Attributes
+    ----------
+    cells : xarray.DataArray
+        The draws.
+    independent : bool
+        Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
+    refusal : str
+        Why `predict` and `at_prevalence` are not available; empty if they are.
+    predicted_from : Posterior, optional
+        What predicts these test sets, if it knows proportions in them exactly.
+    size : int, optional
+        Number of examples in each of them; None if as many as observed.
+    """
+
+    cells: xr.DataArray
+    independent: bool = False
+    refusal: str = ""
+    predicted_from: Posterior | None = None
+    size: int | None = None
+
+    @cached_property
+    def template(self) -> xr.DataArray:
+        """One draw of the cells, without the dims of the draws."""
+        return self.cells.isel(chain=0, draw=0, drop=True)
+
+    @property
+    def chains(self) -> int:  # type: ignore[override]
+        """Number of chains of the draws."""
+        return self.cells.sizes["chain"]
+
+    @property
+    def _available(self) -> int:
+        return self.cells.sizes["chain"] * self.cells.sizes["draw"]
+
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        if what == "update":
+            return "draws cannot be updated exactly; fit the model to all counts together."
+        if what in ("predict", "at_prevalence") and self.refusal:
+            return self.refusal
+        return super().refuses(post, what, metric)
+
+    # ── Distributions and draws ──
+
+    def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
+        return [self._distribution(post, metric) for metric in metrics]
+
+    def _distribution(self, post: Posterior, metric: Metric) -> Distribution:
+        values = evaluate(metric, self.cells, post.positive).transpose(..., "chain", "draw").values
+        drawn = values.reshape(-1, *values.shape[-2:])
+        predictor = self.predicted_from
+        known = None if predictor is None else predictor.source.proportion_weights(predictor, self.size, metric)
+        if known is None:
+            return Draws(drawn, metric.bounds, self.independent)
+        examples, success, failure, rest, forward = known
+        return PredictedProportion(
+            drawn, metric.bounds, examples=examples, success=success, failure=failure, rest=rest, forward=forward
+        )
+
+    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
+        values = evaluate(metric, self.draws(post, n, random_seed), post.positive).transpose(..., "draw").values
+        return values.reshape(-1, n)
+
+    def joint_draws(
+        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        for matrix in self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:]):
+            yield evaluated(metrics, matrix, post.positive)
+
+    def draws(self, post: Posterior, n: int, random_seed: Any = None) -> xr.DataArray:
+        if n > self._available:
+            raise InputError("n", f"{n} draws asked for and {self._available} there.", "Sample more of them.")
+        return self._subset(n, self.generator(random_seed, 0))
+
+    def generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
+        """Return a random generator for a purpose: 0 for selecting draws, 1 for new test sets, 2 for prevalence."""
+        return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
+
+    def _subset(self, n: int, rng: np.random.Generator) -> xr.DataArray:
+        """Return n of the draws in their original order, with dims (…, draw, actual, predicted)."""
+        index = np.sort(rng.choice(self._available, n, replace=n > self._available))
+        flat = self.cells.stack(sample=("chain", "draw"), create_index=False).isel(sample=index)
+        flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(n))
+        return flat.transpose(*self.template.dims[:-2], "draw", *CELL_DIMS)
+
+    def cells_by_chain(
+        self, post: Posterior, draws: int | None = None, chains: int | None = None, random_seed: Any = None
+    ) -> xr.DataArray:
+        if not draws == chains == random_seed is None:
+            raise InputError(
+                "draws, chains and random_seed", "are for exact posteriors; these draws are what they are."
+            )
+        return self.cells
+
+    # ── Other sources ──
+
+    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
+        post.refuse("predict")
+        size = _size(post, n)
+        cells = self._subset(checks.count("draws", draws, least=2), self.generator(random_seed, 0))
+        flat = cells.values.reshape(*cells.shape[:-2], -1)
+        new = self.generator(random_seed, 1).multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
+        shares = stored(new / new.sum((-2, -1), keepdims=True), self.template)
+        return replace(self, cells=shares, refusal=PREDICTED)
+
+    def at_prevalence(self, prevalence: Prevalence) -> Self:
+        shape = self.cells.shape[:-1]
+        shares = prevalence.draw(self.generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
+        target = xr.DataArray(shares, dims=self.cells.dims[:-1])
+        return replace(self, cells=(self.cells / self.cells.sum("predicted") * target).transpose(*self.cells.dims))
+
+
+def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArray:
+    """Return draws of the cells of a template (…, chains × draws, K, K) with dims (…, chain, draw, actual, predicted).
+
+    Parameters
+    ----------
+    cells : Array
+        The draws, in any shape that has these axes in this order.
+    template : xarray.DataArray
+        An array with the dims and coordinates of the cells.
+    chains : int
+        Number of chains that the draws come from, one after the other.
+    """
+    draws = cells.size // (template.size * chains)
+    shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
+    coords = dict(template.coords) | {"chain": np.arange(chains), "draw": np.arange(draws)}
+    return xr.DataArray(cells.reshape(shape), coords, (*template.dims[:-2], "chain", "draw", *CELL_DIMS), name="cells")
+
+
+def _size(post: Posterior, n: int | None) -> Any:
+    """Return the numbers of examples of new test sets."""
+    if n is not None:
+        return checks.count("n", n)
+    if post.observed is None:
+        raise InputError("n", "name the size of the new test set; these draws do not say how many were observed.")
+    totals = post.observed.sum(CELL_DIMS).transpose(*post.dims).values[..., None].round().astype(int)
+    if (totals == 0).any():
+        raise InputError("n", "some matrix has no examples; name the size of the new test set.")
+    return totals
