@@ -306,8 +306,8 @@ KINDS = {
     ),
     "bootstrap of clusters": (clusters, lambda pooled: draws(pooled.mean["recall"])),
     "posterior of clusters": (lambda: clusters().mean, lambda post: draws(post["f1"])),
-    "verified part": (verified, lambda post: (draws(post["recall"]), post.sample.counts)),
-    "verified sample": (lambda: verified().sample, lambda sample: sample.verified),
+    "verified part": (verified, lambda post: (draws(post["recall"]), post.source.sample.counts)),
+    "verified sample": (lambda: verified().source.sample, lambda sample: sample.verified),
     "joint posterior": (
         lambda: joint_posterior(PAIR.outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
     ),

@@ -14,6 +14,7 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import held
 from bayesperf.core.words import listed
 from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.data.matrix import ConfusionMatrix
@@ -117,6 +118,7 @@ def count_transitions(sequences: LabelSequences, chain: str) -> TransitionCounts
     return TransitionCounts(table.sum((1, 3)), predicted)
 
 
+@held
 class ChainParameters(NamedTuple):
     """A chain's parameters, or draws of them: `stay` (2, …) and `theta` (2, 1 or 2, 2, …)."""
 

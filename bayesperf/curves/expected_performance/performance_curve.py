@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
@@ -111,19 +110,14 @@ class ExpectedPerformanceCurve(CurveOfParts):
     def cm(self) -> ConfusionMatrix:
         """The test counts at each α, summed over folds: labels 0 and 1, of which 1 is positive."""
         chosen = zip(self.parts.values(), self._thresholds, strict=True)
-        return ConfusionMatrix(self._labelled([each.counts(thresholds) for each, thresholds in chosen], CELL_DIMS))
-
-    def _labelled(
-        self, of_systems: Sequence[NDArray[Any]], dims: Sequence[str], coords: Mapping[str, Any] | None = None
-    ) -> xr.DataArray:
-        """Return arrays (a, …) of each system over ``model``, if systems have names, ``alpha`` and other dims."""
-        labels = {"alpha": self.alphas, **(coords or {}), **dict.fromkeys(CELL_DIMS, LABELS)}
-        return self._over_systems(xr.DataArray(each, labels, ("alpha", *dims)) for each in of_systems)
+        labels = {"alpha": self.alphas, **dict.fromkeys(CELL_DIMS, LABELS)}
+        counts = (each.counts(thresholds) for each, thresholds in chosen)
+        return ConfusionMatrix(self._over_systems(xr.DataArray(each, labels, ("alpha", *CELL_DIMS)) for each in counts))
 
     @cached_property
     def posterior(self) -> Posterior:
         """The draws behind the bands, as a posterior over ``alpha`` of any metric."""
-        drawn = self._drawn([self._rule]).swapaxes(0, 1)
+        drawn = np.stack([cells.swapaxes(0, 1) for cells in self._drawn([self._rule])])
         return Posterior(
             source=StoredDraws(stored(drawn, self.cm.counts), independent=True),
             pos_label=1,
