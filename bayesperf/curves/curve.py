@@ -173,7 +173,7 @@ class Curve(Saved, ABC):
         return f"<p>{'<br>'.join(map(escape, [repr(self), *self.in_words().splitlines()]))}</p>"
 
     def __repr__(self) -> str:
-        return f"<bayesperf.{type(self).__name__}: {self._described}>"
+        return f"<bayesperf.curves.{type(self).__name__}: {self._described}>"
 
 
 class CurveOfParts(Curve):

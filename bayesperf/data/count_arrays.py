@@ -105,6 +105,8 @@ def table_to_counts(
         values = np.asarray(table)
     except ValueError:
         raise InputError(argument, "must have shape (..., K, K); its rows are of unequal length.") from None
+    except TypeError as error:
+        raise InputTypeError(argument, f"no array can be made of it: {error}") from None
     if values.ndim < 2:
         raise InputError(argument, f"must have shape (..., K, K), rows actual; its shape is {values.shape}.")
     leading = [f"dim_{axis}" for axis in range(values.ndim - 2)] if dims is None else dims

@@ -20,7 +20,7 @@ MOST_TRIALS, MOST_EXAMPLES = 100_000, 500
 _ROUNDING = 1e-12
 # Number of examples (m,) and weights (m,) of successes, failures and the rest among them, with the metric as a function
 # of the proportion of successes.
-ProportionWeights = tuple[Counts, Array, Array, Array, Callable[[Any], Any]]
+ProportionWeights = tuple[Counts, Array, Array, Array, Applied]
 
 
 @dataclass(frozen=True, kw_only=True)

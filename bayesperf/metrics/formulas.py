@@ -148,6 +148,7 @@ def f1(tp, fn, fp):
     return 2 * tp / (2 * tp + fn + fp)
 
 
+@checked
 def fbeta(beta: float) -> Metric:
     """Return the metric F_β: the weighted harmonic mean of precision and recall, recall having β² times the weight.
 

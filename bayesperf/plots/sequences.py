@@ -23,7 +23,7 @@ def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     dataset : xarray.Dataset
-        What `bayesperf.sequences.dependence` returns.
+        What `bayesperf.sequences.autocorrelation` returns.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -34,7 +34,7 @@ def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
     """
     needed = ["observed", "lower", "upper", "outside"]
     if not isinstance(dataset, xr.Dataset) or not set(needed) <= set(dataset.data_vars):
-        raise InputError("dataset", f"must be that of bayesperf.sequences.dependence, with {', '.join(needed)}.")
+        raise InputError("dataset", f"must be that of bayesperf.sequences.autocorrelation, with {', '.join(needed)}.")
     observed, lower, upper, outside = (dataset[name].values for name in needed)
     x = np.arange(len(observed))
     figure, (axes,) = small_multiples(1, 3.4 + 0.7 * len(x), 3.4, margin=(0, 0), ax=ax)

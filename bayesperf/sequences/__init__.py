@@ -20,8 +20,8 @@ Three questions, never to be mixed up:
 - the rate **in this very sequence**: it is known, without an interval; `bayesperf.score`.
 """
 
-from bayesperf.sequences.autocorrelation import autocorrelation, bayes_factor, design_effect
 from bayesperf.sequences.block_resampling import block_bootstrap
+from bayesperf.sequences.dependence_measures import autocorrelation, bayes_factor, design_effect
 from bayesperf.sequences.independence_check import check_independence
 from bayesperf.sequences.markov_posterior import MarkovChain, posterior
 from bayesperf.sequences.simulation import simulate

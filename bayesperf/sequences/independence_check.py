@@ -16,13 +16,13 @@ from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
-from bayesperf.sequences.autocorrelation import bayes_factor, design_effect, variance_ratio
 from bayesperf.sequences.chain import (
     LabelSequences,
     TransitionPosterior,
     count_transitions,
     label_sequences,
 )
+from bayesperf.sequences.dependence_measures import bayes_factor, design_effect, variance_ratio
 
 # Probability of the interval of the design effect.
 _PROB = 0.95

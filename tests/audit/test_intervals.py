@@ -7,9 +7,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import bayesperf as bp
-from bayesperf.intervals import delta_method as delta
-from bayesperf.intervals import proportion_differences as proportion_difference
-from bayesperf.intervals import proportions as proportion
+from bayesperf.intervals import delta, proportion, proportion_difference
 
 RATES = {
     "wald": "normal",

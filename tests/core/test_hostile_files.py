@@ -268,7 +268,9 @@ def test_memory_and_time(tmp_path):
 def test_save_refuses_what_load_would_refuse(tmp_path):
     post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5))
     with pytest.raises(ValueError, match="save: n_draws=20000000: a file may ask for 10,000,000 at most"):
-        dataclasses.replace(post, source=dataclasses.replace(post.source, n_draws=20_000_000)).save(tmp_path / "file.nc")
+        dataclasses.replace(post, source=dataclasses.replace(post.source, n_draws=20_000_000)).save(
+            tmp_path / "file.nc"
+        )
     assert not list(tmp_path.iterdir())
 
 

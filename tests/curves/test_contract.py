@@ -35,7 +35,7 @@ def test_every_kind_keeps_the_contract(make):
     places = curve.dataset[curve.over].values
     xr.testing.assert_equal(curve.at(places[1]), curve.dataset.isel({curve.over: 1}))
     xr.testing.assert_equal(curve.at(places[:2]), curve.dataset.isel({curve.over: slice(2)}))
-    assert repr(curve).startswith(f"<bayesperf.{type(curve).__name__}: ")
+    assert repr(curve).startswith(f"<bayesperf.curves.{type(curve).__name__}: ")
     assert curve.in_words().splitlines()[0][:20] in curve._repr_html_().replace("&#x27;", "'")
 
 

@@ -101,7 +101,7 @@ def test_a_model_says_what_it_is(name):
 def test_the_chain_of_a_fit_and_of_sequences_say_the_same():
     posterior = bp.sequences.posterior([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])
     assert posterior.scope.kind == models.markov.ESTIMAND
-    assert posterior.refusal == models.markov.REFUSAL
+    assert posterior.source.refusal == models.markov.REFUSAL
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

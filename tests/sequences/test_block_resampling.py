@@ -12,9 +12,9 @@ import bayesperf as bp
 from bayesperf import metrics, sequences
 from bayesperf.core.errors import DependenceWarning
 from bayesperf.intervals.statistic import Statistic
-from bayesperf.sequences.autocorrelation import variance_ratio
 from bayesperf.sequences.block_resampling import Blocks, best_block_length, influence
 from bayesperf.sequences.chain import ChainParameters, label_sequences
+from bayesperf.sequences.dependence_measures import variance_ratio
 from bayesperf.sequences.simulation import chain_with_rates
 
 FRAMES = sequences.simulate(300, persistence=0.9, sequences=2, random_seed=1)

@@ -8,8 +8,8 @@ import pytest
 
 from bayesperf import metrics, sequences
 from bayesperf.models._stationary import stationary
-from bayesperf.sequences.autocorrelation import variance_ratio
 from bayesperf.sequences.chain import ChainParameters
+from bayesperf.sequences.dependence_measures import variance_ratio
 from bayesperf.sequences.simulation import chain_with_rates
 from tests.shared.sequences import GOLDEN, dense, eigen_cells
 

@@ -229,7 +229,10 @@ def test_settings_and_a_folder_of_other_data(tmp_path):
         ({"keep_draws": 2000}, "keep_draws must not exceed draws; they are 2000 and 1000"),
         ({"keep_draws": -1}, "keep_draws must be a whole number of at least 0"),
         ({"ci_kind": "hpd"}, "ci_kind must be one of 'hdi', 'eti'; it is 'hpd'"),
-        ({"prior": bp.prior.rate(1, 1)}, "prior: a study of whole matrices needs a prior of them, and a rate prior is"),
+        (
+            {"prior": bp.prior.rate(1, 1)},
+            "prior: a rate prior is none of the whole matrix, which studies of splits need",
+        ),
     ],
 )
 def test_bad_arguments_of_splits(options, words):

@@ -134,7 +134,7 @@ def epc(
     Examples
     --------
     >>> import numpy as np
-    >>> from bayesperf import epc
+    >>> from bayesperf.curves import epc
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 200)
     >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)), alphas=[0.2, 0.5, 0.8])

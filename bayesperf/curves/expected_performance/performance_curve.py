@@ -192,7 +192,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         Examples
         --------
         >>> import numpy as np
-        >>> from bayesperf import epc
+        >>> from bayesperf.curves import epc
         >>> rng = np.random.default_rng(0)
         >>> y = np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
@@ -224,7 +224,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         Examples
         --------
         >>> import numpy as np
-        >>> from bayesperf import epc
+        >>> from bayesperf.curves import epc
         >>> rng = np.random.default_rng(0)
         >>> y = np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
@@ -424,7 +424,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         Examples
         --------
         >>> import numpy as np
-        >>> from bayesperf import epc
+        >>> from bayesperf.curves import epc
         >>> rng = np.random.default_rng(0)
         >>> y = np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))

@@ -10,8 +10,8 @@ import xarray as xr
 import bayesperf as bp
 from bayesperf import metrics, sequences
 from bayesperf.core.errors import DependenceWarning
-from bayesperf.sequences.autocorrelation import autocorrelation_band, variance_ratio
 from bayesperf.sequences.chain import TransitionPosterior, count_transitions, label_sequences
+from bayesperf.sequences.dependence_measures import autocorrelation_band, variance_ratio
 from bayesperf.sequences.simulation import chain_with_rates
 from tests.shared.sequences import CHAIN_KINDS, FRAMES, dense, eigen_cells, of_frames
 
