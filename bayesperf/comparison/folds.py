@@ -40,7 +40,6 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.fields import by_name
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import repeated_dim
 from bayesperf.data.joint_outcomes import same_examples
@@ -219,7 +218,6 @@ def _checked_repeats(post: Posterior, repeats: float | None, folds: int) -> floa
     return value
 
 
-@by_name
 def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, groups: int | None = None) -> Array:
     """Return the averages over one axis of values (m, …), whose first axis is the flattened `shape`.
 

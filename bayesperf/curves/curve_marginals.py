@@ -13,7 +13,6 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import by_name
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.quantity import Quantity
@@ -58,14 +57,6 @@ def marginal_of_draws(
     distribution = Draws.of(quantity.metric, flat[:, None], quantity.bounds)
     leading, origin = xr.zeros_like(leading, dtype=float), DrawnFrom(flat, random_seed)
     return Marginal(quantity, distribution, leading, origin, inference, examples=examples, score=score, joint=joint)
-
-
-@by_name
-def _stored(values: Array, own_seed: int, n: int, random_seed: Any) -> Array:
-    """Return n of the draws (m, n), without replacement as long as there are enough of them."""
-    rng = np.random.default_rng(own_seed if random_seed is None else checks.seed(random_seed))
-    available = values.shape[-1]
-    return values[:, rng.choice(available, n, replace=n > available)]
 
 
 def examples_of(class_totals: Sequence[int]) -> xr.DataArray:

@@ -16,7 +16,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.coordinates import CI_BOUND
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import Held, by_name
+from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
@@ -400,7 +400,6 @@ class Marginal(Saved):
         values = self.sampled(checks.count("n", n), seed)
         return self._label(values, xr.Coordinates({"draw": np.arange(values.shape[-1])}))
 
-    @by_name
     def sampled(self, n: int, random_seed: int | None) -> Array:
         """Return n independent draws as a plain array, (m, n)."""
         if self.origin is not None:

@@ -1,4 +1,4 @@
-"""The report and the command line: they read files, call the library, and show what it says."""
+"""The report: it calls the library, and shows what it says, as a page, on a terminal, or as JSON."""
 
 import lazy_loader
 
