@@ -1,8 +1,13 @@
 """How Sphinx builds the site: ``make docs``, into ``.venv/site``."""
 
 import re
+import sys
 
 import bayesperf
+
+# Files that are lent to the top are no modules of the top: autodoc looks them up as such.
+for lent in ("prior", "folds", "errors"):
+    sys.modules[f"bayesperf.{lent}"] = getattr(bayesperf, lent)
 
 project = "bayesperf"
 author = "The bayesperf developers"
