@@ -438,7 +438,7 @@ def test_metrics_of_many_classes_are_those_of_all_cells(table):
     post = bp.posterior(bp.ConfusionMatrix.from_table({"equal": MANY, "zipf": ZIPF[0]}[table]), draws=n)
     metrics = [bp.metrics.get(name) for name in NAMES]
     found = next(iter(post.joint_draws(metrics)))
-    every = [evaluated(metrics, cells) for cells in post.draw_blocks(0, n, np.random.default_rng(7))]
+    every = [evaluated(metrics, cells) for cells in post.source.draw_blocks(post, 0, n, np.random.default_rng(7))]
     # A maximum over 40 classes, each with as many levels.
     most = stats.norm.isf(0.001 / (2 * 40 * len(levels) * len(NAMES)))
     for metric in metrics:
