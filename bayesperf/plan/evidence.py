@@ -203,7 +203,7 @@ def metric_evidence(
             f"Plan for one: take {name}.one_vs_rest().sel(label=...), and the metric without its suffix.",
         )
     if isinstance(evidence, Posterior | Marginal) and prior is not None:
-        raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Leave it out.")
+        raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Plan without `prior`.")
     if isinstance(evidence, Posterior):
         post, seen = evidence, "the posterior given"
     elif isinstance(evidence, ConfusionMatrix):

@@ -226,7 +226,7 @@ def _counts_and_posterior(
         return data, None
     if isinstance(data, Posterior):
         if prior is not None:
-            raise InputTypeError("prior", "data is a posterior, which has one already.", "Leave it out.")
+            raise InputTypeError("prior", "data is a posterior, which has one already.", "Report it without `prior`.")
         if (known := data.source.known_counts()) is not None:
             return known, data
         if data.observed is None:

@@ -235,7 +235,7 @@ def roc_auc(
         clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
         return _of_one(scores, clusters, method, transform, part, draws, seed, progressbar)
     if transform is not None:
-        raise InputError("transform", "it is of one system alone.", "Leave it out.")
+        raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
     return areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
 
 

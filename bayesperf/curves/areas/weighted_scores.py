@@ -139,7 +139,9 @@ def weighted_score(
     array([0.023, 0.074])
     """
     if greater_is_better is not None and not callable(score_function):
-        raise InputError("greater_is_better", f"it is of a function; {score_function!r} has its own.", "Leave it out.")
+        raise InputError(
+            "greater_is_better", f"it is of a function; {score_function!r} has its own.", "Say it of a function alone."
+        )
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
     sizes = None
     if y_score is None:

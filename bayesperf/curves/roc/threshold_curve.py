@@ -224,9 +224,9 @@ class ThresholdCurve(Curve):
             )
         if self.clusters is not None:
             raise InputError(
-                "",
-                f"method={method!r} takes examples to be independent, and this curve's are drawn by cluster.",
-                "Leave it out.",
+                "method",
+                f"{method!r} takes examples to be independent, and this curve's are drawn by cluster.",
+                "Take the band without `method`.",
             )
         if method == "beta":
             return intervals_at_thresholds(self._counts, self.prior, list(self._axes), prob)
