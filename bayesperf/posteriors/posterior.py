@@ -166,7 +166,7 @@ class Posterior(Saved):
         """Return the marginal of a metric with all that this posterior knows of it."""
         quantity, origin = Quantity.of(metric, self.scope), MetricOf(self, metric)
         leading = self.leading_of(metric)
-        return Marginal(quantity, distribution, leading, origin, self.inference, examples=self.observed)
+        return Marginal(quantity, distribution, leading, origin, self.inference, examples=self.examples)
 
     def observed_trials(self, metric: Metric) -> xr.DataArray | None:
         """Return the observed score, with the number of trials of a proportion; None if there are no counts."""

@@ -197,3 +197,10 @@ def test_ratio_of_what_can_be_negative_is_refused():
     assert comparison.greater_is_better is None
     with pytest.raises(ValueError, match="can be negative"):
         _ = comparison.ratio
+
+
+def test_predictions_from_the_same_test_set_are_noticed_metric_by_metric_too():
+    sides = [bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=50 - tp, fp=4, tn=46)) for tp in (40, 44)]
+    a, b = (side.predict(50, draws=200)["recall"] for side in sides)
+    with pytest.warns(DependenceWarning, match="of as many examples of every class"):
+        bp.compare(a, b)

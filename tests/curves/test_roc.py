@@ -387,5 +387,5 @@ def test_bad_clusters():
         bp.roc_curve(y, score, cluster=0 * cluster)
     with pytest.raises(ValueError, match="columns of unequal length: y_score 120, cluster 5"):
         bp.roc_curve(y, score, cluster=cluster[:5])
-    with pytest.raises(ValueError, match="method='wilson' takes examples to be independent"):
+    with pytest.raises(ValueError, match="method: 'wilson' takes examples to be independent"):
         bp.roc_curve(y, score, cluster=cluster).band(method="wilson")
