@@ -88,7 +88,7 @@ def test_operating_point_shows_itself():
     )
     assert "lowest threshold" in point._repr_html_()
     assert repr(bp.roc_curve(y, score)) == (
-        "<bayesperf.ThresholdCurve: roc by bayesian_bootstrap, 2 positives, 2 negatives>"
+        "<bayesperf.curves.ThresholdCurve: roc by bayesian_bootstrap, 2 positives, 2 negatives>"
     )  # fmt: skip
 
 
