@@ -40,7 +40,7 @@ def prior_variables(
     ValueError
         If the model has no variable of the name of a prior, or a prior has the wrong shape or support.
     """
-    instead, absent = dict(priors or {}), dict(unused or {})
+    instead, absent = {name: of_pymc(prior) for name, prior in (priors or {}).items()}, dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
         raise ValueError(f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}.")
     if useless := [name for name in instead if name in absent]:
@@ -58,7 +58,6 @@ def prior_variables(
             _check_shape(name, _shape(created), shape, dims)
             _check_support(name, created, default)
             return created
-        prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
         if getattr(prior, "owner", None) is None or not hasattr(prior.owner.op, "ndim_supp"):
             raise ValueError(
                 f"priors: {name!r} must be an unnamed PyMC distribution, as pm.Beta.dist(9, 1), a PreliZ distribution, "
@@ -68,6 +67,14 @@ def prior_variables(
         return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims)
 
     return variable
+
+
+def of_pymc(prior: Prior) -> Prior:
+    """Return a distribution of PreliZ as one of PyMC, anything else as it is; to be called outside of a model.
+
+    Inside of one PreliZ adds a variable to it, for which it wants a name.
+    """
+    return prior.to_pymc() if hasattr(prior, "to_pymc") else prior
 
 
 def _shape(distribution: Any) -> tuple[int, ...]:
@@ -91,7 +98,8 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
     """Raise if a prior has values that are impossible under the default prior."""
     draws = np.asarray(pm.draw(prior, 500, random_seed=0, mode=INTERPRETED))
     core = default.owner.op.ndim_supp
-    if prior.owner.op.ndim_supp != core:
+    # A created variable may be a function of others, of which PyMC knows no support: the draws tell.
+    if getattr(prior.owner.op, "ndim_supp", core) != core:
         kind = "shares that sum to 1, as of pm.Dirichlet.dist" if core else "single quantities"
         raise ValueError(f"priors: {name!r} has the wrong support: it must be of {kind}.")
     wrong = "it is discrete, and the quantity is continuous."
@@ -112,7 +120,7 @@ def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
 
     The parameters of a Gamma distribution are its shape and scale.
     """
-    prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
+    prior = of_pymc(prior)
     operation: Any = getattr(getattr(prior, "owner", None), "op", None)
     if getattr(operation, "name", None) != family:
         raise NotImplementedError(
