@@ -8,9 +8,17 @@ from typing import Any
 import numpy as np
 import pymc as pm
 from pymc.distributions.shape_utils import change_dist_size
+from pytensor.graph.traversal import ancestors
 
 # PyTensor's mode that compiles nothing: priors are looked at once.
 INTERPRETED = "FAST_COMPILE"
+# A prior of each family, as an example in an error.
+EXAMPLES = {
+    "dirichlet": "pm.Dirichlet.dist(…)",
+    "gamma": "pm.Gamma.dist(2, 1)",
+    "logistic": "pm.Logistic.dist(0, 1)",
+    "normal": "pm.Normal.dist(0, 1)",
+}
 Prior = Any
 AddVariable = Callable[[str, Sequence[str]], Any]
 
@@ -42,7 +50,13 @@ def prior_variables(
     """
     instead, absent = {name: of_pymc(prior) for name, prior in (priors or {}).items()}, dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
-        raise ValueError(f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}.")
+        name, default = next(iter(defaults.items()))
+        family = (default(classes) if callable(default) else default).owner.op
+        example = EXAMPLES.get(getattr(family, "name", None) or "", "pm.Beta.dist(9, 1)")
+        raise ValueError(
+            f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}. "
+            f"Write priors={{{name!r}: {example}}}."
+        )
     if useless := [name for name in instead if name in absent]:
         raise ValueError(f"priors: {useless[0]!r} is of no use without {absent[useless[0]]}.")
 
@@ -115,6 +129,11 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
     raise ValueError(f"priors: {name!r} has the wrong support: {wrong}")
 
 
+def _is_random(parameter: Any) -> bool:
+    """Whether a parameter depends on a distribution of its own."""
+    return any(hasattr(variable.owner.op, "ndim_supp") for variable in ancestors([parameter]) if variable.owner)
+
+
 def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
     """Return the parameters of a prior along the last axis; raise NotImplementedError if it is of another family.
 
@@ -122,7 +141,7 @@ def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
     """
     prior = of_pymc(prior)
     operation: Any = getattr(getattr(prior, "owner", None), "op", None)
-    if getattr(operation, "name", None) != family:
+    if getattr(operation, "name", None) != family or any(map(_is_random, operation.dist_params(prior.owner))):
         raise NotImplementedError(
             f"priors: method='exact' needs a {family.capitalize()} prior of {name!r}. Use method='mcmc'."
         )

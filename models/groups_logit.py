@@ -34,6 +34,7 @@ from scipy.stats import binom
 
 from bayesperf.models._counts import coords, positive
 from bayesperf.models._priors import prior_variables
+from bayesperf.models._two_classes import given_rates
 from bayesperf.models.rates import OUTCOMES, cells, outcomes
 
 DATA = "counts"
@@ -52,6 +53,8 @@ PRIORS = {
     "coefficient": pm.Normal.dist(0, 1),
 }
 RATES = list(OUTCOMES)
+# The rates at μ, where one of them has a prior of its own: uniform, which is what Logistic(0, 1) is of their logits.
+TYPICAL = {f"typical_{name}": pm.Beta.dist(1, 1) for name in RATES}
 
 
 def normal_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,7 +79,9 @@ def build(
     data : xarray.DataArray
         Counts; the attribute ``pos_label`` is the positive class. Systems along other dims are independent.
     priors : mapping, optional
-        Priors that replace those of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name. ``recall``, ``specificity`` and ``prevalence`` are understood as
+        well, as those of a typical group: their logit is the ``location``, which then is a function of the variables
+        ``typical_recall`` and so on. The mean of the groups is a little nearer to ½ if they differ.
     dim : str
         The dim of the groups.
     groups : {"random", "clusters"}
@@ -95,9 +100,17 @@ def build(
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
     unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
-    variable = prior_variables(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
+    typical = given_rates(priors, counts, "location", "pm.Logistic.dist(0, 1)")
+    own = {name: prior for name, prior in (priors or {}).items() if name not in typical}
+    own |= {f"typical_{name}": prior for name, prior in typical.items()}
+    defaults = PRIORS | {"spread": SPREAD[groups]} | (TYPICAL if typical else {})
+    variable = prior_variables(defaults, own, unused=unused)
     with pm.Model(coords=labels) as model:
-        location = variable("location", [*systems, "rate"])
+        if typical:
+            logits = [pm.math.logit(variable(name, systems)) for name in TYPICAL]
+            location = pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=[*systems, "rate"])
+        else:
+            location = variable("location", [*systems, "rate"])
         spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
         deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
         z = [deviation[..., i] for i in range(len(RATES))]

@@ -25,9 +25,13 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models._counts import coords, per_example
+from bayesperf.models._counts import coords, per_example, positive
 from bayesperf.models._dirichlet import dirichlet_draws
 from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models._two_classes import given_rates
+from bayesperf.models.rates import PRIORS as RATES
+from bayesperf.models.rates import cells as cells_of_rates
+from bayesperf.models.rates import exact as exact_rates
 
 DATA = "counts"
 PRIORS = {
@@ -36,24 +40,46 @@ PRIORS = {
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
-    """Return the model of counts (…, actual, predicted); matrices along leading dims are independent."""
+    """Return the model of counts (…, actual, predicted); matrices along leading dims are independent.
+
+    Of two classes priors of ``recall``, ``specificity`` and ``prevalence`` are understood as well, each independent of
+    the others; `shares` is then their function. Those that are not given are what Jeffreys' Dirichlet has them be.
+    """
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
     flat = counts.values.reshape(*counts.shape[:-2], -1)
-    variable = prior_variables(PRIORS, priors, counts.sizes["actual"])
+    by_rate = of_rates(priors, counts)
+    variable = prior_variables(RATES if by_rate else PRIORS, priors, counts.sizes["actual"])
     with pm.Model(coords=coords(counts) | {"cell": np.arange(flat.shape[-1])}) as model:
-        shares = variable("shares", [*leading, "cell"])
+        if by_rate:
+            table = cells_of_rates({name: variable(name, leading) for name in RATES}, positive(counts))
+            shares = pm.Deterministic("shares", table.reshape(flat.shape), dims=[*leading, "cell"])
+        else:
+            shares = variable("shares", [*leading, "cell"])
         observed = pm.Data("counts_data", flat, dims=[*leading, "cell"])
         pm.Multinomial("counts", n=observed.sum(-1), p=shares, observed=observed, dims=[*leading, "cell"])
         pm.Deterministic("cells", shares.reshape(counts.shape), dims=[*leading, "actual", "predicted"])
     return model
 
 
+def of_rates(priors: Mapping[str, Any] | None, counts: xr.DataArray) -> dict[str, Any]:
+    """Return the priors of rates among those given, in place of one of `shares`."""
+    return given_rates(priors, counts, "shares", f"pm.Dirichlet.dist(np.ones({counts.sizes['actual'] ** 2}))")
+
+
 def exact(
     data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
-    """Return draws (chain, draw) from the Dirichlet posteriors; each matrix has a generator of its own."""
+    """Return draws (chain, draw) from the Dirichlet posteriors; each matrix has a generator of its own.
+
+    Under priors of rates they are those of the model `rates`.
+    """
     counts = data.transpose(..., "actual", "predicted")
+    if of_rates(priors, counts):
+        drawn = exact_rates(counts, priors, rngs, size)
+        table = drawn["cells"]
+        shares = table.values.reshape(*table.shape[:-2], -1)
+        return {"shares": xr.DataArray(shares, dims=(*table.dims[:-2], "cell")), **drawn}
     prior = (priors or {}).get("shares", PRIORS["shares"](counts.sizes["actual"]))
     flat = counts.values.reshape(*counts.shape[:-2], -1)
     concentration = (conjugate_parameters("shares", prior, "dirichlet") + flat).reshape(len(rngs), -1)

@@ -22,6 +22,7 @@ import xarray as xr
 
 from bayesperf.models._counts import coords, per_example, positive
 from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models._two_classes import rows
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}
@@ -72,11 +73,9 @@ def outcomes(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, x
 
 def cells(rates: Mapping[str, Any], positive: int) -> Any:
     """Return the cells for three rates, which are arrays or tensors, as a table in the order of the labels."""
-    is_positive, same = np.eye(2)[positive], np.eye(2)
-    prevalence, recall, specificity = (rates[name][..., None] for name in PRIORS)
+    is_positive, prevalence = np.eye(2)[positive], rates["prevalence"][..., None]
     of_class = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
-    correct = (recall * is_positive + specificity * (1 - is_positive))[..., None]
-    return of_class[..., None] * (correct * same + (1 - correct) * (1 - same))
+    return of_class[..., None] * rows(rates, positive)
 
 
 def exact(

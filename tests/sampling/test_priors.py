@@ -20,10 +20,12 @@ from tests.shared.fits import (
     SITES,
     SYSTEMS,
     THREE,
+    THREE_SITES,
     Y_PRED,
     Y_TRUE,
     agrees,
     built,
+    built_with_key,
     error,
     exact,
     of_scipy,
@@ -134,7 +136,81 @@ def test_hyperpriors(sampler, alone):
     assert words["recall"].startswith("Beta(")
 
 
+# ── Rates, in models of other parameters ──
+
+RATES = {"recall": (9, 1), "specificity": (2, 5)}
+BY_RATE = ["rates", "multinomial", "groups", "groups_logit"]
+OF_OTHER_FAMILIES = {"recall": pm.Uniform.dist(0.5, 0.9), "specificity": pz.LogitNormal(1, 0.5)}
+
+
+def cells_of_groups_alike(model, priors):
+    """Return draws of a model's cells under priors of rates, where groups do not differ."""
+    data = SITES if model.startswith("groups") else BINARY
+    alike = {"groups": {"dispersion": pm.Beta.dist(1, 1e7)}, "groups_logit": {"spread": pm.HalfNormal.dist(1e-6)}}
+    made = built(model, data, priors={**priors, **alike.get(model, {})})
+    return pm.draw(made["cells"], 4000, random_seed=1, mode=INTERPRETED)
+
+
+@pytest.mark.parametrize("model", BY_RATE)
+@pytest.mark.parametrize("own", [{name: pm.Beta.dist(*ab) for name, ab in RATES.items()}, OF_OTHER_FAMILIES],
+                         ids=["Beta", "other families"])  # fmt: skip
+def test_priors_of_rates_are_understood_by_every_model_of_two_classes(model, own):
+    priors = {**own, "prevalence": pm.Beta.dist(4, 8)}
+    cells = cells_of_groups_alike(model, priors)
+    found = {"prevalence": cells[:, 1].sum(-1), "recall": cells[:, 1, 1] / cells[:, 1].sum(-1),
+             "specificity": cells[:, 0, 0] / cells[:, 0].sum(-1)}  # fmt: skip
+    reference = {"recall": stats.beta(9, 1), "specificity": stats.beta(2, 5), "prevalence": stats.beta(4, 8)}
+    if own is OF_OTHER_FAMILIES:
+        reference |= {"recall": stats.uniform(0.5, 0.4), "specificity": None}
+    for name, drawn in found.items():
+        logits, expected = np.log(drawn / (1 - drawn)), reference[name]
+        test = stats.kstest(logits, stats.norm(1, 0.5).cdf) if expected is None else stats.kstest(drawn, expected.cdf)
+        assert test.pvalue > 1e-4, name
+
+
+@pytest.mark.parametrize("model", ["rates", "multinomial", "groups"])
+def test_posteriors_under_priors_of_rates_are_their_betas(model):
+    """Against the conjugate posteriors; the groups are held to be alike."""
+    data, alike = (SITES, {"dispersion": pm.Beta.dist(1, 1e6)}) if model == "groups" else (BINARY, {})
+    (tn, fp), (fn, tp) = data.counts.sum(list(data.dims)).values.tolist()
+    priors = {"recall": pz.Beta(9, 1), "specificity": pm.Beta.dist(2, 5), "prevalence": pm.Beta.dist(4, 8), **alike}
+    cells = exact(data, model, priors, draws=4000)["posterior"]["cells"]
+    share = cells.sum("predicted")
+    of_yes, of_no = ({"actual": i, "predicted": i} for i in (1, 0))
+    agrees(cells.isel(of_yes, drop=True) / share.isel(actual=1, drop=True), of_scipy(stats.beta(9 + tp, 1 + fn)))
+    agrees(cells.isel(of_no, drop=True) / share.isel(actual=0, drop=True), of_scipy(stats.beta(2 + tn, 5 + fp)))
+    agrees(share.isel(actual=1, drop=True), of_scipy(stats.beta(4 + tp + fn, 8 + tn + fp)))
+
+
+def test_a_prior_of_a_typical_group_is_not_called_that_of_the_mean():
+    made = built("groups_logit", SITES, priors={"recall": pm.Beta.dist(9, 1)})
+    assert priors_in_words(made)["typical_recall"] == "Beta(9, 1)"
+    assert "recall" not in made.named_vars
+    assert made.named_vars_to_dims["location"] == ["rate"]
+
+
+def test_models_that_differ_by_the_family_of_a_rate_are_compiled_apart():
+    for model in ("multinomial", "groups", "groups_logit"):
+        data = BINARY if model == "multinomial" else SITES
+        families = pm.Uniform.dist(0.25, 0.5), pm.Kumaraswamy.dist(0.25, 0.5)
+        keys = [built_with_key(model, data, priors={"recall": family})[1] for family in families]
+        assert None in keys or len(set(keys)) == 2
+
+
+def test_a_random_parameter_is_no_number_of_a_closed_form():
+    random = pm.Beta.dist(pm.Gamma.dist(20, 1), 1)
+    with pytest.raises(ValueError, match="method='exact' needs a Beta prior of 'recall'"):
+        exact(BINARY, "rates", {"recall": random})
+
+
 PRIOR_ERRORS = [
+    ("multinomial", THREE, {"recall": pm.Beta.dist(9, 1)}, "'recall' is a rate of two classes, and there are 3. Name "
+     "the parameter of this model, as priors={'shares': pm.Dirichlet.dist(np.ones(9))}."),
+    ("groups", THREE_SITES, {"recall": pm.Beta.dist(9, 1)}, "as priors={'rates': pm.Dirichlet.dist([9.0, 1.0, 1.0])}."),
+    ("groups", SITES, {"recall": pm.Beta.dist(9, 1), "rates": pm.Dirichlet.dist([1.0, 1.0])}, "'recall' and 'rates' "
+     "are priors of the same quantity. Leave one of them out."),
+    ("slices", SITES, {"recall": pm.Beta.dist(9, 1)}, "priors: this model has no 'recall'; it has 'location', "
+     "'spread'. Write priors={'location': pm.Logistic.dist(0, 1)}."),
     ("rates", SYSTEMS, {"recal": pm.Beta.dist(1, 1)}, "priors: this model has no 'recal'; it has 'prevalence', "
      "'recall', 'specificity'."),
     ("rates", SYSTEMS, {"recall": pm.Beta.dist(1, [1, 2, 3])}, "priors: 'recall' has shape (3,); its dims "
