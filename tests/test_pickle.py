@@ -216,6 +216,11 @@ KINDS = {
         )
         for method in ("logistic", "isotonic")
     },
+    "prior": (lambda: bp.prior.elicited(recall=(0.7, 0.9, 0.9)), lambda prior: prior.concentration(CM)),
+    "posterior of rates known apart": (
+        lambda: bp.posterior(CM, bp.prior.elicited(recall=(0.7, 0.9, 0.9))),
+        lambda post: (post["prevalence"].mean(), draws(post["precision"])),
+    ),
     "recalibrated probability": (lambda: bp.curves.recalibrate(*MANY, draws=20).predict(0.3), draws),
     "parameter of recalibration": (lambda: bp.curves.recalibrate(*MANY, draws=20)["slope"], draws),
     "measure of calibration": (lambda: bp.curves.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),

@@ -18,7 +18,7 @@ from bayesperf.plots.ranked_systems import standings
 from bayesperf.plots.regions_of_scores import score_regions
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
-from bayesperf.plots.sensitivities import prior_sensitivity
+from bayesperf.plots.sensitivities import prior, prior_sensitivity
 from bayesperf.plots.sequences import autocorrelation
 from bayesperf.plots.slice_intervals import slices
 from bayesperf.plots.studies import (
@@ -53,6 +53,7 @@ __all__ = [
     "panel",
     "plan",
     "predictive_spread",
+    "prior",
     "prior_sensitivity",
     "prob_matrix",
     "ranks",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.marginals import draw_densities, mark_handles, write_figures
+from bayesperf.plots.marginals import draw_densities, mark_handles, panel, write_figures
 from bayesperf.plots.style import (
     closed,
     default_interval,
@@ -22,12 +23,49 @@ from bayesperf.plots.style import (
 )
 from bayesperf.posteriors.densities import Curves, curves
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.posteriors.sensitivity_to_prior import Priors, posteriors_under
+from bayesperf.posteriors.prior import Prior
+from bayesperf.posteriors.sensitivity_to_prior import Priors, before_data, posteriors_under
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.plots.style import Panels
+
+
+@closed
+def prior(
+    prior: str | Prior,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    cm: ConfusionMatrix | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw the density of each metric under a prior, before any example.
+
+    Parameters
+    ----------
+    prior : str or Prior
+        The prior.
+    metrics : str, Metric or sequence of these, optional
+        By default recall, specificity, precision and prevalence of two classes, else those of a summary.
+    cm : ConfusionMatrix, optional
+        Of whose classes it is a prior; by default of two, or of as many as the prior has weights of.
+    **options
+        The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> figure = bp.plots.prior(bp.prior.elicited(recall=(0.75, 0.95, 0.9)), ["recall", "specificity"])
+    """
+    post = before_data(prior, cm)
+    if metrics is None and len(post.labels) == 2 and post.pos_label is not None:
+        metrics = _OF_TWO_CLASSES
+    names = [metrics] if isinstance(metrics, str | Metric) else metrics or post.default_metrics()
+    return panel(post.several(names), **options)
+
+
+# What is drawn of a prior of two classes.
+_OF_TWO_CLASSES = ("recall", "specificity", "precision", "prevalence")
 
 
 @closed

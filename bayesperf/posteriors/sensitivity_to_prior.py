@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -116,6 +118,17 @@ def posteriors_under(cm: ConfusionMatrix, given: Priors | None) -> dict[str, Pos
     if not named:
         raise InputError("priors", "name at least one.")
     return {name: posterior(cm, prior) for name, prior in named.items()}
+
+
+def before_data(prior: str | priors.Prior, cm: ConfusionMatrix | None = None) -> Posterior:
+    """Return what a prior says before any example: the posterior of no examples, of the classes of a matrix."""
+    if cm is None:
+        weights = prior.pseudo_counts(2, 1) if isinstance(prior, priors.Prior) else None
+        classes = len(weights) if np.ndim(weights) == 2 else 2
+        empty = ConfusionMatrix.from_table(np.zeros((classes, classes), int), pos_label=1 if classes == 2 else None)
+    else:
+        empty = ConfusionMatrix(xr.zeros_like(cm.counts), cm.pos_label)
+    return replace(posterior(empty, prior), inference="Prior")
 
 
 def _by_prior(cm: ConfusionMatrix, metrics: Any, given: Priors | None, ci_prob: float) -> pd.DataFrame:
