@@ -33,7 +33,7 @@ from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
 from bayesperf.models._counts import coords, positive
-from bayesperf.models._priors import prior_variables
+from bayesperf.models._priors import AddVariable, prior_variables
 from bayesperf.models._two_classes import given_rates
 from bayesperf.models.rates import OUTCOMES, cells, outcomes
 
@@ -101,16 +101,11 @@ def build(
         labels["covariate"] = covariates["covariate"].values
     unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
     typical = given_rates(priors, counts, "location", "pm.Logistic.dist(0, 1)")
-    own = {name: prior for name, prior in (priors or {}).items() if name not in typical}
-    own |= {f"typical_{name}": prior for name, prior in typical.items()}
+    own = {f"typical_{name}" if name in typical else name: prior for name, prior in (priors or {}).items()}
     defaults = PRIORS | {"spread": SPREAD[groups]} | (TYPICAL if typical else {})
     variable = prior_variables(defaults, own, unused=unused)
     with pm.Model(coords=labels) as model:
-        if typical:
-            logits = [pm.math.logit(variable(name, systems)) for name in TYPICAL]
-            location = pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=[*systems, "rate"])
-        else:
-            location = variable("location", [*systems, "rate"])
+        location = location_of(typical, variable, systems)
         spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
         deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
         z = [deviation[..., i] for i in range(len(RATES))]
@@ -137,6 +132,14 @@ def build(
         pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
         pm.Deterministic("cells_group", cells(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"])
     return model
+
+
+def location_of(typical: Mapping[str, Any], variable: AddVariable, systems: list[str]) -> Any:
+    """Return the location of every rate: a variable, or the logits of the rates of a typical group."""
+    if not typical:
+        return variable("location", [*systems, "rate"])
+    logits = [pm.math.logit(variable(name, systems)) for name in TYPICAL]
+    return pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=[*systems, "rate"])
 
 
 def of_every_rate(values: Any, groups: str) -> Any:

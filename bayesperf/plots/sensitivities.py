@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.lines import Line2D
 
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -23,10 +27,18 @@ from bayesperf.plots.style import (
 )
 from bayesperf.posteriors.densities import Curves, curves
 from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prior import Prior
-from bayesperf.posteriors.sensitivity_to_prior import Priors, before_data, posteriors_under
+from bayesperf.posteriors.sensitivity_to_prior import (
+    Priors,
+    PriorsOfFit,
+    before_data,
+    fits_under,
+    posteriors_under,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from bayesperf.plots.style import Panels
@@ -70,24 +82,25 @@ _OF_TWO_CLASSES = ("recall", "specificity", "precision", "prevalence")
 
 @closed
 def prior_sensitivity(
-    cm: ConfusionMatrix,
+    cm: ConfusionMatrix | xr.DataTree,
     metric: str | Metric,
-    priors: Priors | None = None,
+    priors: Priors | PriorsOfFit | None = None,
     *,
     ci_prob: float | None = None,
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the posteriors of a metric under several priors, one over the other.
+    """Draw the posteriors of a metric under several priors, one over the other, and the priors themselves.
 
     Parameters
     ----------
-    cm : ConfusionMatrix
-        Counts; a panel for each leading coordinate (and each class of a metric of the classes).
+    cm : ConfusionMatrix or xarray.DataTree
+        Counts, or a fit, whose draws are weighted anew; a panel for each leading coordinate (and each class of a metric
+        of the classes).
     metric : str or Metric
         The metric.
     priors : sequence or mapping of str to str or Prior, optional
-        As in `bayesperf.prior.sensitivity`: by default the preset priors.
+        As in `bayesperf.prior.sensitivity`: by default the preset priors of counts, and none but its own of a fit.
     ci_prob, ci_kind, ax
         As in `bayesperf.plots.density`; the interval is shaded.
 
@@ -103,9 +116,10 @@ def prior_sensitivity(
     >>> priors = {f"weight {m}": bp.prior.elicited(**belief, weight=m) for m in (72.5, 725)}
     >>> figure = bp.plots.prior_sensitivity(cm, "mcc", {"none": "haldane", **priors})
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
-    ['none', 'weight 72.5', 'weight 725', 'mean', '95 % HDI', 'observed']
+    ['none', 'weight 72.5', 'weight 725', 'mean', '95 % HDI', 'observed', 'before the data']
     """
-    marginals = {name: post[metric] for name, post in posteriors_under(cm, priors).items()}
+    before, after = _before_and_after(cm, priors)
+    marginals = {name: post[metric] for name, post in after.items()}
     interval = default_interval(ci_prob, ci_kind)
     drawn = [curves(marginal, *interval) for marginal in marginals.values()]
     one = next(iter(marginals.values()))
@@ -118,6 +132,8 @@ def prior_sensitivity(
             for part in ("x", "density", "mean", "interval", "observed")
         )
         draw_densities(axes, Curves(x, density, mean, limits, list(marginals), drawn[0].logarithmic, observed))
+        if not drawn[0].logarithmic:
+            _draw_priors(axes, [_density(before[name], metric, interval, place) for name in marginals])
         axes.set_title(shorten(name), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     label_edges(panels, metric_title(one.name), panels[0].get_ylabel(), ax)
@@ -128,7 +144,49 @@ def prior_sensitivity(
         for place, axes in enumerate(panels):
             write_figures(axes, drawn[0].take([place]))
     marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
+    if any(line.get_linestyle() == _OF_PRIOR["linestyle"] for line in panels[0].lines):
+        marks = {**marks, "before the data": Line2D([], [], color="0.4", **_OF_PRIOR)}
     handles, labels = panels[0].get_legend_handles_labels()
     write_legend(figure, [*handles, *marks.values()], [*labels, *marks], "prior", ax)
     write_title(figure, f"{one.estimand}:", f"mean and {interval_name(*interval)}", ax=ax)
     return figure
+
+
+# How the density of a prior is drawn, beneath that of its posterior.
+_OF_PRIOR: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0}
+
+
+def _before_and_after(
+    given: ConfusionMatrix | xr.DataTree, priors: Any
+) -> tuple[dict[str, Posterior | None], dict[str, Posterior]]:
+    """Return what each prior says before the data, where that is known, and its posterior."""
+    if isinstance(given, xr.DataTree):
+        fits = fits_under(given, {} if priors is None else priors)
+        return {name: fit.prior for name, fit in fits.items()}, {name: fit.posterior for name, fit in fits.items()}
+    after, by_name = posteriors_under(given, priors), priors if isinstance(priors, Mapping) else {}
+    listed = {each.name: each for each in priors or () if isinstance(each, Prior)}
+    return {name: before_data({**listed, **by_name}.get(name, name), given) for name in after}, after
+
+
+def _density(
+    before: Posterior | None, metric: str | Metric, interval: tuple[float, Kind], place: int
+) -> tuple[Array, Array] | None:
+    """Return the density of a metric before the data; None where the prior has none."""
+    if before is None:
+        return None
+    try:
+        of_prior = curves(before[metric], *interval)
+    except InputError:
+        return None
+    row = place if len(of_prior.x) > 1 else 0
+    return of_prior.x[row], of_prior.density[row]
+
+
+def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) -> None:
+    """Draw densities of priors in the colours of their posteriors, no higher than these."""
+    lines, limits = list(axes.lines), axes.get_ylim()
+    colours = [line.get_color() for line in lines if not str(line.get_label()).startswith("_")]
+    for density, colour in zip(densities, colours, strict=False):
+        if density is not None:
+            axes.plot(*density, color=colour, **_OF_PRIOR)
+    axes.set_ylim(limits)

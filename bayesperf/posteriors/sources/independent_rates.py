@@ -19,6 +19,9 @@ from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
 if TYPE_CHECKING:
     from bayesperf.posteriors.posterior import Posterior
 
+# With a smaller weight of a class the prevalence is hardly known.
+_FEW = 5
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IndependentRates(Dirichlet):
@@ -40,8 +43,9 @@ class IndependentRates(Dirichlet):
         return super()._is_exact(post, metric) and (of_rows or post.prevalence != "observed")
 
     def _is_integrated(self, post: Posterior, metric: Metric) -> bool:
-        """Whether rates have densities that end at 0: else that of a precision has an edge at each prevalence."""
-        return bool((self.flat >= 1).all()) and super()._is_integrated(post, metric)
+        """Whether the integral over the prevalence is smooth, and of few nodes; where little is known it is neither."""
+        known = bool((self.flat >= 1).all() and (self.totals >= _FEW).all())
+        return known and super()._is_integrated(post, metric)
 
     def _beta(self, post: Posterior, proportion: Proportion, metric: Metric) -> Beta:
         if not _is_prevalence(metric):
