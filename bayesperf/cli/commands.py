@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from bayesperf.cli.checking import check
 from bayesperf.cli.options import (
     Actual,
     All,
@@ -227,6 +228,7 @@ def report(
 
 
 app.command(cls=Command)(plan)
+app.command(cls=Command)(check)
 
 
 @app.command("compile", cls=Command)
