@@ -81,7 +81,7 @@ def test_the_top_level_is_a_page():
     }  # fmt: skip
     rooms = {
         "prior", "metrics", "models", "curves", "labels", "groups", "folds", "sequences", "intervals", "plan",
-        "studies", "plots", "datasets", "errors",
+        "studies", "plots", "datasets", "errors", "files",
     }  # fmt: skip
     assert first | rooms <= set(dir(bayesperf))
     assert set(PUBLIC_MODULES) == rooms

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -21,6 +22,7 @@ from bayesperf.cli.options import (
     Cluster,
     Command,
     DropMissing,
+    File,
     Files,
     Id,
     Json,
@@ -251,6 +253,14 @@ def compile_(models: Models = None) -> None:
 
 
 @app.command(cls=Command)
+def look(file: File) -> None:
+    """Print what a file holds, what each column probably is, and what to type next. FILE alone does the same."""
+    from bayesperf.cli.looking import print_look
+
+    print_look(file)
+
+
+@app.command(cls=Command)
 def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
     from rich.console import Console
@@ -276,6 +286,17 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 
+def _with_command(arguments: list[str]) -> list[str]:
+    """Return the arguments; a file alone, without a command, is looked at."""
+    commands = {str(info.name or info.callback.__name__) for info in app.registered_commands if info.callback}
+    first = arguments[0] if arguments else ""
+    # A misspelt command has no suffix; a misspelt file has.
+    is_file = (
+        first not in commands and not first.startswith("-") and (os.path.exists(first) or bool(Path(first).suffix))
+    )
+    return ["look", *arguments] if is_file else arguments
+
+
 def main() -> None:
     """Run the command line.
 
@@ -286,7 +307,7 @@ def main() -> None:
     prepare_streams()
     try:
         with warnings_said():
-            app([argument for argument in arguments if argument != _DEBUG])
+            app(_with_command([argument for argument in arguments if argument != _DEBUG]))
     except MemoryError as error:
         say(f"memory is not enough. {error}")
         sys.exit(2)
