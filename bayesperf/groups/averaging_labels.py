@@ -18,8 +18,8 @@ from bayesperf.core.random_streams import streams
 from bayesperf.data.cross_tabulation import cross_tabulate
 from bayesperf.data.label_indicators import LABEL, Indicators
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.drawing import LEAST_MASS
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.gamma import LEAST_MASS
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import applicable

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.labels.votes import posterior_draws, vote_model
 
 # Maximum size of temporary arrays.

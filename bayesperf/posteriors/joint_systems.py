@@ -27,8 +27,8 @@ from bayesperf.core.random_streams import streams
 from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.differences import Discordant, discordant
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.distributions.draws import Draws, Sampled
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric, cells_of
 from bayesperf.metrics.registry import applicable
@@ -38,8 +38,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.quantity import Quantity
-from bayesperf.posteriors.sources.same_examples import SameExamples
-from bayesperf.posteriors.sources.stored_draws import stored
+from bayesperf.posteriors.sources.stored_draws import SameExamples, stored
 
 __all__ = ["JointOutcomes", "discordant_weights", "joint_posterior", "pseudo_counts"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses, gamma_of_counts
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import GivenSums
 
 # The greatest number of classes for which every cell is drawn to compute a metric.

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, blocks, sums_of_others
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.shared_recalls import SharedRecalls, centred_log_sizes, draws_of_recalls

@@ -17,8 +17,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
-from bayesperf.distributions.gamma import gamma_masses
-from bayesperf.distributions.importance import resampled, stepwise, with_mass
+from bayesperf.distributions.drawing import gamma_masses, resampled, stepwise, with_mass
 
 # Nodes of log η, its range at first, scans that narrow it down, and how far its log density falls there.
 _NODES, _RANGE, _SCANS, _FALL = 17, (-16.0, 16.0), 3, 12.0

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.distributions.importance import interpolated, resampled, stepwise, with_mass
+from bayesperf.distributions.drawing import interpolated, resampled, stepwise, with_mass
 
 # Nodes of the logit of ρ, scans that narrow down the range of its mass, and how far its log density falls there.
 _NODES, _SCANS, _FALL = 65, 3, 12.0

@@ -14,9 +14,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from bayesperf.core.glossary import terms_of
 from bayesperf.core.words import percentage, signed_value
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.glossary import terms_of
 from bayesperf.reports.page import (
     enough_data,
     good_enough,

@@ -15,8 +15,8 @@ from bayesperf import metrics as table
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.saving import write_whole
 from bayesperf.core.words import enumerated
-from bayesperf.core.writing import write_whole
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings

@@ -210,3 +210,9 @@ def _whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise OSError(error.errno, reason, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def with_random_state(estimator: Any, rng: np.random.Generator) -> Any:
+    """Set every ``random_state`` of an estimator and of its parts."""
+    names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})

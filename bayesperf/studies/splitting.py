@@ -23,9 +23,8 @@ from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.random_states import with_random_state
-from bayesperf.studies.running import run
-from bayesperf.studies.true_cells import DISTRIBUTIONS, cell_draws
+from bayesperf.studies.running import run, with_random_state
+from bayesperf.studies.spread_of_scores import DISTRIBUTIONS, cell_draws
 
 # Pseudo-counts that are none in effect, but leave no distribution improper.
 _NEARLY_NONE = 1e-9
