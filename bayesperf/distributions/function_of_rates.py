@@ -18,7 +18,7 @@ from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, di
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
 from bayesperf.distributions.quantiles import invert, weighted_quantile
-from bayesperf.distributions.tabulated import Axis
+from bayesperf.distributions.tabulated import LEAST, MOST, Axis
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
@@ -242,8 +242,6 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
 
 # Number of cells of a table, for which their error is about 1e-10.
 _CELLS = 192
-# The range to which arguments are clipped, so that their logits are finite.
-_LEAST, _MOST = np.finfo(float).tiny, 1 - 2.0**-53
 
 
 class BetaTables(NamedTuple):
@@ -296,7 +294,7 @@ class BetaTables(NamedTuple):
         """Return the distribution functions of the Betas `rows` (k,) at x (k, n), NaN where x is."""
         axis = self.axis.take(rows)
         # The cell of NaN is any.
-        logit = special.logit(np.clip(np.nan_to_num(x), _LEAST, _MOST))
+        logit = special.logit(np.clip(np.nan_to_num(x), LEAST, MOST))
         reached = np.clip(axis.reached(logit), 0, _CELLS)
         cell = np.minimum(reached, _CELLS - 1).astype(int)
         part = reached - cell

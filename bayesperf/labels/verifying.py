@@ -23,7 +23,7 @@ from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
-from bayesperf.labels.truth import Strata, agreement
+from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable

@@ -92,7 +92,7 @@ class ModelDraws(NamedTuple):
 
 
 def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) -> VoteModel:
-    """Return the model of strata, of what `labels.truth.Strata` holds."""
+    """Return the model of strata, of what `labels.voter_cells.Strata` holds."""
     (size, voters), classes = votes.shape, verified.shape[1]
     unanimous = (votes == votes[:, :1]).all(1)
     popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)
