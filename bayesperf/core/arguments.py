@@ -50,12 +50,8 @@ def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
     """Refuse arguments, given by name, that no function can read.
 
-    Raises
-    ------
-    TypeError
-        If one of a single value has several, one is a Dataset, or one cannot be read, shown or compared.
-    ValueError
-        If one is missing (``pandas.NA``) or ragged, or a frame has two columns of one name.
+    Several values where one is meant, a Dataset, a missing or ragged value, two columns of one name, what cannot be
+    shown.
     """
     for name, value in arguments.items():
         if type(value) in (type(None), str, bool, int, float, np.ndarray) and name not in _SINGLE:

@@ -270,14 +270,9 @@ def _check_format(facts: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, content: str | bytes | memoryview) -> None:
-    """Write a text or bytes to a file, which is the old one until all of it is written.
+    """Write a text or bytes to a file, which is the old one until all of it is written, or if that fails.
 
     A symbolic link stays one: the file that it leads to is replaced. A file that is replaced hands on its mode.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; what was there before is as it was.
     """
     # A name of a file that is no text, as bytes may be, is written with its escapes.
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content

@@ -37,15 +37,7 @@ def checked_edges(name: str, edges: ArrayLike) -> Array:
 
 
 def bins_of(bins: int | ArrayLike, limits: Sequence[float] | None) -> tuple[Array, BinNumber]:
-    """Return the edges of bins (B + 1,), and a function that numbers scores by bin.
-
-    Parameters
-    ----------
-    bins : int or array-like (B + 1,)
-        How many of equal width, or the edges.
-    limits : (low, high), optional
-        Outer edges of bins of equal width, 0 and 1 by default.
-    """
+    """Return the edges of bins (B + 1,), given or of equal width, and a function that numbers scores by bin."""
     if np.ndim(bins):
         if limits is not None:
             raise InputTypeError("limits", "edges have their own.", "Give edges without `limits`.")

@@ -117,18 +117,9 @@ class Distribution(Held, ABC):
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
     ) -> Distribution | None:
-        """Return the distributions of a contrast of joint rows, all pairs in order; None if draws of the rows tell.
+        """Return the difference or ratio of joint rows, all pairs in order; None if draws of the rows tell.
 
-        Parameters
-        ----------
-        what : {"difference", "ratio"}
-            The contrast.
-        operation : callable
-            The contrast as a function of two arrays of draws.
-        bounds : tuple of float
-            Smallest and greatest possible value.
-        rows : tuple of two Codes
-            Which rows are set against which.
+        `operation` is the contrast as a function of two arrays of draws, `rows` which rows are set against which.
         """
         return None
 

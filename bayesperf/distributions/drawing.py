@@ -45,10 +45,7 @@ _LEAST_DENSITY = 1e-4
 def stepwise(nodes: Array, log_density: Array, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return n stratified draws from a density that is constant between equidistant nodes, and its logarithm at them.
 
-    Parameters
-    ----------
-    nodes, log_density : array (k,)
-        Places, in order, and the logarithm of the density there, up to a constant.
+    `log_density` (k,) is that at the nodes (k,), in order, up to a constant.
     """
     density = np.exp(log_density - log_density.max())
     mass = np.maximum((density[1:] + density[:-1]) / 2, _LEAST_DENSITY)

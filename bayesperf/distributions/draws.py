@@ -314,17 +314,9 @@ def rank_envelope(curves: Array, outside: int, ties: Literal["inside", "ordered"
     """Return the rank envelope of curves (draws, k) as lower and upper bounds, (k, 2).
 
     At each point the envelope extends from the r-th smallest to the r-th greatest value, with the greatest r for which
-    no more than a given number of curves leave it at any point.
-
-    Parameters
-    ----------
-    curves : ndarray (draws, k)
-        Values of each curve at k points.
-    outside : int
-        Maximum number of curves that may leave the envelope at some point.
-    ties : {"inside", "ordered"}
-        Curves with the same value at a point are all assigned the better of their ranks from below and the better of
-        those from above ("inside"), or are ranked in the order of the draws ("ordered"), which makes the band wider.
+    no more than `outside` curves leave it at any point. Curves with the same value at a point are all assigned the
+    better of their ranks from below and the better of those from above ("inside"), or are ranked in the order of the
+    draws ("ordered"), which makes the band wider.
     """
     draws = len(curves)
     ordered = np.sort(curves, axis=0)

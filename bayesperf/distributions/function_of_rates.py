@@ -208,15 +208,9 @@ class Mixture(RoughlyKnown):
 def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]) -> Mixture | None:
     """Return the distributions of a metric whose prevalence has a Beta distribution.
 
-    None if the rates contribute so little beside the prevalence, as of 10⁹ examples, that between nodes of it there is
-    nothing: an integral over it would be wrong, and slow.
-
-    Parameters
-    ----------
-    prevalence : Beta
-        The m distributions of the prevalence.
-    at_prevalence : callable
-        Function of prevalences (n, 1) and the rows (n,) that they are for, which returns the n components.
+    `at_prevalence` makes the n components, of prevalences (n, 1) and the rows (n,) that they are for. None if the rates
+    contribute so little beside the prevalence, as of 10⁹ examples, that between nodes of it there is nothing: an
+    integral over it would be wrong, and slow.
     """
     rows = np.arange(prevalence.size)
     nodes, _, weights = beta_nodes(prevalence.a, prevalence.b, 17)

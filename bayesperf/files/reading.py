@@ -107,16 +107,10 @@ class Profile(NamedTuple):
 
 
 def read(paths: Sequence[Path], settings: Settings) -> Predictions:
-    """Read the columns that settings name from files, and folders of them.
+    """Read the columns that settings name from files, and folders of them; refuse what cannot be read as that.
 
     Several are told apart by a column ``file`` if settings name it, else they are parts of one data set. Rows are
     counted by DuckDB, unless examples are told apart by an id, a split or scores; many scores are counted in bins.
-
-    Raises
-    ------
-    ValueError
-        If a file or one of its lines cannot be read, a column is absent or differs between files, two files have the
-        same name, or a column of labels holds ids.
     """
     with interrupts_raised():
         return _read(paths, settings)
@@ -369,29 +363,13 @@ _SAMPLED = 100_000
 def count_in_bins(
     connection: DuckDBPyConnection, rows: str, score: str, others: Sequence[str], told_apart: Sequence[str]
 ) -> tuple[pd.DataFrame, Array | None] | None:
-    """Count rows by score, or by bins of it, and by other columns.
+    """Count rows, of some SQL, by score or by bins of it, and by other columns; return the edges, too.
 
-    Edges of bins are quantiles of scores that a hash chooses, so that they are the same from run to run, whatever the
-    order of the rows.
-
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        The connection.
-    rows : str
-        The SQL of the rows.
-    score, others : str, sequence of str
-        Columns of scores, and of what is counted beside them.
-    told_apart : sequence of str
-        Those of the others whose combinations may differ in their distribution of scores: systems and classes.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-        A row for each combination that occurs: the columns, the score or the lower edge of its bin, and ``rows``.
-    edges : numpy.ndarray or None
-        Edges of the bins, the last one inf; None if scores are not binned. Instead of both None, if there are scores
-        that are missing, infinite or no numbers.
+    Edges are quantiles of scores that a hash chooses, so that they are the same from run to run, whatever the order of
+    the rows. Combinations of the columns `told_apart`, systems and classes, may differ in their distribution of scores.
+    The frame has a row for each combination that occurs: the columns, the score or the lower edge of its bin, and
+    ``rows``. Edges are None if scores are not binned, and all is None if there are scores that are missing, infinite or
+    no numbers.
     """
     connection.execute(f"CREATE TEMP VIEW scored AS {rows}")
     kind = connection.execute(f"SELECT typeof({score}) FROM scored LIMIT 1").fetchall()[0][0]

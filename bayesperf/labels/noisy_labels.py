@@ -404,18 +404,10 @@ _WARMUP, _THIN = 300, 5
 
 
 def draw_shares(counts: Array, weights: Array, error: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return draws of the proportions of the true labels in each column, (CHAINS, n, K, Z).
+    """Return n draws a chain of the proportions of the true labels in each column, (CHAINS, n, K, Z).
 
-    Parameters
-    ----------
-    counts, weights : array (K, Z)
-        Examples by recorded label and column, and Dirichlet weights of the true labels in each column.
-    error : array (K, K)
-        P(recorded | true), with rows of true labels.
-    n : int
-        Draws of each chain.
-    rng : numpy.random.Generator
-        Source of random numbers.
+    `counts` and Dirichlet `weights` are (K, Z), of recorded and of true labels; `error` is P(recorded | true), (K, K),
+    with rows of true labels.
     """
     column, recorded = np.nonzero(counts.T)
     seen = counts[recorded, column].astype(int)

@@ -27,7 +27,7 @@ from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.posteriors import dirichlet
+from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -151,7 +151,7 @@ def verify(
         )
     seed = checks.seed(random_seed)
     if sample.is_complete:
-        return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
+        return posterior_of_counts.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
     draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
     what = "partly verified samples"
     named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), what, shared=True)

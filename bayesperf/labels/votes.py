@@ -149,14 +149,9 @@ def log_likelihood(model: VoteModel, drawn: ModelDraws) -> Array:
 
 
 def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> ModelDraws:
-    """Return n draws of the parameters and of κ from their posterior.
+    """Return n draws of the parameters and of κ; warn if they are worth fewer than 100 independent ones.
 
     Draws of the same parameters follow each other, as in a chain, so that the autocorrelation says what they are worth.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the weighted draws are worth fewer than 100 independent ones.
     """
     drawn, weight = weighted_draws(model.seen(), rng)
     if (effective := 1 / (weight**2).sum()) < _TOO_FEW:

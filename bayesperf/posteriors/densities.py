@@ -140,17 +140,7 @@ _CI_PROB = 0.95
 
 
 def marginal_html(first: Marginal, title: str, sentence: str, more: int) -> str:
-    """Return a sentence on a marginal and a density for each of its first places, on a common scale.
-
-    Parameters
-    ----------
-    first : Marginal
-        The first places.
-    title, sentence : str
-        What stands above; not yet escaped.
-    more : int
-        How many places are left out.
-    """
+    """Return a sentence and a density for each of the first places of a marginal, on one scale; `more` are left out."""
     drawn = curves(first, _CI_PROB, "hdi", points=_POINTS)
     head = f"<p><b>{escape(title)}</b>{f'<br/>{escape(sentence)}' if sentence else ''}</p>"
     pictures = [_density(drawn, i) for i in range(len(drawn.names))]

@@ -21,8 +21,8 @@ from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
 from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
-from bayesperf.posteriors.posterior_in_words import marginal_in_words
 from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.sentences import marginal_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -38,20 +38,8 @@ def class_sums(
 ) -> Iterator[GivenSums]:
     """Yield n joint draws of the class sums of all systems, (M, n, K), in blocks.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of random numbers.
-    alpha : array (M, K, K)
-        Pseudo-counts of each system; those of a class sum to the same, at most `MOST_WEIGHT`, for all of them.
-    counts : array (outcomes,)
-        How often each outcome occurred, at least once.
-    actual : array (outcomes,)
-        Actual class of each outcome.
-    predicted : array (outcomes, M)
-        What each system predicted.
-    n : int
-        Number of draws.
+    `alpha` (M, K, K) are pseudo-counts of each system; those of a class sum to the same, at most `MOST_WEIGHT`, for all
+    of them. `counts` (outcomes,) are how often each occurred, `actual` and `predicted` (outcomes, M) their classes.
     """
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)

@@ -21,8 +21,8 @@ from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_di
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.html import render

@@ -145,16 +145,9 @@ class StoredDraws(Source):
 
 
 def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArray:
-    """Return draws of the cells of a template (…, chains × draws, K, K) with dims (…, chain, draw, actual, predicted).
+    """Return draws of the cells of a template with dims (…, chain, draw, actual, predicted).
 
-    Parameters
-    ----------
-    cells : Array
-        The draws, in any shape that has these axes in this order.
-    template : xarray.DataArray
-        An array with the dims and coordinates of the cells.
-    chains : int
-        Number of chains that the draws come from, one after the other.
+    They have the axes (…, chains × draws, K, K) in this order, in any shape, one chain after the other.
     """
     draws = cells.size // (template.size * chains)
     shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
