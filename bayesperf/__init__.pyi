@@ -29,11 +29,11 @@ from .groups import slices as slices
 from .metrics.point_values import score as score
 from .plan.monitoring import monitor as monitor
 from .posteriors import prior as prior
-from .posteriors.posterior_of_counts import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
-from .posteriors.quantity import Quantity as Quantity
+from .posteriors.posterior_of_counts import posterior as posterior
 from .posteriors.posterior_of_rates import posterior_of_rate as posterior_of_rate
+from .posteriors.quantity import Quantity as Quantity
 from .reports.reporting import report as report
 from .sampling.fitting import fit as fit
 

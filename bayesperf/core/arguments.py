@@ -104,7 +104,7 @@ def _read(value: Any) -> None:
     elif hasattr(of, "columns"):
         list(value.columns)
     elif any(length != length for length in getattr(value, "shape", ())):
-        raise InputError("", "the sizes of its chunks are not known: call compute_chunk_sizes()")
+        raise ValueError("the sizes of its chunks are not known: call compute_chunk_sizes()")
     elif hasattr(of, "__array__"):
         # Dask would compute all that the array is made of.
         if of.__module__.split(".")[0] != "dask":

@@ -125,12 +125,8 @@ def select(
         lazy = nw.from_native(lazy.to_native().toDF(*places.values()))
         roles = {role: places[name] for role, name in roles.items()}
     made = made or {}
-    kept = {role: made.get(role, _as_it_is)(nw.col(name)) for role, name in roles.items()}
+    kept = {role: made[role](nw.col(name)) if role in made else nw.col(name) for role, name in roles.items()}
     return lazy.select(*[expression.alias(role) for role, expression in kept.items()])
-
-
-def _as_it_is(column: nw.Expr) -> nw.Expr:
-    return column
 
 
 def check_roles(columns: list[str]) -> None:

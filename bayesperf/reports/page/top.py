@@ -34,18 +34,13 @@ def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str
     said = {
         "Data": _listed(sources, "files"),
         "Rows": f"{rows_read(analysis):,}",
-        what.capitalize(): _listed(systems_by_name(analysis), what),
+        what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),
         "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
         "Day": on.isoformat(),
         "Digest": digest(analysis),
     }
     return [(name, value) for name, value in said.items() if value]
-
-
-def systems_by_name(analysis: Analysis) -> list[str]:
-    """Return the names of all systems; none if the only one has no name."""
-    return [", ".join(names) for _, names in analysis.systems if names]
 
 
 def digest(analysis: Analysis) -> str:
