@@ -49,7 +49,16 @@ from bayesperf.cli.options import (
     settings_of,
 )
 from bayesperf.cli.planning import plan
-from bayesperf.cli.running_commands import OPTIONS, analysed, prepare_streams, say, say_warnings, warnings_said
+from bayesperf.cli.running_commands import (
+    OPTIONS,
+    analysed,
+    prepare_streams,
+    refuse_input,
+    refuse_unwritable,
+    say,
+    say_warnings,
+    warnings_said,
+)
 from bayesperf.core.errors import InputError
 
 # May stand anywhere on the line: it is asked for when a command has failed.
@@ -207,8 +216,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
-    from bayesperf.cli.result_files import refuse_input, refuse_unwritable
-    from bayesperf.core.writing import write_whole
+    from bayesperf.core.saving import write_whole
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
 
@@ -266,8 +274,7 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from rich.console import Console
 
     from bayesperf import datasets
-    from bayesperf.cli.result_files import refuse_unwritable
-    from bayesperf.core.writing import write_whole
+    from bayesperf.core.saving import write_whole
     from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.html import render

@@ -151,7 +151,7 @@ def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json:
 
 def evidence_in_words(matrix: ConfusionMatrix, requirement: Requirement) -> str:
     """Return the evidence of a matrix in words: the observed score, as a share of its trials if it is one."""
-    from bayesperf.posteriors.dirichlet import posterior
+    from bayesperf.posteriors.posterior_of_counts import posterior
 
     observed = posterior(matrix)[requirement.metric].observed
     if "trials" in observed.coords:

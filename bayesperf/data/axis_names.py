@@ -43,15 +43,7 @@ def axis_role(name: Hashable) -> str | None:
 def is_transposed(rows: Sequence[Hashable], columns: Sequence[Hashable]) -> bool:
     """Return whether a table holds predicted labels in its rows, by the names of its axes; nameless rows are actual.
 
-    Parameters
-    ----------
-    rows, columns : sequence of label
-        Names of the levels of the rows' and of the columns' axis.
-
-    Raises
-    ------
-    ValueError
-        If names are there but do not tell which axis is which.
+    Names that are there but do not tell are refused.
     """
     if all(name in _NAMELESS for name in (*rows, *columns)):
         return False

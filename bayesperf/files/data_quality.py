@@ -38,14 +38,9 @@ _MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>",
 def without_missing(
     connection: DuckDBPyConnection, rows: str, columns: Sequence[str], settings: Settings, counted: bool
 ) -> tuple[str, str]:
-    """Return the SQL of the rows without missing values, and a sentence on those left out.
+    """Return the SQL of the rows without missing values, and a sentence on those left out; refuse if no row is left.
 
     If a column says which example a row is of, an example is left out of every system.
-
-    Raises
-    ------
-    ValueError
-        If no row is left.
     """
     keys = {f"k{place}": name for place, name in enumerate(columns)}
     if settings.threshold is not None:

@@ -60,26 +60,10 @@ _FAULTS = {
 def open_sources(
     connection: DuckDBPyConnection, paths: Sequence[Path], scratch: Path, asked: Mapping[str, str], apart: bool
 ) -> list[Source]:
-    """Return the files, those of folders included.
+    """Return the files, those of folders included; refuse any that cannot be read, or that do not fit together.
 
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        What reads them.
-    paths : sequence of Path
-        Files and folders that the user named.
-    scratch : Path
-        A folder for copies of pipes.
-    asked : mapping of str to str
-        The columns that are asked for, and the option that names each.
-    apart : bool
-        Whether a column ``file`` tells the paths apart.
-
-    Raises
-    ------
-    ValueError
-        If a file cannot be read or lacks a column, a column holds different kinds of values in different files, or two
-        paths have the same name.
+    `asked` are the columns and the option that names each, `scratch` a folder for copies of pipes; `apart` says whether
+    a column ``file`` tells the paths apart, whose names must then differ.
     """
     sources: list[Source] = []
     names: set[str] = set()

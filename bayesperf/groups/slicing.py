@@ -31,8 +31,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope, described
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:

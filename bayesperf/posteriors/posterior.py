@@ -29,10 +29,10 @@ from bayesperf.metrics.point_values import point_value
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
-from bayesperf.posteriors.posterior_in_words import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
+from bayesperf.posteriors.sentences import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 

@@ -35,11 +35,11 @@ from bayesperf.data.classifier_scores import Scores
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:

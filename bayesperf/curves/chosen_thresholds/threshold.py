@@ -28,11 +28,11 @@ from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Scope
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary
 

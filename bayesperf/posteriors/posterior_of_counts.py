@@ -127,11 +127,11 @@ def posterior(
     if isinstance(cm, ConfusionMatrix):
         if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
                       if value is not None]:  # fmt: skip
-            raise InputTypeError(f"{unused[0]}", "the ConfusionMatrix has its own; leave it out.")
+            raise InputTypeError(unused[0], "the ConfusionMatrix has its own.", f"Call it without `{unused[0]}`.")
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
         if by is not None:
-            raise InputTypeError("by", "the counts have dims of their own; leave it out.")
+            raise InputTypeError("by", "the counts have dims of their own.", "Call it without `by`.")
         cm = matrix_of(cm, labels, pos_label)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     else:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bayesperf.core.glossary import GLOSSARY, terms_of
+from bayesperf.reports.glossary import GLOSSARY, terms_of
 
 
 def test_terms_are_in_order_and_have_meanings():

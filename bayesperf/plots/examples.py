@@ -1,4 +1,4 @@
-"""Figures of confusion matrices: how the examples of each class were predicted."""
+"""Figures of the examples: confusion matrices, and how far neighbours in a sequence are alike."""
 
 from __future__ import annotations
 
@@ -6,11 +6,24 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+import xarray as xr
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.words import place_names
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import percentage, place_names
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.plots.style import CHARACTER, SEQUENTIAL, closed, shorten, small_multiples, write_title
+from bayesperf.plots.style import (
+    BLUE,
+    CHARACTER,
+    GREY,
+    ORANGE,
+    SEQUENTIAL,
+    closed,
+    shorten,
+    small_multiples,
+    write_legend,
+    write_title,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +75,7 @@ def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure
     if ax is None:
         figure.set_layout_engine("compressed")
     for axes, place, title in zip(panels, places, place_names(cm.counts[..., 0, 0]), strict=True):
-        _draw(axes, cm.counts.values[place], names, side)
+        _draw_matrix(axes, cm.counts.values[place], names, side)
         axes.tick_params(axis="x", rotation=90 if upright else 0)
         axes.set_title(shorten(title), fontsize="medium")
     total = f"{int(cm.counts.sum()):,} examples"
@@ -70,7 +83,7 @@ def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure
     return figure
 
 
-def _draw(axes: Axes, counts: Counts, names: list[str], side: float) -> None:
+def _draw_matrix(axes: Axes, counts: Counts, names: list[str], side: float) -> None:
     """Draw one matrix with its colour bar."""
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
@@ -105,3 +118,44 @@ def _write_cells(axes: Axes, counts: Counts, shares: Array, cell: float) -> None
         text = f"{value:,}{beneath}" if value or share_fits else ""
         axes.text(column, row, text, ha="center", va="center", fontsize=fontsize,
                   color="white" if share > 0.6 else "black")  # fmt: skip
+
+
+@closed
+def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
+    """Draw the autocorrelation of correctness against the band of the fitted Markov chain.
+
+    Parameters
+    ----------
+    dataset : xarray.Dataset
+        What `bayesperf.sequences.autocorrelation` returns.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+
+    Raises
+    ------
+    ValueError
+        If it is another data set.
+    """
+    needed = ["observed", "lower", "upper", "outside"]
+    if not isinstance(dataset, xr.Dataset) or not set(needed) <= set(dataset.data_vars):
+        raise InputError("dataset", f"must be that of bayesperf.sequences.autocorrelation, with {', '.join(needed)}.")
+    observed, lower, upper, outside = (dataset[name].values for name in needed)
+    x = np.arange(len(observed))
+    figure, (axes,) = small_multiples(1, 3.4 + 0.7 * len(x), 3.4, margin=(0, 0), ax=ax)
+    band = f"{percentage(dataset.attrs['ci_prob'])} simultaneous band of the fitted chain"
+    axes.axhline(0, color=GREY, lw=0.8)
+    axes.vlines(x, lower, upper, color=GREY, alpha=0.4, lw=14, label=band)
+    for shown, colour, marker, label in (
+        (~outside, BLUE, "o", "observed, inside"),
+        (outside, ORANGE, "D", "observed, outside"),
+    ):
+        if shown.any():
+            axes.plot(x[shown], observed[shown], marker, color=colour, ms=6, label=label)
+    axes.set_xticks(x, [str(lag) for lag in dataset["lag"].values])
+    axes.set_xlim(-0.6, len(x) - 0.4)
+    axes.set_xlabel("lag (samples)")
+    axes.set_ylabel("autocorrelation of correctness")
+    axes.spines[["top", "right"]].set_visible(False)
+    write_legend(figure, *axes.get_legend_handles_labels(), ax=ax)
+    write_title(figure, "Autocorrelation of correctness", f"and the {band}", ax=ax)
+    return figure

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.labels.votes import posterior_draws, vote_model
 
 # Maximum size of temporary arrays.
@@ -55,19 +55,7 @@ class Strata(NamedTuple):
 
 
 def dirichlet_cells(strata: Strata, alpha: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return n draws of the cells of each voter, (V, n, K, K).
-
-    Parameters
-    ----------
-    strata : Strata
-        All strata that the prior has weight for.
-    alpha : Array (S, K)
-        Dirichlet weights of stratum and true class.
-    n : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of random numbers.
-    """
+    """Return n draws of the cells of each voter, (V, n, K, K); alpha (S, K) has weights of stratum and true class."""
 
     def masses(block: slice) -> Array:
         shape = (block.stop - block.start, *alpha.shape)

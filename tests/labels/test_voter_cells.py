@@ -6,7 +6,7 @@ from scipy import stats
 
 from bayesperf.core.errors import ConvergenceWarning
 from bayesperf.labels import votes as vote_model
-from bayesperf.labels.truth import Strata, agreement, dirichlet_cells, shared_cells, shared_truth
+from bayesperf.labels.voter_cells import Strata, agreement, dirichlet_cells, shared_cells, shared_truth
 
 RNG = np.random.default_rng
 TWO = Strata(
