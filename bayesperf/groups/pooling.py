@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,11 +12,11 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum
@@ -53,7 +52,7 @@ _SAME_AS_PRIOR = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pooled(Saved):
+class Pooled(Answer):
     """Binary matrices pooled over groups, by `pool`.
 
     Attributes
@@ -337,10 +336,6 @@ class Pooled(Saved):
             f"ρ ~ {self.dispersion_text}",
         ]
         return f"<bayesperf.groups.Pooled: {', '.join(facts)}>"
-
-    def _repr_html_(self) -> str:
-        tables = [table.summary()._repr_html_() for table in (self.mean, self.new_group)]  # type: ignore[operator]
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{''.join(tables)}"
 
     # ── Labels and words ──
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +11,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage, sentence
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.decisions.net_benefit import SYSTEM, TREAT_ALL, TREAT_NONE
@@ -31,7 +30,7 @@ _STRATEGIES = {SYSTEM: "following the system", TREAT_ALL: "treating all", TREAT_
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DecisionPlan(Saved):
+class DecisionPlan(Answer):
     """What more examples are worth to a decision, and how many leave little to be gained. Made by `decision`.
 
     Attributes
@@ -122,9 +121,6 @@ class DecisionPlan(Saved):
         from bayesperf import plots
 
         return plots.decision_plan(self, n, ax=ax)
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.in_words())}</p>"
 
     def __repr__(self) -> str:
         return (

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import held
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, percentage
 from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.matrix import ConfusionMatrix
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 Question = Literal["meet", "settle"]
 # How many outcomes are simulated, where there are more than can be summed over.
 SIMULATIONS = 1000
+# The columns of a plan's summary.
+_SUMMARY = ("n", "counts", "claim", "quantity", "target", "reached", "mcse", "limit")
 # How many points a curve has, if none are asked for.
 _POINTS = 60
 
@@ -99,7 +101,7 @@ class LooksCost(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Saved):
+class Plan(Answer):
     """How many new examples are needed. Made by `sample_size`, `comparison` and `precision`.
 
     Attributes
@@ -189,6 +191,10 @@ class Plan(Saved):
         curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
         return curve if asked.ndim else curve.isel(n=0)
 
+    def summary(self) -> pd.DataFrame:
+        """Return a table of one row: what is needed, for what, and how near the target it comes."""
+        return pd.DataFrame([{name: getattr(self, name) for name in _SUMMARY}])
+
     def plot(self, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
         """Draw the curve with the target, the limit and the answer; see `bayesperf.plots.plan`."""
         from bayesperf import plots
@@ -217,9 +223,6 @@ class Plan(Saved):
         asked = f"({percentage(self.target)} was asked for)"
         cost = f" {self.looks.in_words()}" if self.looks else ""
         return f"{enough}: with probability {chance(self.reached)}{error} they will show {self.claim} {asked}.{cost}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.in_words())}</p>"
 
     def __repr__(self) -> str:
         error = f" ± {self.mcse:.2g}" if self.mcse else ""
