@@ -11,7 +11,7 @@ from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.joint_distributions import joint
 from bayesperf.plots.marginals import density, forest, panel
 from bayesperf.plots.noise_of_labels import label_noise
-from bayesperf.plots.planning import decision_plan, monitor, plan
+from bayesperf.plots.planning import monitor, plan
 from bayesperf.plots.pooling import shrinkage
 from bayesperf.plots.rank_histograms import simulation_based_calibration
 from bayesperf.plots.ranked_systems import standings
@@ -41,7 +41,6 @@ __all__ = [
     "coverage_over",
     "curve",
     "decision_curve",
-    "decision_plan",
     "density",
     "difference",
     "epc",
