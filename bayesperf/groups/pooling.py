@@ -126,12 +126,12 @@ class Pooled(Answer):
     @cached_property
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
-        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, _DispersionOf(self))
+        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, DispersionOf(self))
 
     @property
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
-        origin = _BetaDraws(self.dispersion_weights, self.random_seed)
+        origin = BetaDraws(self.dispersion_weights, self.random_seed)
         return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), origin, "Prior")
 
     @property
@@ -414,7 +414,7 @@ def _beta(weights: tuple[float, float]) -> Beta:
 
 
 @dataclass(frozen=True, eq=False)
-class _BetaDraws(Origin):
+class BetaDraws(Origin):
     """Draws of one Beta."""
 
     weights: tuple[float, float]
@@ -426,7 +426,7 @@ class _BetaDraws(Origin):
 
 
 @dataclass(frozen=True, eq=False)
-class _DispersionOf(Origin):
+class DispersionOf(Origin):
     """The dispersion of groups."""
 
     pooled: Pooled
