@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bayesperf.data.matrix import ConfusionMatrix
-    from bayesperf.plan.sample_sizes import Plan
+    from bayesperf.plan.plans import Plan
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
 
@@ -165,7 +165,8 @@ def answered(
 ) -> Answer:
     """Return the plan from some evidence, and the probability by it that the requirement is met."""
     from bayesperf.plan.evidence import metric_evidence
-    from bayesperf.plan.sample_sizes import UnreachableError, sample_size
+    from bayesperf.plan.plans import UnreachableError
+    from bayesperf.plan.sample_sizes import sample_size
 
     requirement = goal.requirement
     posterior = metric_evidence(evidence, prior, requirement.metric).post

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.random_streams import stream
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
 from bayesperf.curves.chosen_thresholds.optimism import drawn_shares, placed
@@ -51,7 +50,7 @@ _SHOWN = ("precision", "npv", "accuracy")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Abstention(Saved):
+class Abstention(Answer):
     """Two thresholds, the share of examples between them, and what is decided. Made by `bayesperf.curves.abstention`.
 
     Attributes
@@ -186,10 +185,6 @@ class Abstention(Saved):
 
     def __repr__(self) -> str:
         return f"<bayesperf.curves.Abstention: from {self.low:.6g} to {self.high:.6g}, {self.rule}; {self.judged}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
 
 @checked

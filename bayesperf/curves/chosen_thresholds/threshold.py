@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,11 +12,11 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
 from bayesperf.curves.chosen_thresholds.candidates import Candidates, candidates_of
 from bayesperf.curves.chosen_thresholds.optimism import drawn_shares
@@ -47,7 +46,7 @@ _SHOWN = ("recall", "specificity", "precision")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChosenThreshold(Saved):
+class ChosenThreshold(Answer):
     """A threshold, and the posterior of what it does. Made by `bayesperf.choose_threshold`.
 
     Attributes
@@ -174,10 +173,6 @@ class ChosenThreshold(Saved):
 
     def __repr__(self) -> str:
         return f"<bayesperf.curves.ChosenThreshold: {self.threshold:.6g}, {self.rule}; {self.judged}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
 
 def met_in_words(prob_met: xr.DataArray) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,11 +12,11 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
-from bayesperf.core.saving import Saved
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.score_functions import score_function_named
@@ -130,7 +129,7 @@ class CalibrationFigures(Held):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Saved):
+class Calibration(Answer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
     ``calibration[measure]`` is the `Marginal` of a measure that has a posterior, `summary` has all.
@@ -283,10 +282,6 @@ class Calibration(Saved):
         from bayesperf import plots
 
         return plots.calibration(self, **options)
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
     def __repr__(self) -> str:
         total = next(iter(self.parts.values())).counts.total
