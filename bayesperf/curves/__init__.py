@@ -3,8 +3,8 @@
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.summarised_areas import auc_from_summary
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.chosen_thresholds.abstaining import Abstention, abstention
-from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold, choose_threshold
+from bayesperf.curves.chosen_thresholds.choosing import abstention, choose_threshold
+from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
 from bayesperf.curves.curve import Curve
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
@@ -18,7 +18,6 @@ from bayesperf.curves.roc.threshold_curve import ThresholdCurve, det_curve, prec
 from bayesperf.data.binned_scores import BinnedScores
 
 __all__ = [
-    "Abstention",
     "BinnedScores",
     "Calibration",
     "ChosenThreshold",
