@@ -10,8 +10,9 @@ from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_cur
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.estimating import epc, epc_a_posteriori
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
-from bayesperf.curves.reliability.calibrating import Calibration, calibration
+from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
+from bayesperf.curves.reliability.measures import Calibration
 from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
 from bayesperf.curves.roc.operating_point import OperatingPoint
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, det_curve, precision_recall_curve, roc_curve

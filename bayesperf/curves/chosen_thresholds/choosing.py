@@ -264,7 +264,7 @@ def _chosen(
     at = candidates.thresholds[chosen]
     if test is None:
         shares = drawn_shares(candidates, rule, chosen, n_draws, stream(seed, name, candidates.counts))
-        decided = shares[..., [-1, 0]]
+        decided = shares[..., :: -rule.size]
         decided = decided if rule.size == 1 else decided / decided.sum((-2, -1), keepdims=True)
         post = _posterior_of_draws(decided, labels, positive)
         rate = _drawn_rate(shares, at, seed)
@@ -333,7 +333,7 @@ def _posterior_of_draws(cells: Array, labels: tuple[Any, Any], positive: Any) ->
 
 
 def _drawn_rate(shares: Array, thresholds: Array, seed: int) -> Marginal:
-    """Return the abstention rate, of shares (draws, 2, size + 1): 0 where there is one threshold, or both are the same."""
+    """Return the abstention rate, of shares (draws, 2, size + 1): 0 where there is no room between thresholds."""
     left = (thresholds[-1] < thresholds[0]) * shares[..., 1:-1].sum((-2, -1))
     return marginal_of_draws(_rate_quantity(LESS_OPTIMISM), left, xr.DataArray(0.0), seed)
 

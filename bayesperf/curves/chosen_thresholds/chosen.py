@@ -134,7 +134,8 @@ class ChosenThreshold(Saved):
 
     @property
     def _apparent_rate(self) -> float:
-        return 1 - float(self.apparent.counts.sum()) / int(self.candidates.counts.sum())
+        examples = int(self.candidates.counts.sum())
+        return (examples - int(self.apparent.counts.sum())) / examples
 
     def _apparent(self, metric: Metric) -> float:
         """Return a metric by the examples that chose, at the prevalence of the posterior."""
