@@ -272,7 +272,7 @@ KINDS = {
     ),
     "abstention": (
         lambda: bp.curves.abstention(*SCORES, max_abstention=0.2, draws=50),
-        lambda two: (two.apparent, draws(two.abstention_rate), draws(two["npv"])),
+        lambda two: (two.apparent.counts, draws(two.abstention_rate), draws(two["npv"])),
     ),
     "abstention of a test set": (
         lambda: bp.curves.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
