@@ -106,7 +106,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("labels")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(labels=LABELS, names=st.lists(TEXTS, min_size=2, max_size=2, unique=True), data=st.data())
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.LabelWarning")
 def test_labels_keep_their_type(labels, names, data, folder):

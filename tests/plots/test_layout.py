@@ -86,9 +86,8 @@ def all_labels(axis):
     ]
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_text_is_cropped(drawn, name):
-    figure = drawn(name)
+def cropped(figure):
+    """Return the texts that reach beyond the figure."""
     ticks = {label for axes in figure.axes for label in every_tick_label(axes)}
     shown = {label for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for label in tick_labels(axis)}
     others = [text for text in figure.findobj(Text) if text not in ticks and is_drawn(text, figure)]
@@ -98,13 +97,12 @@ def test_no_text_is_cropped(drawn, name):
         box = text.get_window_extent()
         if box.x0 < -ROUNDING or box.y0 < -ROUNDING or box.x1 > width + ROUNDING or box.y1 > height + ROUNDING:
             outside.append((text.get_text(), box.extents.round().tolist()))
-    assert outside == [], (width, height)
+    return outside
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_no_tick_labels_run_together(drawn, name):
+def tick_labels_that_run_together(figure):
     overlapping = []
-    for axes in drawn(name).axes:
+    for axes in figure.axes:
         if axes.name == "3d" or not axes.axison:
             continue
         for axis, sides in ((axes.xaxis, ("x0", "x1")), (axes.yaxis, ("y0", "y1"))):
@@ -117,7 +115,7 @@ def test_no_tick_labels_run_together(drawn, name):
                 for (box, one), (following, other) in pairwise(boxes)
                 if getattr(following, sides[0]) < getattr(box, sides[1]) - ROUNDING
             ]
-    assert overlapping == []
+    return overlapping
 
 
 def titles_that_cross(figure):
@@ -137,8 +135,10 @@ def titles_that_cross(figure):
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_no_title_lies_over_another(drawn, name):
-    assert titles_that_cross(drawn(name)) == []
+def test_every_text_can_be_read(drawn, name):
+    figure = drawn(name)
+    found = cropped(figure), tick_labels_that_run_together(figure), titles_that_cross(figure)
+    assert found == ([], [], []), figure.bbox.size
 
 
 def test_every_public_figure_is_among_them():
