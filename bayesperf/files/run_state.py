@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bayesperf.core.errors import InputError
-from bayesperf.core.writing import write_whole
+from bayesperf.core.saving import write_whole
 from bayesperf.data.matrix import ConfusionMatrix
 
 _FORMAT = "bayesperf runs 1"
