@@ -42,10 +42,16 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from bayesperf.models._counts import coords, positive
-from bayesperf.models._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
-from bayesperf.models._priors import prior_variables
-from bayesperf.models._two_classes import in_rows, rows
+from bayesperf.models.building import (
+    DirichletMultinomial,
+    concentration,
+    coords,
+    dirichlet_draws,
+    in_rows,
+    positive,
+    prior_variables,
+    rows_of_rates,
+)
 
 DATA = "counts"
 OPTIONS = {
@@ -114,7 +120,7 @@ def build(
     with pm.Model(coords=coords(counts)) as model:
         rates_dims = [*systems, "actual", "predicted"]
         if by_rate:
-            table = rows({name: variable(name, systems) for name in OF_RATES}, positive(counts))
+            table = rows_of_rates({name: variable(name, systems) for name in OF_RATES}, positive(counts))
             rates = pm.Deterministic("rates", table, dims=rates_dims)
         else:
             rates = variable("rates", rates_dims)

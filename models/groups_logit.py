@@ -32,10 +32,16 @@ import xarray as xr
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from bayesperf.models._counts import coords, positive
-from bayesperf.models._priors import AddVariable, prior_variables
-from bayesperf.models._two_classes import given_rates
-from bayesperf.models.rates import OUTCOMES, cells, outcomes
+from bayesperf.models.building import (
+    OUTCOMES,
+    AddVariable,
+    cells_of_rates,
+    coords,
+    given_rates,
+    outcomes_of_rates,
+    positive,
+    prior_variables,
+)
 
 DATA = "counts"
 OPTIONS = {
@@ -93,17 +99,14 @@ def build(
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
-    successes, trials = outcomes(counts)
+    successes, trials = outcomes_of_rates(counts)
     varying = RATES if groups == "clusters" else RATES[1:]
     labels = coords(counts) | {"rate": RATES, "varying_rate": varying}
     if covariates is not None:
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
     unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
-    typical = given_rates(priors, counts, "location", "pm.Logistic.dist(0, 1)")
-    own = {f"typical_{name}" if name in typical else name: prior for name, prior in (priors or {}).items()}
-    defaults = PRIORS | {"spread": SPREAD[groups]} | (TYPICAL if typical else {})
-    variable = prior_variables(defaults, own, unused=unused)
+    variable, typical = own_variables(priors, counts, groups, unused)
     with pm.Model(coords=labels) as model:
         location = location_of(typical, variable, systems)
         spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
@@ -129,12 +132,24 @@ def build(
         mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
         pm.Deterministic("rates", mean, dims=[*systems, "rate"])
         population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
-        pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
-        pm.Deterministic("cells_group", cells(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"])
+        pm.Deterministic("cells", cells_of_rates(population, positive(counts)), dims=[*systems, "actual", "predicted"])
+        pm.Deterministic(
+            "cells_group", cells_of_rates(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"]
+        )
     return model
 
 
-def location_of(typical: Mapping[str, Any], variable: AddVariable, systems: list[str]) -> Any:
+def own_variables(
+    priors: Mapping[str, Any] | None, counts: xr.DataArray, groups: str, unused: Mapping[str, str]
+) -> tuple[AddVariable, bool]:
+    """Return the function that adds variables, and whether there are rates of a typical group among them."""
+    typical = given_rates(priors, counts, "location", "pm.Logistic.dist(0, 1)")
+    own = {f"typical_{name}" if name in typical else name: prior for name, prior in (priors or {}).items()}
+    defaults = PRIORS | {"spread": SPREAD[groups]} | (TYPICAL if typical else {})
+    return prior_variables(defaults, own, unused=unused), bool(typical)
+
+
+def location_of(typical: bool, variable: AddVariable, systems: list[str]) -> Any:
     """Return the location of every rate: a variable, or the logits of the rates of a typical group."""
     if not typical:
         return variable("location", [*systems, "rate"])
@@ -159,7 +174,7 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
         z = z.where(z["rate"] != "specificity", specificity).transpose(*location.dims)
     spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
     rates = expit((location + spread * z).transpose(*location.dims).values)
-    table = cells({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
+    table = cells_of_rates({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
     return {"cells_new": xr.DataArray(table, dims=(*location.dims[:-1], "actual", "predicted"))}
 
 
@@ -172,7 +187,7 @@ def log_likelihood(
     quadrature centred at the mode. If the two deviations are correlated, that of specificity is integrated conditional
     on that of recall.
     """
-    successes, trials = outcomes(data)
+    successes, trials = outcomes_of_rates(data)
     location, spread = posterior["location"], posterior["spread"]
     if covariates is not None:
         x = covariates.sel({dim: data[dim].values})

@@ -25,18 +25,25 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models._counts import coords, per_example, positive
-from bayesperf.models._dirichlet import dirichlet_draws
-from bayesperf.models._priors import conjugate_parameters, prior_variables
-from bayesperf.models._two_classes import given_rates
-from bayesperf.models.rates import PRIORS as RATES
-from bayesperf.models.rates import cells as cells_of_rates
-from bayesperf.models.rates import exact as exact_rates
+from bayesperf.models.building import (
+    cells_of_rates,
+    conjugate_parameters,
+    coords,
+    dirichlet_draws,
+    draws_of_rates,
+    given_rates,
+    outcomes_of_rates,
+    per_example,
+    positive,
+    prior_variables,
+)
 
 DATA = "counts"
 PRIORS = {
     "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**2, 0.5 if classes == 2 else 1 / classes**2)),
 }
+# Of two classes, where one of these has a prior of its own: what Jeffreys' Dirichlet has them be.
+OF_RATES = {"prevalence": pm.Beta.dist(1, 1), "recall": pm.Beta.dist(0.5, 0.5), "specificity": pm.Beta.dist(0.5, 0.5)}
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
@@ -49,10 +56,10 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     leading = [str(d) for d in counts.dims[:-2]]
     flat = counts.values.reshape(*counts.shape[:-2], -1)
     by_rate = of_rates(priors, counts)
-    variable = prior_variables(RATES if by_rate else PRIORS, priors, counts.sizes["actual"])
+    variable = prior_variables(OF_RATES if by_rate else PRIORS, priors, counts.sizes["actual"])
     with pm.Model(coords=coords(counts) | {"cell": np.arange(flat.shape[-1])}) as model:
         if by_rate:
-            table = cells_of_rates({name: variable(name, leading) for name in RATES}, positive(counts))
+            table = cells_of_rates({name: variable(name, leading) for name in OF_RATES}, positive(counts))
             shares = pm.Deterministic("shares", table.reshape(flat.shape), dims=[*leading, "cell"])
         else:
             shares = variable("shares", [*leading, "cell"])
@@ -76,10 +83,13 @@ def exact(
     """
     counts = data.transpose(..., "actual", "predicted")
     if of_rates(priors, counts):
-        drawn = exact_rates(counts, priors, rngs, size)
-        table = drawn["cells"]
-        shares = table.values.reshape(*table.shape[:-2], -1)
-        return {"shares": xr.DataArray(shares, dims=(*table.dims[:-2], "cell")), **drawn}
+        rates = draws_of_rates(OF_RATES | dict(priors or {}), *outcomes_of_rates(counts), rngs, size)
+        table, leading = cells_of_rates(rates, positive(counts)), ("chain", "draw", *counts.dims[:-2])
+        return {
+            **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},
+            "shares": xr.DataArray(table.reshape(*table.shape[:-2], -1), dims=(*leading, "cell")),
+            "cells": xr.DataArray(table, dims=(*leading, "actual", "predicted")),
+        }
     prior = (priors or {}).get("shares", PRIORS["shares"](counts.sizes["actual"]))
     flat = counts.values.reshape(*counts.shape[:-2], -1)
     concentration = (conjugate_parameters("shares", prior, "dirichlet") + flat).reshape(len(rngs), -1)

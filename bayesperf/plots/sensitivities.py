@@ -1,4 +1,4 @@
-"""Figures of what a metric's posterior owes to the prior."""
+"""Figures of how a metric depends on what is assumed: on the prior, on the rate of wrong labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
@@ -16,6 +17,8 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.marginals import draw_densities, mark_handles, panel, write_figures
 from bayesperf.plots.style import (
+    BLUE,
+    SERIES,
     closed,
     default_interval,
     label_edges,
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity
     from bayesperf.plots.style import Panels
 
 
@@ -190,3 +194,43 @@ def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) ->
         if density is not None:
             axes.plot(*density, color=colour, **_OF_PRIOR)
     axes.set_ylim(limits)
+
+
+@closed
+def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None) -> Figure:
+    """Draw a metric with its interval against the rate at which labels are taken to be wrong.
+
+    Parameters
+    ----------
+    sensitivity : LabelNoiseSensitivity
+        What `bayesperf.labels.noise_sensitivity` returns; of several systems, a line each.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
+    >>> figure = bp.labels.noise_sensitivity(cm, "f1").plot()
+    >>> figure.axes[0].get_xlabel()
+    'labels that are wrong'
+    """
+    data = sensitivity.dataset
+    facts, dim = data.attrs, data.attrs["dim"]
+    systems = [data.sel({dim: name}) for name in data[dim].values] if dim in data.dims else [data]
+    figure, (axes,) = small_multiples(1, 6.4, 3.6, margin=(0.4, 0.2), ax=ax)
+    for number, system in enumerate(systems):
+        colour = SERIES[number % len(SERIES)] if len(systems) > 1 else BLUE
+        rate, (lower, upper) = system["rate"].values, system["interval"].transpose("ci_bound", "rate").values
+        axes.fill_between(rate, lower, upper, color=colour, alpha=0.15, lw=0)
+        name = shorten(str(system[dim].item())) if len(systems) > 1 else "mean"
+        axes.plot(rate, system["mean"].values, "o-", color=colour, lw=1.5, ms=3.5, label=name)
+    axes.set_xlabel("labels that are wrong")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:.3g} %"))
+    axes.set_ylabel(metric_title(facts["metric"]))
+    axes.spines[["top", "right"]].set_visible(False)
+    handles, labels = axes.get_legend_handles_labels()
+    if len(systems) > 1:
+        write_legend(figure, handles, labels, dim, ax)
+    write_title(figure, f"{facts['estimand']}:", f"mean and {interval_name(facts['ci_prob'], facts['ci_kind'])}", ax=ax)
+    return figure

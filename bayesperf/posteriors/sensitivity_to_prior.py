@@ -19,11 +19,12 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.importance import resampled
+from bayesperf.distributions.drawing import resampled
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 
 __all__ = ["sensitivity"]
 
@@ -210,7 +211,8 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     chosen = np.sort(resampled(np.asarray(log_weight), np.random.default_rng(0)))
     flat = draws.stack(sample=("chain", "draw"), create_index=False).isel(sample=chosen).drop_vars(["chain", "draw"])
     again = flat.rename(sample="draw").expand_dims(chain=[0]).assign_coords(draw=np.arange(len(chosen)))
-    groups = {"posterior": again, "observed_data": tree["observed_data"].to_dataset()}
+    data = {name: tree[name].to_dataset() for name in ("observed_data", "constant_data") if name in tree}
+    groups = {"posterior": again, **data}
     posterior = Posterior.from_datatree(xr.DataTree.from_dict(groups))
     if "cells" not in model.named_vars:
         return Under(posterior, None, float(pareto_k))
@@ -242,9 +244,11 @@ def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
         raise InputError("priors", "only fits of a built-in model to counts alone are weighted anew.", again)
     if "log_prior" not in tree.children:
         raise InputError("result", "has no group 'log_prior': bayesperf.fit adds it.")
-    counts = tree["observed_data"]["counts"].drop_attrs()
+    counts = observed_table(tree)
+    if counts is None:
+        raise InputError("result", "has no counts.", again)
     labels, position = counts["actual"].values.tolist(), int(attrs["positive"])
-    cm = ConfusionMatrix(counts, labels[position] if position >= 0 else None)
+    cm = ConfusionMatrix(counts.drop_attrs(), labels[position] if position >= 0 else None)
     return models.build(cm, name, given, options=options)
 
 
