@@ -334,10 +334,12 @@ def in_rows(priors: Mapping[str, Any] | None, counts: xr.DataArray) -> dict[str,
     flat = np.ones(2)
     if counts.sizes["actual"] == 2 and (share := _beta_parameters(own.get("prevalence"))) is not None:
         own["prevalence"] = _dirichlet_of_classes(share, positive(counts))
-    betas = [_beta_parameters(given[name]) if name in given else flat for name in ("recall", "specificity")]
-    if not given or any(beta is None for beta in betas):
+    recall, specificity = (
+        _beta_parameters(given[name]) if name in given else flat for name in ("recall", "specificity")
+    )
+    if not given or recall is None or specificity is None:
         return own | given
-    return own | {"rates": _dirichlet_of_rows(*betas, positive(counts))}
+    return own | {"rates": _dirichlet_of_rows(recall, specificity, positive(counts))}
 
 
 def rows_of_rates(rates: Mapping[str, Any], positive: int) -> Any:

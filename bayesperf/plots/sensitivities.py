@@ -33,8 +33,6 @@ from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.prior import Prior
 from bayesperf.posteriors.sensitivity_to_prior import (
-    Priors,
-    PriorsOfFit,
     before_data,
     fits_under,
     posteriors_under,
@@ -88,7 +86,7 @@ _OF_TWO_CLASSES = ("recall", "specificity", "precision", "prevalence")
 def prior_sensitivity(
     cm: ConfusionMatrix | xr.DataTree,
     metric: str | Metric,
-    priors: Priors | PriorsOfFit | None = None,
+    priors: Any = None,
     *,
     ci_prob: float | None = None,
     ci_kind: Kind | None = None,

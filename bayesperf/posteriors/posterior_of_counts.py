@@ -168,7 +168,7 @@ def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source
     concentration = cm.counts.copy(deep=False, data=weights.transpose(*cm.counts.dims).values)
     if (totals := prior.totals(cm)) is not None:
         classes = (cm.counts.sum("predicted") + totals).transpose(*concentration.dims[:-1])
-        return IndependentRates(concentration=concentration, totals=classes, **of_draws)
+        return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)
     return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
 
 

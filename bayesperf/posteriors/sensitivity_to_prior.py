@@ -28,9 +28,8 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 
 __all__ = ["sensitivity"]
 
-# Names of presets or priors, by names of one's own in a mapping; of a fit, priors of its parameters or other fits.
+# Names of presets or priors; by names of one's own in a mapping.
 type Priors = Sequence[str | priors.Prior] | Mapping[str, str | priors.Prior]
-type PriorsOfFit = Mapping[str, Mapping[str, Any] | xr.DataTree]
 # With a greater Pareto k̂ the weights of draws cannot be trusted (Vehtari et al., 2024).
 _GREATEST_K = 0.7
 
@@ -39,7 +38,7 @@ _GREATEST_K = 0.7
 def sensitivity(
     result: xr.DataTree | ConfusionMatrix,
     metrics: Sequence[str | Metric] | None = None,
-    priors: Priors | PriorsOfFit | None = None,
+    priors: Any = None,
     *,
     ci_prob: float = 0.95,
 ) -> pd.DataFrame:
@@ -135,8 +134,9 @@ def posteriors_under(cm: ConfusionMatrix, given: Priors | None) -> dict[str, Pos
 def before_data(prior: str | priors.Prior, cm: ConfusionMatrix | None = None) -> Posterior:
     """Return what a prior says before any example: the posterior of no examples, of the classes of a matrix."""
     if cm is None:
-        weights = prior.pseudo_counts(2, 1) if isinstance(prior, priors.Prior) else None
-        classes = len(weights) if np.ndim(weights) == 2 else 2
+        resolved = priors.resolve(prior, 2)
+        weights = np.asarray(0 if resolved.shared_by_classes else resolved.pseudo_counts(2, 1))
+        classes = len(weights) if weights.ndim == 2 else 2
         empty = ConfusionMatrix.from_table(np.zeros((classes, classes), int), pos_label=1 if classes == 2 else None)
     else:
         empty = ConfusionMatrix(xr.zeros_like(cm.counts), cm.pos_label)
@@ -175,7 +175,7 @@ def fits_under(tree: xr.DataTree, given: Any) -> dict[str, Under]:
 
 
 def _as_it_is(tree: xr.DataTree) -> Under:
-    return Under(Posterior.from_datatree(tree), _of_prior(tree, tree.get("prior")), np.nan)
+    return Under(Posterior.from_datatree(tree), _of_prior(tree, tree.children.get("prior")), np.nan)
 
 
 def _of_prior(tree: xr.DataTree, group: xr.DataTree | None) -> Posterior | None:
@@ -197,7 +197,7 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     if set(names) != set(before.data_vars):
         raise InputError(
             "priors",
-            f"they give the model other parameters ({', '.join(names)}) than the fit has ({', '.join(before)}).",
+            f"they give the model other parameters ({', '.join(names)}) than the fit has ({', '.join(map(str, before.data_vars))}).",
             "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}.",
         )
     interpreted = {"compile_kwargs": {"mode": "FAST_COMPILE"}}
