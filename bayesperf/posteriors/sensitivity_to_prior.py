@@ -197,7 +197,8 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     if set(names) != set(before.data_vars):
         raise InputError(
             "priors",
-            f"they give the model other parameters ({', '.join(names)}) than the fit has ({', '.join(map(str, before.data_vars))}).",
+            f"they give the model other parameters ({', '.join(names)}) than the fit has "
+            f"({', '.join(map(str, before.data_vars))}).",
             "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}.",
         )
     interpreted = {"compile_kwargs": {"mode": "FAST_COMPILE"}}
