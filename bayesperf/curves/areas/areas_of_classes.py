@@ -13,15 +13,15 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
-from bayesperf.curves.areas.areas_by_unit import (
+from bayesperf.curves.areas.bootstrapped_areas import (
     class_pair,
     drawn_figures,
     shares,
+    twice_below,
     units_of_clusters,
     units_of_examples,
 )
 from bayesperf.curves.areas.partial_areas import PartOfCurve
-from bayesperf.curves.areas.weighted_areas import twice_below
 from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
 from bayesperf.data.class_probabilities import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.curves.areas.weighted_areas import twice_below, twice_below_each
+from bayesperf.curves.areas.bootstrapped_areas import twice_below, twice_below_each
 
 
 class Placements(NamedTuple):
