@@ -32,29 +32,19 @@ _AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequenc
 
 @dataclass(frozen=True, eq=False)
 class ClassAreas(Held):
-    """The areas of systems that give probabilities to several classes.
+    """The areas of systems that give probabilities to several classes."""
 
-    Attributes
-    ----------
-    codes : ndarray (n,)
-        The class of each example.
-    labels : list (K,)
-        The classes.
-    probabilities : ndarray (S, n, K)
-        Those of each system.
-    multi_class : {"ovr", "ovo"}
-        What is an area: of a class against the rest by its column, or of two classes by the columns of both.
-    average : {"macro", "weighted", None}
-        The mean of areas by equal weights, or by frequencies of classes; None is all of them.
-    cluster : ndarray (n,), optional
-        Clusters of the examples.
-    """
-
+    # The class of each example, (n,).
     codes: Codes
+    # The classes, (K,).
     labels: list[Any]
+    # Those of each system, (S, n, K).
     probabilities: Array
+    # What is an area: of a class against the rest by its column, or of two classes by the columns of both.
     multi_class: str
+    # The mean of areas by equal weights, or by frequencies of classes; None is all of them.
     average: str | None
+    # Clusters of the examples, (n,), or None.
     cluster: Codes | None
 
     @classmethod

@@ -207,20 +207,14 @@ def partial_areas(
 
 @dataclass(frozen=True)
 class Binormal(RocDraws):
-    """Curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class.
-
-    Attributes
-    ----------
-    a, b : ndarray (draws, 1)
-        Parameters of the curve.
-    mean, spread : ndarray (draws, 2)
-        Mean and standard deviation of the scores of negatives and of positives.
-    """
+    """Curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class."""
 
     scores: Scores
     seed: int
+    # Parameters of the curve, (draws, 1).
     a: Array
     b: Array
+    # Mean and standard deviation of the scores of negatives and of positives, (draws, 2).
     mean: Array
     spread: Array
 

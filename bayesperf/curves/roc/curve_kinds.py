@@ -25,27 +25,18 @@ def _every_point(fp: Counts, fn: Counts) -> slice:
 
 @dataclass(frozen=True)
 class CurveKind(Held):
-    """A kind of curve.
+    """A kind of curve."""
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    x, y : str
-        The metrics on its axes.
-    grid : Applied
-        From the scores to the values of x at which bands are drawn.
-    along : Applied
-        From drawn ROC curves and values of x to those of y, (draws, k).
-    kept : Applied
-        From the numbers of false positives and false negatives at every threshold to the points that are drawn.
-    """
-
+    # What it is called.
     name: str
+    # The metrics on its axes.
     x: str
     y: str
+    # From the scores to the values of x at which bands are drawn.
     grid: Applied
+    # From drawn ROC curves and values of x to those of y, (draws, k).
     along: Applied
+    # From the numbers of false positives and false negatives at every threshold to the points that are drawn.
     kept: Applied
 
     def points(self, tp: Counts, fn: Counts, fp: Counts, tn: Counts) -> tuple[Array, Array]:

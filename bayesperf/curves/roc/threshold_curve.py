@@ -69,10 +69,7 @@ class ThresholdCurve(Curve):
     edges: where it runs at 1 they leave no width at all, and the whole curve is seldom inside. The pointwise band
     lies between quantiles of the drawn curves; the simultaneous one between the ranks that hold a share `ci_prob`
     of them wholly. Both are widened to hold the observed curve, which matters at the edges of the unit square.
-    ``validation/bands.py`` simulates what they cover. Of 50 and 500 examples in either class and an AUC of .7, .8
-    and .95, simultaneous 95 % bands held the whole ROC curve between fpr .05 and .95 in 96.2 to 98.3 % of 1,000
-    data sets, pointwise ones each of its points in 93.6 to 99.7 %; of 10 examples pointwise ones hold as few as
-    82 % near the ends.
+    docs/coverage.md says what they cover.
 
     By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
     widened likewise. Confidence intervals are not widened: they hold what was observed. Where a threshold is fixed
