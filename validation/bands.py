@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
-from bayesperf.curves.roc.curve_kinds import EVEN, ROC
+from bayesperf.curves.roc.curve_kinds import EVEN
 from bayesperf.curves.roc.threshold_curve import CONFIDENCE_INTERVALS, ThresholdCurve
 from bayesperf.data.classifier_scores import Scores
 from validation.study import Study, outcomes, table
@@ -60,7 +60,7 @@ def _points(low: float, high: float) -> Array:
 def _bands(scores: Scores, method: str, draws: int, prob: float, fpr: Array, rng: np.random.Generator) -> list[Array]:
     """Return the band of each kind, (false positive rates, 2)."""
     own = None if method in CONFIDENCE_INTERVALS else method
-    curve = ThresholdCurve(ROC, scores, own or "bayesian_bootstrap", None, draws, checks.seed(rng), progressbar=False)
+    curve = ThresholdCurve("roc", scores, own or "bayesian_bootstrap", None, draws, checks.seed(rng), progressbar=False)
     if method in _BY_THRESHOLD:
         band = curve.band(prob, method=None if own else method)
         # The edges run through the worst limits and through the best; a false positive rate is worst at its upper one.

@@ -16,7 +16,7 @@ from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.curve import simultaneous
 from bayesperf.curves.roc.called_positive import PositiveRates, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
-from bayesperf.curves.roc.curve_kinds import PRECISION_RECALL
+from bayesperf.curves.roc.curve_kinds import CURVE_KINDS
 from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 
@@ -159,7 +159,7 @@ def test_precision_is_interpolated_by_counts():
     """Davis & Goadrich (2006), table 1: from 5 true and 5 false positives to 10 and 30, of 20 positives."""
     positive, negative = np.repeat([3, 2, 1], [5, 5, 10]), np.repeat([3, 2, 1], [5, 25, 1970])
     observed = Observed(Scores(np.sort(positive).astype(float), np.sort(negative).astype(float)))
-    found = PRECISION_RECALL.along(observed, np.array([0.25, 0.3, 0.35, 0.4, 0.45, 0.5]))
+    found = CURVE_KINDS["precision_recall"].along(observed, np.array([0.25, 0.3, 0.35, 0.4, 0.45, 0.5]))
     np.testing.assert_allclose(found[0], [0.5, 0.375, 0.318, 0.286, 0.265, 0.25], atol=5e-4)
 
 

@@ -25,7 +25,7 @@ from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve import KINDS, Curve
 from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
 from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
-from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
+from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, CurveKind
 from bayesperf.curves.roc.operating_point import threshold_choice
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores
@@ -53,6 +53,8 @@ class ThresholdCurve(Curve):
 
     Attributes
     ----------
+    name : {"roc", "precision_recall", "det"}
+        What kind of curve it is.
     method : {"bayesian_bootstrap", "beta", "binormal"}
         How its band is made.
     clusters : tuple of two ndarrays or None
@@ -76,7 +78,7 @@ class ThresholdCurve(Curve):
     beforehand, `bayesperf.studies.rate_coverage` says how often the intervals of either rate cover it.
     """
 
-    curve_kind: CurveKind
+    name: str
     scores: Scores | BinnedScores
     method: str
     prior: str | priors.Prior | None
@@ -89,9 +91,9 @@ class ThresholdCurve(Curve):
     drawn_by: ClassVar[str] = "curve"
 
     @property
-    def name(self) -> str:
-        """What kind of curve it is: "roc", "precision_recall" or "det"."""
-        return self.curve_kind.name
+    def curve_kind(self) -> CurveKind:
+        """What distinguishes curves of its name from others."""
+        return CURVE_KINDS[self.name]
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -204,6 +206,10 @@ class ThresholdCurve(Curve):
 
     def joint_draws(self) -> xr.Dataset:
         """Return drawn curves: the second rate along the first, with last dim ``draw``."""
+        return self._drawn_on_grid
+
+    @cached_property
+    def _drawn_on_grid(self) -> xr.Dataset:
         return self._on_grid(self._along(self._grid).T, ("draw",))
 
     def _on_grid(self, values: Array, dims: tuple[str, ...]) -> xr.Dataset:
@@ -419,7 +425,7 @@ class ThresholdCurve(Curve):
         ROC AUC is 0.688 (95 % HDI 0.401–0.965; observed 0.750). The limits have a Monte Carlo error of up to 0.012. \
         So often a positive scores above a negative; by chance it would be 0.5.
         """
-        curve = replace(self, curve_kind=ROC) if self.name == "det" else self
+        curve = replace(self, name="roc") if self.name == "det" else self
         negatives, positives = self.scores.class_totals
         meaning = _AREAS_IN_WORDS[curve.name].format(positives / (positives + negatives))
         text = curve.area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)
@@ -536,7 +542,7 @@ def roc_curve(
     >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
     array([0.26, 0.98])
     """
-    return _curve(ROC, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    return _curve("roc", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 @checked
@@ -585,7 +591,9 @@ def precision_recall_curve(
     >>> curve.dataset["precision"].round(2).values
     array([1.  , 1.  , 1.  , 0.67, 0.75, 0.6 , 0.5 , 0.57, 0.5 ])
     """
-    return _curve(PRECISION_RECALL, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    return _curve(
+        "precision_recall", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar
+    )
 
 
 @checked
@@ -628,11 +636,11 @@ def det_curve(
     >>> curve.dataset["fnr"].values
     array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.  ])
     """
-    return _curve(DET, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    return _curve("det", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 def _curve(
-    curve_kind: CurveKind,
+    name: str,
     y_true: Any,
     y_score: ArrayLike | None,
     method: str,
@@ -643,7 +651,7 @@ def _curve(
     random_seed: Any,
     progressbar: bool,
 ) -> ThresholdCurve:
-    """Return a curve of some kind; the other arguments are those of `roc_curve`, which are checked here."""
+    """Return a curve of some name; the other arguments are those of `roc_curve`, which are checked here."""
     checks.one_of("method", method, METHODS)
     if method != "beta" and prior is not None:
         raise InputError("prior", f"is of method='beta'; method={method!r} takes none.")
@@ -665,7 +673,7 @@ def _curve(
             "cluster", f"is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
         )
     return ThresholdCurve(
-        curve_kind=curve_kind,
+        name=name,
         scores=scores,
         method=method,
         prior=prior,
