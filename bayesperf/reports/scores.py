@@ -26,9 +26,9 @@ from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recal
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import Settings
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 
 # Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"

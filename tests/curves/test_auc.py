@@ -97,15 +97,14 @@ def test_bootstrap_has_the_distribution_of_dirichlet_weights(repeats):
     assert stats.ks_2samp(found, expected).pvalue > 0.01
 
 
-@pytest.mark.parametrize(("positives", "negatives"), [(300, 9_800), (10_000, 60)])
-@pytest.mark.parametrize("digits", [16, 1], ids=["", "tied"])
+@pytest.mark.parametrize(("positives", "negatives", "digits"), [(300, 9_800, 16), (10_000, 60, 1)], ids=["", "tied"])
 def test_weights_of_bins_have_the_moments_of_those_of_examples(positives, negatives, digits):
     rng = np.random.default_rng(1)
     score = np.r_[rng.normal(1, 1, positives), rng.normal(0, 1, negatives)].round(digits)
     y = np.r_[np.ones(positives, int), np.zeros(negatives, int)]
     mean, sd = moments(by_pairs(y, score))
     expected = moments_with_unseen(mean, sd**2 + mean**2, positives, negatives)
-    is_within_error(bp.roc_auc(y, score, draws=40_000), *expected)
+    is_within_error(bp.roc_auc(y, score, draws=10_000), *expected)
 
 
 def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):

@@ -29,9 +29,9 @@ from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import xarray as xr
 
-from bayesperf.core.saving import Saved
+from bayesperf.core.answer import Answer
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
 from bayesperf.curves.chosen_thresholds.candidates import Candidates
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ _SHOWN, _SHOWN_OF_DECIDED = ("recall", "specificity", "precision"), ("precision"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChosenThreshold(Saved):
+class ChosenThreshold(Answer):
     """A threshold, or two between which people decide, and the posterior of what is decided.
 
     Made by `bayesperf.choose_threshold`, and of two by `bayesperf.curves.abstention`. ``chosen[metric]`` is the
@@ -206,10 +205,6 @@ class ChosenThreshold(Saved):
     def __repr__(self) -> str:
         at = f"{self.high:.6g}" if self.abstention_rate is None else f"from {self.low:.6g} to {self.high:.6g}"
         return f"<bayesperf.curves.ChosenThreshold: {at}, {self.rule}; {self.judged}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
 
 def _met_in_words(prob_met: xr.DataArray) -> str:

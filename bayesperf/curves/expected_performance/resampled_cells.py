@@ -25,7 +25,7 @@ from bayesperf.curves.expected_performance.interval_counts import (
     cells_at_cuts,
 )
 from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
-from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.drawing import gamma_masses
 
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**20

@@ -15,8 +15,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
-from bayesperf.core.coordinates import CI_BOUND
+from bayesperf.core.arrays import CI_BOUND, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, sentence
 from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened

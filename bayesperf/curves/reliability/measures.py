@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,10 +11,10 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import (
     chance,
     enumerated,
@@ -115,7 +114,7 @@ class CalibrationFigures(Held):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Saved):
+class Calibration(Answer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
     ``calibration[measure]`` is the `Marginal` of a measure that has a posterior, `summary` has all.
@@ -262,10 +261,6 @@ class Calibration(Saved):
         from bayesperf import plots
 
         return plots.calibration(self, **options)
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
     def __repr__(self) -> str:
         total = next(iter(self.parts.values())).counts.total

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,10 +14,10 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, sentence
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.reliability.lines import (
@@ -53,7 +52,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recalibration(Saved):
+class Recalibration(Answer):
     """What the probabilities of a system should be. Made by `recalibrate`.
 
     ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
@@ -251,10 +250,6 @@ class Recalibration(Saved):
         """Return the recalibrated probabilities (k,) of each group at probabilities (k,); nothing without groups."""
         labels = self.draws[self.dim].values.tolist() if self.dim else []
         return {label: self._lines(at, label).mean(0) for label in labels}
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
     def __repr__(self) -> str:
         of = f", {self.draws.sizes[self.dim]} of {self.dim}" if self.dim else ""

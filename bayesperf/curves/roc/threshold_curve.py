@@ -33,8 +33,8 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Confidence intervals of a rate that have a width at the ends of a curve, too.
