@@ -63,7 +63,8 @@ def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, p
         of_classes = np.split(masses, 2, axis=1)
         blocks.append([binned.areas(*of_classes), *(of_class.sum(1) for of_class in of_classes)])
     areas, *seen = np.concatenate(blocks, axis=1)
-    return with_unseen(areas[None], beyond / (seen + beyond), ranks)[0]
+    of_system: Array = with_unseen(areas[None], beyond / (seen + beyond), ranks)[0]
+    return of_system
 
 
 def observed_area(positive: Array, negative: Array) -> float:
