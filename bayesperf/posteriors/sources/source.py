@@ -127,7 +127,7 @@ class Source(Held, ABC):
         """
         return post[metric], post.prior_text
 
-    def judged_together(self, dim: str) -> bool:
+    def joint_over(self, dim: str) -> bool:
         """Whether the draws of systems along a dim are joint, example by example."""
         return False
 
