@@ -319,9 +319,6 @@ KINDS = {
         lambda: joint_posterior(PAIR.outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
     ),
     "wrong labels": (lambda: bp.labels.noise(SYSTEMS, 0.05, draws=50), lambda post: draws(post["f1"])),
-    "rates of wrong labels": (
-        lambda: bp.labels.noise_sensitivity(SYSTEMS, "f1", [0, 0.05], draws=50), lambda found: found.dataset
-    ),
     "raters": (lambda: bp.Ratings.from_table([[1, 2, 1], [2, 2, 1]]), lambda ratings: ratings.patterns),
     "comparison on data sets": (
         of_datasets, lambda found: (found.next_dataset.shares, found.tree["posterior"]["tail"])

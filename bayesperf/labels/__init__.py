@@ -10,11 +10,10 @@ from bayesperf.labels.identifying import identifiability
 from bayesperf.labels.noisy_labels import noise
 from bayesperf.labels.raters import truth
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity, noise_sensitivity
+from bayesperf.labels.sensitivity_to_noise import noise_sensitivity
 from bayesperf.labels.verifying import Verified, verify
 
 __all__ = [
-    "LabelNoiseSensitivity",
     "NextLabels",
     "Verified",
     "VerifiedSample",
