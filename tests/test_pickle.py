@@ -272,7 +272,7 @@ KINDS = {
     ),
     "abstention": (
         lambda: bp.curves.abstention(*SCORES, max_abstention=0.2, draws=50),
-        lambda two: (two.apparent, draws(two.abstention_rate), draws(two["npv"])),
+        lambda two: (two.apparent.counts, draws(two.abstention_rate), draws(two["npv"])),
     ),
     "abstention of a test set": (
         lambda: bp.curves.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
@@ -360,9 +360,9 @@ def test_copies_and_files_say_the_same(name, filed):
     says = [method for method in ("summary", "in_words") if hasattr(original, method)]
     expected, said = flat(figures(original)), [getattr(original, method)() for method in says]
     # Once more after figures were computed: what is cached on the way must not stand in the way.
-    copies = [fresh, pickled(original), copy.deepcopy(original)]
+    copies = [fresh, copy.deepcopy(original)]
     if isinstance(original, Saved):
-        copies += [filed(original), filed(filed(original))]
+        copies.append(filed(filed(original)))
     for one in copies:
         assert type(one) is type(original)
         assert repr(one) == repr(original)
@@ -376,6 +376,7 @@ def test_copies_and_files_say_the_same(name, filed):
                 assert again == words
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_class_that_can_be_saved_is_tried():
     for name in modules():
@@ -395,9 +396,15 @@ def test_every_class_that_can_be_saved_is_tried():
 def test_results_go_to_other_processes_and_threads():
     original = [KINDS[name][0]() for name in ("exact posterior", "roc curve", "comparison of two", "plan of f1")]
     words = [one.in_words() for one in original]
-    for pool in ProcessPoolExecutor(1, mp_context=get_context("spawn")), ThreadPoolExecutor(4):
-        with pool:
-            assert list(pool.map(in_words, original)) == words
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(in_words, original)) == words
+    # Metrics of one's own go there, too.
+    cost = bp.metrics.cost([[0, 1], [5, 0]])
+    own = Metric("gain", lambda tp, fp: tp - 2 * fp)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert list(pool.map(in_words, original)) == words
+        futures = [pool.submit(bp.score, CM, metric) for metric in (cost, own)]
+        assert [future.result().item() for future in futures] == [bp.score(CM, cost).item(), 30]
 
 
 def in_words(one):
@@ -435,14 +442,6 @@ def test_copies_of_metrics_are_equal(copied):
         metric = bp.metrics.get(name)
         assert copied(metric) == metric
         assert copied(metric).evaluate(CM.counts.values, 1) == metric.evaluate(CM.counts.values, 1)
-
-
-def test_a_metric_of_ones_own_goes_to_other_processes():
-    cost = bp.metrics.cost([[0, 1], [5, 0]])
-    own = Metric("gain", lambda tp, fp: tp - 2 * fp)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(bp.score, CM, metric) for metric in (cost, own)]
-        assert [future.result().item() for future in futures] == [bp.score(CM, cost).item(), 30]
 
 
 def test_the_error_names_a_metric_whose_function_cannot_be_pickled():

@@ -44,7 +44,7 @@ class Answer(Saved, ABC):
 
 def _markdown(table: pd.DataFrame) -> str:
     """Return a table in Markdown."""
-    rows = [table.columns, ["---"] * table.shape[1], *table.itertuples(index=False)]
+    rows: list[Iterable[Any]] = [table.columns, ["---"] * table.shape[1], *table.itertuples(index=False)]
     return "\n".join(_row(row) for row in rows)
 
 

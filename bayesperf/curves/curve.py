@@ -17,7 +17,7 @@ from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.curves.curve_marginals import DIM
-from bayesperf.distributions.rank_envelopes import rank_envelope
+from bayesperf.distributions.draws import rank_envelope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -18,16 +18,16 @@ from bayesperf.core.random_streams import streams
 from bayesperf.data.cross_tabulation import cross_tabulate
 from bayesperf.data.label_indicators import LABEL, Indicators
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.drawing import LEAST_MASS
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.gamma import LEAST_MASS
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import process_masses
 from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Maximum size of temporary arrays.

@@ -28,11 +28,11 @@ from bayesperf.groups.attempts import as_parts_of_examples
 from bayesperf.groups.cluster_draws import cluster_cells
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 if TYPE_CHECKING:

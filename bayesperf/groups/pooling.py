@@ -31,8 +31,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary
 

@@ -29,9 +29,10 @@ from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable
+from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope, described
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
@@ -677,9 +678,10 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
 def _of_fit(tree: xr.DataTree) -> Slices:
     """Read the slices of a fit."""
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
-    if posterior.attrs.get("model") != "slices":
+    counts = observed_table(tree)
+    if posterior.attrs.get("model") != "slices" or counts is None:
         raise InputError("data", "this is no fit of the model 'slices'.", "Fit it: bp.fit(cm, 'slices').")
-    counts, dims = tree["observed_data"].to_dataset()["counts"], json.loads(posterior.attrs["options"])["dims"]
+    dims = json.loads(posterior.attrs["options"])["dims"]
     if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
         raise InputError("data", "the fit is of several systems.", f"Select one: tree.sel({others[0]}=…).")
     position = int(posterior.attrs["positive"])

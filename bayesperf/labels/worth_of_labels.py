@@ -19,8 +19,8 @@ from bayesperf.core.fields import Held
 from bayesperf.intervals.delta_method import gradient_of
 from bayesperf.labels.cells import joint_cells, resolved, spread_over_strata
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.truth import Strata, shared_truth
 from bayesperf.labels.verifying import Verified
+from bayesperf.labels.voter_cells import Strata, shared_truth
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 

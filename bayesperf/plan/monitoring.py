@@ -20,9 +20,9 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
 from bayesperf.plan.evidence import requirement_of
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.summary_table import table_of_intervals
 
 if TYPE_CHECKING:

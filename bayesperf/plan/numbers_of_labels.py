@@ -66,7 +66,8 @@ class LabelsLeft(Held):
         now = self.value.variance(0 * self.value.available)
         margin = stats.norm.isf(1 - self.confidence) * np.sqrt(variance)
         moves = np.sqrt(max(now - variance, 1e-300))
-        return float(sum(stats.norm.cdf((side * self.distance - margin) / moves) for side in (1, -1)))
+        away = self.distance or 0.0
+        return float(sum(stats.norm.cdf((side * away - margin) / moves) for side in (1, -1)))
 
     def smallest_n(self, target: float, allocation: Callable[[int], Array | Counts]) -> int | None:
         """Return the smallest number of labels, spent in some way, that is enough; None if all are not."""

@@ -26,12 +26,12 @@ from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import point_value
 from bayesperf.metrics.registry import applicable, get
-from bayesperf.posteriors.arviz_trees import read_tree, to_tree
+from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
-from bayesperf.posteriors.posterior_in_words import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
+from bayesperf.posteriors.sentences import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
@@ -549,6 +549,7 @@ class Posterior(Answer):
             `summary`.
         draws, chains : int
             For an exact posterior, the number of independent draws per chain (default 1000) and of chains (default 4).
+            Other independent draws are dealt to four chains.
         random_seed : int or Generator, optional
             Seed of the draws; by default the posterior's own.
 
@@ -569,6 +570,8 @@ class Posterior(Answer):
         if isinstance(self.prevalence, Prevalence):
             facts["prevalence"] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
+        if self.source.independent and cells.sizes["chain"] == 1 and chains is None:
+            cells = in_chains(cells)
         asked = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
         named = [metric if isinstance(metric, str) else metric.name for metric in asked]
         wanted = list(zip(named, self._wanted(metrics), strict=True))

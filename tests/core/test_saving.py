@@ -2,8 +2,6 @@
 
 import json
 import resource
-import subprocess
-import sys
 
 import arviz as az
 import numpy as np
@@ -108,7 +106,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("labels")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(labels=LABELS, names=st.lists(TEXTS, min_size=2, max_size=2, unique=True), data=st.data())
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.LabelWarning")
 def test_labels_keep_their_type(labels, names, data, folder):
@@ -300,16 +298,6 @@ def test_what_cannot_be_made_again_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(fields._FORMS, "Posterior", form)
     with pytest.raises(ValueError, match=r"the Posterior in .* cannot be made again by this version"):
         bp.load(tmp_path / "file.nc")
-
-
-def test_loading_an_exact_posterior_needs_no_sampler(tmp_path):
-    POST.save(tmp_path / "file.nc")
-    code = (
-        "import sys, bayesperf as bp; "
-        f"bp.load({str(tmp_path / 'file.nc')!r}).summary(); "
-        "assert not {'pymc', 'arviz', 'matplotlib', 'sklearn'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 # ── What cannot be saved ──

@@ -29,11 +29,11 @@ def test_strata_that_tell_nothing_come_last():
     np.testing.assert_array_equal(value.allocation(8), [5, 3])
 
 
-@pytest.mark.parametrize(("classes", "metric"), [(2, "f1"), (2, "recall"), (3, "accuracy")])
+@pytest.mark.parametrize(("classes", "metric"), [(2, "f1"), (3, "accuracy")])
 def test_what_is_promised_comes_about(classes, metric):
     """The standard deviation after the labels advised, over samples, is the one that was expected."""
     ratios, gains = [], []
-    for seed in range(8):
+    for seed in range(5):
         truth, verified, judge, predicted, _ = simulated(n=2000, classes=classes, known=150, seed=seed)
         post = labels.verify(verified, predicted, judge=judge, draws=2000)
         advice = labels.next_labels(post, 200, metric=metric)
@@ -46,7 +46,7 @@ def test_what_is_promised_comes_about(classes, metric):
         ratios.append(after[metric].sd().item() / advice.sd_advised)
         gains.append(advice.sd_advised / advice.sd_by_chance)
     # To first order: it is a plan. Strata that share a prior learn from each other's labels, and do better than that.
-    error = 3 * np.std(ratios) / np.sqrt(8)
+    error = 3 * np.std(ratios) / np.sqrt(5)
     assert (0.9 if classes == 2 else 0.75) - error < np.mean(ratios) < 1.1 + error
     assert np.mean(gains) < 0.95
 

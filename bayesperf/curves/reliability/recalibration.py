@@ -20,9 +20,14 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import enumerated, estimate, sentence
 from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.reliability.isotonic import PRIOR_IN_WORDS, draws_of_isotonic_line, interpolated
+from bayesperf.curves.reliability.lines import (
+    ISOTONIC_PRIOR,
+    LINE_PRIORS,
+    draws_of_isotonic_line,
+    draws_of_line,
+    interpolated,
+)
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.curves.reliability.recalibration_line import PRIORS_IN_WORDS, draws_of_line
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
@@ -357,12 +362,12 @@ def recalibrate(
         checks.none_certain("y_prob", counts.certain)
         lines = draws_of_line(counts, count, rng)
         drawn = xr.Dataset({name: ("sample", lines[:, i]) for i, name in enumerate(("intercept", "slope"))})
-        return Recalibration(counts, method, drawn, "", PRIORS_IN_WORDS, seed)
+        return Recalibration(counts, method, drawn, "", LINE_PRIORS, seed)
     if few := too_few(counts):
         raise InputError("", few)
     knots, heights = draws_of_isotonic_line(counts, count, rng)
     drawn = xr.Dataset({"frequency": (("sample", "probability"), heights)}, {"probability": knots})
-    return Recalibration(counts, method, drawn, "", PRIOR_IN_WORDS, seed)
+    return Recalibration(counts, method, drawn, "", ISOTONIC_PRIOR, seed)
 
 
 def _of_groups(

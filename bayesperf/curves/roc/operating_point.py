@@ -16,7 +16,7 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, sentence
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 # From the false positive rates and recalls at all thresholds, (draws, T), and the prevalence, (draws, 1), to the number

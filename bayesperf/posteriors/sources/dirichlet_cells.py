@@ -16,10 +16,10 @@ from bayesperf.core.fields import applied, by_name
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
-from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS, ProportionWeights
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
