@@ -135,7 +135,7 @@ def print_slices(sliced: SlicedSystem, console: Console, ci_prob: float) -> None
 def _add_names(table: Table, heading: str, names: Iterable[Any]) -> None:
     """Add a column of names, none of which is broken unless it is very long."""
     longest = max((len(printable(str(name))) for name in names), default=0)
-    table.add_column(_text(heading), overflow="fold", min_width=min(longest, _LONGEST_NAME))
+    table.add_column(_text(heading), overflow="fold", no_wrap=longest <= _LONGEST_NAME)
 
 
 def _text(value: Any) -> Text:
