@@ -3,13 +3,13 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 from bayesperf.core.words import BEST_OF_MANY, probability_value
 
 HEADER = "actual,predicted,model,fold"
@@ -37,19 +37,8 @@ def test_what_reads_no_file_imports_nothing_that_takes_long(line):
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    """Run the same in this process, which is quicker."""
-
-    def run_here(*arguments, cwd):
-        monkeypatch.chdir(cwd)
-        monkeypatch.setattr(sys, "argv", ["bayesperf", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "80")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run_here
+def call(shell):
+    return partial(shell, columns=80)
 
 
 @pytest.fixture(scope="module")

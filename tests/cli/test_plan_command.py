@@ -3,24 +3,16 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
-from bayesperf.cli import commands as cli
 from bayesperf.plan.sample_sizes import sample_size
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesperf", "plan", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "100")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run
+def call(shell):
+    return partial(shell, "plan")
 
 
 @pytest.fixture
