@@ -1,8 +1,6 @@
 """The command ``bayesperf plan``, run as a user runs it."""
 
 import json
-import subprocess
-import sys
 from functools import partial
 
 import pytest
@@ -24,11 +22,8 @@ def short_search(monkeypatch):
 GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
 
 
-def test_one_command_answers_the_guides_story():
-    done = subprocess.run(
-        [sys.executable, "-m", "bayesperf.cli.commands", "plan", *GUIDE], check=False,
-        capture_output=True, text=True, env={"PATH": "", "COLUMNS": "100", "PYTHONUTF8": "1"},
-    )  # fmt: skip
+def test_one_command_answers_the_guides_story(call):
+    done = call(*GUIDE)
     assert (done.returncode, done.stderr) == (0, "")
     text = " ".join(done.stdout.split())
     for words in (
