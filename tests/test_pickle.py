@@ -64,6 +64,10 @@ def verified(**options):
     return bp.labels.verify(truth, {"a": LABELS > 0, "b": LABELS > 1}, draws=50, **options)
 
 
+def verified_one():
+    return bp.labels.verify(np.where(np.arange(60) % 2, np.nan, LABELS % 2), LABELS > 0, draws=50)
+
+
 def of_datasets():
     from bayesperf.comparison.several_datasets import comparison_of_fit
 
@@ -166,9 +170,9 @@ KINDS = {
         lambda: bp.plan.comparison((32, 40), (20, 40), "recall", margin=0.05), lambda plan: plan.curve(NS)
     ),
     "plan of a pair": (lambda: bp.plan.comparison(PAIR, metric="recall"), lambda plan: plan.curve(NS)),
-    "plan of a width": (lambda: bp.plan.precision(0.1, evidence=(4, 5)), lambda plan: plan.curve(NS)),
+    "plan of a width": (lambda: bp.plan.interval_width(0.1, evidence=(4, 5)), lambda plan: plan.curve(NS)),
     "plan of a width's assurance": (
-        lambda: bp.plan.precision(0.1, evidence=(4, 5), assurance=0.9), lambda plan: plan.curve(NS)
+        lambda: bp.plan.interval_width(0.1, evidence=(4, 5), assurance=0.9), lambda plan: plan.curve(NS)
     ),
     "monitor": (lambda: bp.monitor(BATCHES, 0.7), lambda monitor: (monitor.dataset, monitor.posterior["mcc"].mean())),
     "pooled": (
@@ -268,7 +272,7 @@ KINDS = {
     ),
     "abstention": (
         lambda: bp.curves.abstention(*SCORES, max_abstention=0.2, draws=50),
-        lambda two: (two.apparent, draws(two.abstention_rate), draws(two["npv"])),
+        lambda two: (two.apparent.counts, draws(two.abstention_rate), draws(two["npv"])),
     ),
     "abstention of a test set": (
         lambda: bp.curves.abstention(*SCORES, cost=(3, 3, 1), test=(SCORES[0], OTHER)),
@@ -276,7 +280,10 @@ KINDS = {
     ),
     "decision plan": (
         lambda: bp.plan.decision(SCORES[0], PROBABILITY, threshold=0.3, draws=200),
-        lambda plan: plan.value([10, 100]),
+        lambda plan: plan.curve([10, 100]),
+    ),
+    "plan of labels": (
+        lambda: bp.plan.labels(verified_one(), metric="accuracy", requirement=0.05), lambda plan: plan.curve(NS)
     ),
     "decision curve": (
         lambda: decisions(thresholds=[0.2, 0.5], by={"half": np.arange(100) % 2}),
@@ -383,7 +390,7 @@ def test_every_class_that_can_be_saved_is_tried():
         found.add(kind)
     tried = {type(make()) for make, _ in KINDS.values()}
     assert {kind.__name__ for kind in found - tried} == {
-        "Saved", "NextDataset", "Curve", "CurveOfParts",
+        "Saved", "Answer", "NextDataset", "Curve", "CurveOfParts",
     }  # fmt: skip
 
 

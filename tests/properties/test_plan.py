@@ -50,7 +50,7 @@ def test_comparison(a, b, margin, confidence, assurance, question):
 @properties(5)
 @given(TRIALS, st.floats(0.02, 0.9), st.floats(0.5, 0.99), st.none() | st.floats(0.1, 0.9))
 def test_precision(evidence, width, confidence, assurance):
-    check_plan(lambda: bp.plan.precision(width, confidence, evidence=evidence, assurance=assurance), evidence)
+    check_plan(lambda: bp.plan.interval_width(width, confidence, evidence=evidence, assurance=assurance), evidence)
 
 
 @properties(5)
