@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
-def check_model(model: pm.Model, definition: Any, counts: xr.DataArray) -> None:
-    """Refuse a model of the caller's own without a likelihood, or one of a table of classes without its cells."""
+def check_model(model: pm.Model, definition: Any, counts: xr.DataArray, metrics: Sequence[str | Metric] | None) -> None:
+    """Refuse a model of the caller's own without a likelihood, or of a table without cells, and metrics without them."""
     if not model.observed_RVs and not model.potentials:
         raise InputError(
             "model",
@@ -40,6 +40,7 @@ def check_model(model: pm.Model, definition: Any, counts: xr.DataArray) -> None:
             "has no variable 'cells', the probabilities of the cells of the table.",
             "Add it, as pm.Deterministic('cells', …, dims=['actual', 'predicted']).",
         )
+    _check_metrics(model, definition, metrics)
 
 
 def own_potentials(model: pm.Model, definition: Any) -> bool:
@@ -53,7 +54,7 @@ def potentials_in_words(model: pm.Model) -> str:
     return f"pm.Potential {names}, a term of the log density that cannot be simulated from"
 
 
-def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
+def _check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse metrics of a model without cells, and cells whose dims are not those of a table."""
     if isinstance(metrics, str | Metric):
         raise InputTypeError("metrics", f"must be a sequence of names, as ['recall']; it is {metrics!r}.")

@@ -20,7 +20,6 @@ from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.exact import exact_draws
 from bayesperf.sampling.fit_tree import (
-    check_metrics,
     check_model,
     describe,
     finished,
@@ -163,8 +162,7 @@ def fit(
         asked = "mcmc" if asked == "auto" and isinstance(model, ModuleType) else asked
         counts, options = prepared(data, model, options, pos_label)
         built = built_model(model, counts, priors, options)
-        check_model(built, definition, counts)
-        check_metrics(built, definition, metrics)
+        check_model(built, definition, counts, metrics)
         # Fits of other data under the same seed are independent.
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
