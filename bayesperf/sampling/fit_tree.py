@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_model(model: pm.Model, definition: Any, counts: xr.DataArray, metrics: Sequence[str | Metric] | None) -> None:
-    """Refuse a model of the caller's own without a likelihood, or of a table without cells, and metrics without them."""
+    """Refuse a model of the caller's own without a likelihood, or of a table without cells; then wrong metrics."""
     if not model.observed_RVs and not model.potentials:
         raise InputError(
             "model",
