@@ -97,7 +97,7 @@ def test_a_failed_start_names_the_variable(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesperf.errors.ConvergenceWarning")  # At the limit transitions diverge.
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")  # At the limit transitions diverge.
 @pytest.mark.parametrize("sampler", ["nutpie", "pymc"])
 def test_a_start_that_fails(sampler):
     settings = {"random_seed": 1, "progressbar": False, "nuts_sampler": sampler}
