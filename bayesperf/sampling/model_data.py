@@ -113,6 +113,8 @@ def prepared(
         values = data if isinstance(data, xr.DataArray) else _counts(data, model, options, pos_label)
     if pos_label is not None and not ARRANGED.intersection(values.dims):
         values = values.assign_attrs(pos_label=_checked_positive(pos_label, values))
+    # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
+    values = values.drop_vars([name for name, coord in values.coords.items() if not coord.dims])
     if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
         raise InputError(
             "data",

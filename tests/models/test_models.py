@@ -3,8 +3,6 @@
 import ast
 import inspect
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -115,16 +113,6 @@ def test_a_model_file_stands_alone(name):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "a copy elsewhere has no siblings"
             assert not (node.module or "").startswith("bayesperf") or node.module == "bayesperf.models.building", file
-
-
-def test_importing_the_names_does_not_import_pymc():
-    code = (
-        "import sys, bayesperf as bp, bayesperf.models; bp.models.names(); dir(bp.models); "
-        "print(sorted({'pymc', 'pytensor', 'nutpie', 'arviz'} & set(sys.modules))); "
-        "bp.models.rates; print('pymc' in sys.modules)"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout.splitlines() == ["[]", "True"]
 
 
 def test_a_name_that_is_no_model():

@@ -16,6 +16,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.models import building
+from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.sampling.model_data import fingerprint, prepared
 from tests.shared.fits import (
     BINARY,
@@ -258,7 +259,7 @@ def test_tree_of_every_model(case, sampler):
     assert set(CELLS[case]) == {name for name in posterior if name.startswith("cells")}
     assert posterior["chain"].values.tolist() == [0, 1, 2, 3]
     if isinstance(data, bp.ConfusionMatrix) and data.outcomes is None:
-        xr.testing.assert_equal(tree["observed_data"]["counts"], data.counts)
+        xr.testing.assert_equal(observed_table(tree), data.counts)
     if CELLS[case]:
         summary = bp.Posterior.from_datatree(tree).summary(headline[:1])
         assert (summary["method"] == "draws").all()
@@ -313,7 +314,7 @@ def test_predictions_are_of_the_posterior():
         ("true_positives", 50, 40.5, 10.5),
         ("true_negatives", 50, 45.5, 5.5),
     ):
-        x, expected = drawn[name].values, stats.betabinom(n, a, b)
+        x, expected = drawn[name].values[..., 0], stats.betabinom(n, a, b)
         assert x.mean() == pytest.approx(expected.mean(), abs=5 * error(x))
         assert x.var() == pytest.approx(expected.var(), abs=5 * error((x - expected.mean()) ** 2))
     of_prior = tree["prior_predictive"]["positives"].values
