@@ -20,7 +20,14 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum
+from bayesperf.data.cross_validation import (
+    FOLD,
+    REPEAT,
+    folds_of_all_repeats,
+    refuse_sum,
+    repeated_dim,
+    unmark_repeats,
+)
 from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
@@ -109,9 +116,16 @@ class Pooled(Saved):
 
         Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
         """
-        return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim))
+        learned_from = self._counts.sum(self.dim) / self.repeats
+        return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim), learned_from=learned_from)
 
-    def _posterior(self, cells: Array, scope: Scope, observed: xr.DataArray | None = None) -> Posterior:
+    def _posterior(
+        self,
+        cells: Array,
+        scope: Scope,
+        observed: xr.DataArray | None = None,
+        learned_from: xr.DataArray | None = None,
+    ) -> Posterior:
         template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
         return Posterior(
             source=StoredDraws(stored(cells, template), independent=True),
@@ -119,6 +133,7 @@ class Pooled(Saved):
             prior_text=self._prior_text,
             scope=scope,
             observed=observed,
+            learned_from=learned_from,
             prevalence="observed" if self.design == "joint" else None,
         )
 
@@ -575,6 +590,7 @@ def pool(
     seed = checks.seed(random_seed)
     if method == "bayesian_bootstrap":
         _refuse_of_model(groups, repeats, dispersion)
+        cm = _with_whole_examples(cm)
         return pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed)
     _refuse_for_model(cm, prior)
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
@@ -594,6 +610,14 @@ def pool(
     )
     _warn_of_prior(pooled)
     return pooled
+
+
+def _with_whole_examples(cm: ConfusionMatrix) -> ConfusionMatrix:
+    """Return the counts of all repeats together, where the clusters are the examples that were judged in each."""
+    if cm.clusters is None or repeated_dim(cm.counts) is None:
+        return cm
+    folds = [dim for dim in (REPEAT, FOLD) if dim in cm.dims]
+    return replace(cm, counts=unmark_repeats(cm.counts)).sum(folds)
 
 
 def _refuse_for_model(cm: ConfusionMatrix, prior: str | priors.Prior | None) -> None:
