@@ -83,5 +83,5 @@ def test_classifiers_are_compared_over_repeats_by_whole_examples():
         bp.compare(bp.pool(cm, draws=20_000).mean, metric="accuracy").difference for cm in (repeated, once)
     )
     assert found.mean().item() == pytest.approx(expected.mean().item(), abs=2e-3)
-    assert found.sd().item() == pytest.approx(expected.sd().item(), rel=0.03)
+    assert found.sd().item() == pytest.approx(expected.sd().item(), rel=0.1)
     np.testing.assert_array_equal(bp.pool(repeated).mean.observed / 3, bp.pool(once).mean.observed)
