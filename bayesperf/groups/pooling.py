@@ -549,8 +549,8 @@ def pool(
     G* = 1/Σ h_g² the number of clusters of one size that would say as much; the mean stays. Metrics are of examples: a
     cluster weighs by its size. Clusters of one example each have nearly the posterior of independent examples.
     Systems judged in the same clusters have the same weights, so that their comparison is paired. Of repeated
-    cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat said of them;
-    the prior's pseudo-examples then count once, and examples as often as there are repeats. In simulations of 400
+    cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat said of
+    them; the prior's pseudo-examples then count once, and examples as often as there are repeats. In simulations of 400
     data sets of two and five classes (``validation/resampled_clusters.py``: 20 to 500 clusters of very unequal sizes,
     ρ of .01 and .1) 95 % intervals of F1 and of a difference of F1 cover in 92 to 98 %, where those of independent
     examples cover in 73 to 98 %; with a ρ of .3 it is 88 to 96 %, and 53 to 77 %.

@@ -133,7 +133,7 @@ def test_repeats_of_one_partition_say_as_much_as_the_partition(repeats):
     at = compiled(built("groups_logit", tiled(repeats), {"repeats": repeats}))
     for location, spread in (([0.1, 0.5, 1.0], [0.3, 0.8]), ([-1, 2.5, -2], [2.0, 0.05]), ([0, 0, 4], [0.6, 1.5])):
         point = {"location": np.array(location, float), "spread": np.array(spread)}
-        assert at(**point)[0] == pytest.approx(of_partition(**point), abs=1e-5)
+        assert at(**point)[0] == pytest.approx(of_partition(**point), abs=1e-4)
 
 
 def test_rates_of_groups_come_back():
