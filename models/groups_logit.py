@@ -39,9 +39,7 @@ from pytensor.gradient import disconnected_grad
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from bayesperf.models._counts import coords, positive
-from bayesperf.models._priors import prior_variables
-from bayesperf.models.rates import OUTCOMES, cells, outcomes
+from bayesperf.models.building import OUTCOMES, cells_of_rates, coords, outcomes_of_rates, positive, prior_variables
 
 DATA = "counts"
 OPTIONS = {
@@ -103,7 +101,7 @@ def build(
         raise ValueError("options: 'lkj' does not go with 'repeats', under which the deviations are integrated out.")
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
-    successes, trials = outcomes(counts)
+    successes, trials = outcomes_of_rates(counts)
     varying = RATES if groups == "clusters" else RATES[1:]
     labels = coords(counts) | {"rate": RATES, "varying_rate": varying}
     if covariates is not None:
@@ -137,13 +135,20 @@ def build(
         else:
             rates = pm.math.stack(list(group.values()), axis=-1)
             pm.Deterministic("rates_group", rates, dims=[*systems, dim, "rate"])
-            pm.Deterministic("cells_group", cells(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"])
-        nodes, weights = normal_nodes(21)
-        mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
-        pm.Deterministic("rates", mean, dims=[*systems, "rate"])
-        population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
-        pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
+            pm.Deterministic(
+                "cells_group", cells_of_rates(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"]
+            )
+        describe_population(location, spread, positive(counts), systems)
     return model
+
+
+def describe_population(location: Any, spread: Any, positive: int, systems: list[str]) -> None:
+    """Add the population mean of each rate, by quadrature, and the cells at these rates."""
+    nodes, weights = normal_nodes(21)
+    mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
+    pm.Deterministic("rates", mean, dims=[*systems, "rate"])
+    population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
+    pm.Deterministic("cells", cells_of_rates(population, positive), dims=[*systems, "actual", "predicted"])
 
 
 def deviations(systems: list[str], dim: str, groups: str, lkj: float | None) -> list[Any]:
@@ -196,7 +201,7 @@ def recover(
     new = _new_group(posterior, data, rng)
     if repeats == 1:
         return new
-    successes, trials = outcomes(data)
+    successes, trials = outcomes_of_rates(data)
     location = _location(posterior, data, dim, covariates)
     spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
     drawn = {}
@@ -209,7 +214,7 @@ def recover(
             of_groups.append(expit(mean + scale * _drawn_deviation(rng, *seen, mean, scale)))
         order = [str(d) for d in posterior["cells"].dims if d not in ("actual", "predicted")]
         drawn[rate] = xr.concat(of_groups, data[dim], coords="minimal", compat="override").transpose(*order, dim)
-    table = cells({rate: drawn[rate].values for rate in RATES}, positive(data))
+    table = cells_of_rates({rate: drawn[rate].values for rate in RATES}, positive(data))
     dims = (*drawn["recall"].dims, "actual", "predicted")
     rates = xr.concat(list(drawn.values()), xr.DataArray(RATES, dims="rate", name="rate")).transpose(..., "rate")
     return new | {"cells_group": xr.DataArray(table, dims=dims), "rates_group": rates.variable}
@@ -243,7 +248,7 @@ def _new_group(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generat
         z = z.where(z["rate"] != "specificity", specificity).transpose(*location.dims)
     spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
     rates = expit((location + spread * z).transpose(*location.dims).values)
-    table = cells({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
+    table = cells_of_rates({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
     return {"cells_new": xr.DataArray(table, dims=(*location.dims[:-1], "actual", "predicted"))}
 
 
@@ -256,7 +261,7 @@ def log_likelihood(
     quadrature centred at the mode. If the two deviations are correlated, that of specificity is integrated conditional
     on that of recall.
     """
-    successes, trials = outcomes(data)
+    successes, trials = outcomes_of_rates(data)
     location, spread = _location(posterior, data, dim, covariates), posterior["spread"]
     observed = {rate: (successes[rate], trials[rate]) for rate in ("recall", "specificity")}
     at = {rate: location.sel(rate=rate, drop=True) for rate in observed}

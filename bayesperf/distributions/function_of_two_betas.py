@@ -10,8 +10,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import Array, Booleans, Codes, complex_step
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.beta import Beta, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between

@@ -184,7 +184,7 @@ def _metrics(
                 raise InputError(
                     "metrics",
                     f"{name!r} is the name of another variable of the model, with dims {group[name].dims[2:]}.",
-                    f"Leave it out: bayesperf.Posterior.from_datatree(tree)[{metric.name!r}] is the metric.",
+                    f"Take it from metrics: bayesperf.Posterior.from_datatree(tree)[{metric.name!r}] is the metric.",
                 )
             computed[name] = values
     return {name: values for name, values in computed.items() if name not in group}

@@ -15,7 +15,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.models import _counts
+from bayesperf.models import building
 from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.sampling.model_data import fingerprint, prepared
 from tests.shared.fits import (
@@ -378,8 +378,8 @@ def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
     tree = exact(bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0), draws=250)
     assert "log_likelihood" not in tree.children
     assert tree.attrs["left_out"] == "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
-    assert _counts.MOST_VALUES == 10**7
-    monkeypatch.setattr(_counts, "MOST_VALUES", 1000)
+    assert building.MOST_VALUES == 10**7
+    monkeypatch.setattr(building, "MOST_VALUES", 1000)
     assert exact(BINARY, draws=5, chains=2)["log_likelihood"]["counts"].size == 1000
     assert "log_likelihood" not in exact(BINARY, "rates", draws=11, chains=1).children
 
