@@ -133,13 +133,15 @@ def build(
             stacked = [pm.math.stack(pt.broadcast_arrays(*of_rates)) for of_rates in zip(*repeated, strict=True)]
             pm.Potential("counts", log_marginal(*stacked).sum() / repeats)
         else:
-            rates = pm.math.stack(list(group.values()), axis=-1)
-            pm.Deterministic("rates_group", rates, dims=[*systems, dim, "rate"])
-            pm.Deterministic(
-                "cells_group", cells_of_rates(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"]
-            )
+            describe_groups(group, positive(counts), [*systems, dim])
         describe_population(location, spread, positive(counts), systems)
     return model
+
+
+def describe_groups(group: Mapping[str, Any], positive: int, dims: list[str]) -> None:
+    """Add the rates of each group, and its cells."""
+    pm.Deterministic("rates_group", pm.math.stack(list(group.values()), axis=-1), dims=[*dims, "rate"])
+    pm.Deterministic("cells_group", cells_of_rates(group, positive), dims=[*dims, "actual", "predicted"])
 
 
 def describe_population(location: Any, spread: Any, positive: int, systems: list[str]) -> None:
