@@ -211,15 +211,16 @@ def recover(
         at, scale = location.sel(rate=rate, drop=True), spread.sel(rate=rate, drop=True)
         of_groups = []
         for group in data[dim].values:
-            seen = [counts[rate].sel({dim: group}) for counts in (successes, trials)]
+            k, n = (counts[rate].sel({dim: group}) for counts in (successes, trials))
             mean = at.sel({dim: group}) if dim in at.dims else at
-            of_groups.append(expit(mean + scale * _drawn_deviation(rng, *seen, mean, scale)))
+            rates: xr.DataArray = expit(mean + scale * _drawn_deviation(rng, k, n, mean, scale))
+            of_groups.append(rates)
         order = [str(d) for d in posterior["cells"].dims if d not in ("actual", "predicted")]
         drawn[rate] = xr.concat(of_groups, data[dim], coords="minimal", compat="override").transpose(*order, dim)
     table = cells_of_rates({rate: drawn[rate].values for rate in RATES}, positive(data))
     dims = (*drawn["recall"].dims, "actual", "predicted")
-    rates = xr.concat(list(drawn.values()), xr.DataArray(RATES, dims="rate", name="rate")).transpose(..., "rate")
-    return new | {"cells_group": xr.DataArray(table, dims=dims), "rates_group": rates.variable}
+    every_rate = xr.concat(list(drawn.values()), xr.DataArray(RATES, dims="rate", name="rate")).transpose(..., "rate")
+    return new | {"cells_group": xr.DataArray(table, dims=dims), "rates_group": every_rate.variable}
 
 
 def _drawn_deviation(
@@ -235,10 +236,11 @@ def _drawn_deviation(
     at = z + width * points
     logit = location + spread * at
     density = successes * logit - trials * np.logaddexp(0, logit) - at**2 / 2
-    level = np.exp(density - density.max("point")).cumsum("point")
+    level: xr.DataArray = xr.DataArray(np.exp(density - density.max("point"))).cumsum("point")
     u = z.copy(data=rng.random(z.shape)) * level.isel(point=-1)
     place = (level < u).sum("point") * 0.1 - 7
-    return z + width * (place + z.copy(data=rng.uniform(-0.05, 0.05, z.shape)))
+    deviation: xr.DataArray = z + width * (place + z.copy(data=rng.uniform(-0.05, 0.05, z.shape)))
+    return deviation
 
 
 def _new_group(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator) -> dict[str, xr.DataArray]:
@@ -316,7 +318,8 @@ def _mode(
         if abs(step).max() < 1e-6:
             break
     p = expit(location + spread * z)
-    return z, 1 / np.sqrt(1 + spread**2 * trials * p * (1 - p))
+    precision: xr.DataArray = 1 + spread**2 * trials * p * (1 - p)
+    return z, precision**-0.5
 
 
 def _log_binomial(successes: xr.DataArray, trials: xr.DataArray, logit: xr.DataArray) -> xr.DataArray:
