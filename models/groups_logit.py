@@ -213,14 +213,14 @@ def recover(
         for group in data[dim].values:
             k, n = (counts[rate].sel({dim: group}) for counts in (successes, trials))
             mean = at.sel({dim: group}) if dim in at.dims else at
-            rates: xr.DataArray = expit(mean + scale * _drawn_deviation(rng, k, n, mean, scale))
-            of_groups.append(rates)
+            logit = mean + scale * _drawn_deviation(rng, k, n, mean, scale)
+            of_groups.append(logit.copy(data=expit(logit.values)))
         order = [str(d) for d in posterior["cells"].dims if d not in ("actual", "predicted")]
         drawn[rate] = xr.concat(of_groups, data[dim], coords="minimal", compat="override").transpose(*order, dim)
     table = cells_of_rates({rate: drawn[rate].values for rate in RATES}, positive(data))
     dims = (*drawn["recall"].dims, "actual", "predicted")
     every_rate = xr.concat(list(drawn.values()), xr.DataArray(RATES, dims="rate", name="rate")).transpose(..., "rate")
-    return new | {"cells_group": xr.DataArray(table, dims=dims), "rates_group": every_rate.variable}
+    return new | {"cells_group": xr.DataArray(table, dims=dims), "rates_group": xr.DataArray(every_rate.variable)}
 
 
 def _drawn_deviation(
