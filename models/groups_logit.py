@@ -15,6 +15,11 @@ Recall and specificity deviate independently unless ``lkj=η`` adds their correl
 variables is ρ = 2B − 1, B ~ Beta(η, η). Fewer than ten groups with hundreds of examples per class do not determine
 this correlation: compare its posterior with its prior.
 
+Repeated cross-validation scores every example once per repeat. With `repeats` each group's deviations are integrated
+out, and the likelihood of the groups is raised to the power 1/repeats, so that every example counts once: the repeats
+of one partition say as much as the partition. (A power of the likelihood given the deviations would not: it takes the
+folds of all repeats for as many groups.) The rates of the groups are drawn afterwards (`recover`).
+
 `cells` describe the population of groups: they are computed from the population mean of each rate, by Gauss–Hermite
 quadrature, at covariates 0.
 
@@ -28,7 +33,9 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor.tensor as pt
 import xarray as xr
+from pytensor.gradient import disconnected_grad
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
@@ -49,7 +56,9 @@ OPTIONS = {
     "groups": ("random", "clusters"),
     "lkj": "positive number",
     "covariates": "covariates of groups",
+    "repeats": "repeats of folds",
 }
+POTENTIAL = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"
 DIMS = ("rate", "varying_rate", "covariate")
 ESTIMAND = "mean"
 SPREAD = {"random": pm.HalfNormal.dist(0.5), "clusters": pm.HalfNormal.dist(1.0)}
@@ -77,6 +86,7 @@ def build(
     groups: str = "random",
     lkj: float | None = None,
     covariates: xr.DataArray | None = None,
+    repeats: int = 1,
 ) -> pm.Model:
     """Return the model of binary counts (…, group, actual, predicted).
 
@@ -95,8 +105,13 @@ def build(
     lkj : float, optional
         Concentration η of the correlation of recall and specificity; by default there is no correlation.
     covariates : xarray.DataArray, optional
-        Covariates with dims `dim` and ``covariate``.
+        Covariates with dims `dim` and ``covariate``. `bayesperf.fit` takes a DataFrame with a row for each group, a
+        mapping of names to values by group or in the order of the groups, or an array in their order, as well.
+    repeats : int
+        Number of times that each example was scored; `dim` then contains the folds of all repeats.
     """
+    if lkj is not None and repeats > 1:
+        raise ValueError("options: 'lkj' does not go with 'repeats', under which the deviations are integrated out.")
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
     successes, trials = outcomes_of_rates(counts)
@@ -110,32 +125,29 @@ def build(
     with pm.Model(coords=labels) as model:
         location = location_of(typical, variable, systems)
         spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
-        deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
-        z = [deviation[..., i] for i in range(len(RATES))]
-        if lkj is not None:
-            unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
-            correlation = pm.Deterministic("correlation", 2 * unit - 1, dims=systems)[..., None]
-            z[2] = correlation * z[1] + pm.math.sqrt(1 - correlation**2) * z[2]
-        logits = [location[..., i, None] + spread[..., i, None] * z[i] for i in range(len(RATES))]
+        z = None if repeats > 1 else deviations(systems, dim, groups, lkj)
+        means = [location[..., i, None] for i in range(len(RATES))]
         if covariates is not None:
             coefficient = variable("coefficient", [*systems, "rate", "covariate"])
             x = pm.Data("covariates", covariates.values, dims=[dim, "covariate"])
-            logits = [logit + (coefficient[..., i, None, :] * x).sum(-1) for i, logit in enumerate(logits)]
-        group = {}
-        for (rate, outcome), logit in zip(OUTCOMES.items(), logits, strict=True):
+            means = [mean + (coefficient[..., i, None, :] * x).sum(-1) for i, mean in enumerate(means)]
+        group, repeated = {}, []
+        for i, (rate, outcome) in enumerate(OUTCOMES.items()):
             n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=[*systems, dim])
             observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=[*systems, dim])
+            if z is None:
+                repeated.append([observed, n, means[i], spread[..., i, None]])
+                continue
+            logit = means[i] + spread[..., i, None] * z[i]
             pm.Binomial(outcome, n=n, logit_p=logit, observed=observed, dims=[*systems, dim])
             group[rate] = pm.math.sigmoid(logit)
-        pm.Deterministic("rates_group", pm.math.stack(list(group.values()), axis=-1), dims=[*systems, dim, "rate"])
-        nodes, weights = normal_nodes(21)
-        mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
-        pm.Deterministic("rates", mean, dims=[*systems, "rate"])
-        population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
-        pm.Deterministic("cells", cells_of_rates(population, positive(counts)), dims=[*systems, "actual", "predicted"])
-        pm.Deterministic(
-            "cells_group", cells_of_rates(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"]
-        )
+        if repeated:
+            # The rates together, because what is compiled is then a third as much.
+            stacked = [pm.math.stack(pt.broadcast_arrays(*of_rates)) for of_rates in zip(*repeated, strict=True)]
+            pm.Potential("counts", log_marginal(*stacked).sum() / repeats)
+        else:
+            describe_groups(group, positive(counts), [*systems, dim])
+        describe_population(location, spread, positive(counts), systems)
     return model
 
 
@@ -157,6 +169,32 @@ def location_of(typical: bool, variable: AddVariable, systems: list[str]) -> Any
     return pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=[*systems, "rate"])
 
 
+def describe_groups(group: Mapping[str, Any], positive: int, dims: list[str]) -> None:
+    """Add the rates of each group, and its cells."""
+    pm.Deterministic("rates_group", pm.math.stack(list(group.values()), axis=-1), dims=[*dims, "rate"])
+    pm.Deterministic("cells_group", cells_of_rates(group, positive), dims=[*dims, "actual", "predicted"])
+
+
+def describe_population(location: Any, spread: Any, positive: int, systems: list[str]) -> None:
+    """Add the population mean of each rate, by quadrature, and the cells at these rates."""
+    nodes, weights = normal_nodes(21)
+    mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
+    pm.Deterministic("rates", mean, dims=[*systems, "rate"])
+    population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
+    pm.Deterministic("cells", cells_of_rates(population, positive), dims=[*systems, "actual", "predicted"])
+
+
+def deviations(systems: list[str], dim: str, groups: str, lkj: float | None) -> list[Any]:
+    """Return the deviations z of every rate; with `lkj` those of specificity are correlated with those of recall."""
+    deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
+    z = [deviation[..., i] for i in range(len(RATES))]
+    if lkj is not None:
+        unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
+        correlation = pm.Deterministic("correlation", 2 * unit - 1, dims=systems)[..., None]
+        z[2] = correlation * z[1] + pm.math.sqrt(1 - correlation**2) * z[2]
+    return z
+
+
 def of_every_rate(values: Any, groups: str) -> Any:
     """Return values of every rate, which are 0 for the prevalence of random folds: it does not vary."""
     if groups == "clusters":
@@ -164,8 +202,79 @@ def of_every_rate(values: Any, groups: str) -> Any:
     return pm.math.concatenate([pm.math.zeros_like(values[..., :1]), values], axis=-1)
 
 
-def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
-    """Draw ``cells_new``, the cells of a new group at covariates 0."""
+def log_marginal(successes: Any, trials: Any, location: Any, spread: Any) -> Any:
+    """Return the log-likelihood of groups whose deviations are integrated out, up to a constant (see `_nodes`)."""
+    z = 0.0 * (location + spread + trials)
+    for _ in range(6):
+        p = pm.math.sigmoid(location + spread * z)
+        slope, curvature = spread * (successes - trials * p) - z, 1 + spread**2 * trials * p * (1 - p)
+        z = z + pm.math.clip(slope / curvature, -1, 1)
+    p = pm.math.sigmoid(location + spread * z)
+    # Whatever the nodes are, the integral is the same: its slope needs none of theirs.
+    z, width = map(disconnected_grad, (z, 1 / pm.math.sqrt(1 + spread**2 * trials * p * (1 - p))))
+    points, weights = normal_nodes(11)
+    nodes = z[..., None] + width[..., None] * points
+    log_weights = (points**2 - nodes**2) / 2 + np.log(weights) + pm.math.log(width)[..., None]
+    logit = location[..., None] + spread[..., None] * nodes
+    log_density = successes[..., None] * logit - trials[..., None] * pt.softplus(logit)
+    return pm.math.logsumexp(log_weights + log_density, axis=-1, keepdims=False)
+
+
+def recover(
+    posterior: xr.Dataset,
+    data: xr.DataArray,
+    rng: np.random.Generator,
+    *,
+    dim: str = "fold",
+    covariates: xr.DataArray | None = None,
+    repeats: int = 1,
+    **_: Any,
+) -> dict[str, xr.DataArray]:
+    """Draw ``cells_new``, the cells of a new group at covariates 0, and under `repeats` those of the groups."""
+    new = _new_group(posterior, data, rng)
+    if repeats == 1:
+        return new
+    successes, trials = outcomes_of_rates(data)
+    location = _location(posterior, data, dim, covariates)
+    spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
+    drawn = {}
+    for rate in RATES:
+        at, scale = location.sel(rate=rate, drop=True), spread.sel(rate=rate, drop=True)
+        of_groups = []
+        for group in data[dim].values:
+            k, n = (counts[rate].sel({dim: group}) for counts in (successes, trials))
+            mean = at.sel({dim: group}) if dim in at.dims else at
+            logit = mean + scale * _drawn_deviation(rng, k, n, mean, scale)
+            of_groups.append(logit.copy(data=expit(logit.values)))
+        order = [str(d) for d in posterior["cells"].dims if d not in ("actual", "predicted")]
+        drawn[rate] = xr.concat(of_groups, data[dim], coords="minimal", compat="override").transpose(*order, dim)
+    table = cells_of_rates({rate: drawn[rate].values for rate in RATES}, positive(data))
+    dims = (*drawn["recall"].dims, "actual", "predicted")
+    every_rate = xr.concat(list(drawn.values()), xr.DataArray(RATES, dims="rate", name="rate")).transpose(..., "rate")
+    return new | {"cells_group": xr.DataArray(table, dims=dims), "rates_group": xr.DataArray(every_rate.variable)}
+
+
+def _drawn_deviation(
+    rng: np.random.Generator,
+    successes: xr.DataArray,
+    trials: xr.DataArray,
+    location: xr.DataArray,
+    spread: xr.DataArray,
+) -> xr.DataArray:
+    """Draw the deviation of a group, given its counts, by a fine grid about the mode of its density."""
+    z, width = _mode(successes, trials, location, spread)
+    points = xr.DataArray(np.linspace(-7, 7, 141), dims="point")
+    at = z + width * points
+    logit = location + spread * at
+    density = successes * logit - trials * np.logaddexp(0, logit) - at**2 / 2
+    level: xr.DataArray = xr.DataArray(np.exp(density - density.max("point"))).cumsum("point")
+    u = z.copy(data=rng.random(z.shape)) * level.isel(point=-1)
+    place = (level < u).sum("point") * 0.1 - 7
+    deviation: xr.DataArray = z + width * (place + z.copy(data=rng.uniform(-0.05, 0.05, z.shape)))
+    return deviation
+
+
+def _new_group(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator) -> dict[str, xr.DataArray]:
     location = posterior["location"].transpose(..., "rate")
     z = location.copy(data=rng.standard_normal(location.shape))
     if "correlation" in posterior:
@@ -188,10 +297,7 @@ def log_likelihood(
     on that of recall.
     """
     successes, trials = outcomes_of_rates(data)
-    location, spread = posterior["location"], posterior["spread"]
-    if covariates is not None:
-        x = covariates.sel({dim: data[dim].values})
-        location = location + (posterior["coefficient"] * x).sum("covariate")
+    location, spread = _location(posterior, data, dim, covariates), posterior["spread"]
     observed = {rate: (successes[rate], trials[rate]) for rate in ("recall", "specificity")}
     at = {rate: location.sel(rate=rate, drop=True) for rate in observed}
     scale = {rate: spread.sel(varying_rate=rate, drop=True) for rate in observed}
@@ -206,6 +312,16 @@ def log_likelihood(
     return _log_sum(recall + specificity, "recall_node").transpose("chain", "draw", ...)
 
 
+def _location(posterior: xr.Dataset, data: xr.DataArray, dim: str, covariates: xr.DataArray | None) -> xr.DataArray:
+    """Return μ + x·β of every rate; of each group if there are covariates."""
+    location = posterior["location"]
+    if covariates is None:
+        return location
+    x = covariates.sel({dim: data[dim].values})
+    shifted: xr.DataArray = location + (posterior["coefficient"] * x).sum("covariate")
+    return shifted
+
+
 def _nodes(
     successes: xr.DataArray, trials: xr.DataArray, location: xr.DataArray, spread: xr.DataArray, dim: str
 ) -> tuple[xr.DataArray, xr.DataArray]:
@@ -213,6 +329,17 @@ def _nodes(
 
     The nodes are centred at the mode of the product, which is log-concave in z, and scaled by its curvature there.
     """
+    z, width = _mode(successes, trials, location, spread)
+    points, weights = (xr.DataArray(values, dims=dim) for values in normal_nodes(25))
+    nodes = z + width * points
+    log_weights: xr.DataArray = (points**2 - nodes**2) / 2 + np.log(weights * width)
+    return nodes, log_weights
+
+
+def _mode(
+    successes: xr.DataArray, trials: xr.DataArray, location: xr.DataArray, spread: xr.DataArray
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the mode of a standard normal density times a binomial likelihood, and the width of the product there."""
     z = 0.0 * (location + spread + trials)
     for _ in range(30):
         p = expit(location + spread * z)
@@ -222,11 +349,8 @@ def _nodes(
         if abs(step).max() < 1e-6:
             break
     p = expit(location + spread * z)
-    width = 1 / np.sqrt(1 + spread**2 * trials * p * (1 - p))
-    points, weights = (xr.DataArray(values, dims=dim) for values in normal_nodes(25))
-    nodes = z + width * points
-    log_weights: xr.DataArray = (points**2 - nodes**2) / 2 + np.log(weights * width)
-    return nodes, log_weights
+    precision: xr.DataArray = 1 + spread**2 * trials * p * (1 - p)
+    return z, precision**-0.5
 
 
 def _log_binomial(successes: xr.DataArray, trials: xr.DataArray, logit: xr.DataArray) -> xr.DataArray:

@@ -75,6 +75,19 @@ def test_the_page_of_a_question_makes_the_calls_of_its_answer():
         assert [call for call in calls if f"{call}(" not in page] == [], question
 
 
+# ── Options of the models ──
+
+
+def test_every_option_of_a_model_has_an_example_in_its_section():
+    sections = re.split(r"^## ", PAGES["explain/options"], flags=re.MULTILINE)[1:]
+    examples = {name: re.findall(r"```{code-cell}(.*?)```", text, re.DOTALL) for name, _, text in
+                (section.partition("\n") for section in sections)}  # fmt: skip
+    declared = {name: set(getattr(getattr(bp.models, name), "OPTIONS", {})) for name in bp.models.names()}
+    shown = {name: {option for option in declared[name] if f'"{option}":' in "".join(cells)}
+             for name, cells in examples.items()}  # fmt: skip
+    assert shown == {name: options for name, options in declared.items() if options}
+
+
 # ── Pages ──
 
 

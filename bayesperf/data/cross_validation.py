@@ -29,8 +29,12 @@ class HeldOutPredictions(NamedTuple):
 
     Attributes
     ----------
-    y_true, y_pred : array-like (n,)
+    y_true : array-like (n,)
         Labels.
+    y_pred : array (n,), or mapping of names to such
+        Labels by one system, or by several.
+    example : array (n,)
+        Which example each is, by position.
     by : mapping
         The fold of each, and the repeat if there are several.
     again : str or None
@@ -38,7 +42,8 @@ class HeldOutPredictions(NamedTuple):
     """
 
     y_true: Any
-    y_pred: NDArray[Any]
+    y_pred: NDArray[Any] | dict[str, NDArray[Any]]
+    example: Codes
     by: Mapping[str, Codes]
     again: str | None
 
@@ -51,7 +56,7 @@ def held_out_predictions(
     groups: Any,
     n_jobs: int | None,
 ) -> HeldOutPredictions:
-    """Fit a scikit-learn classifier on every fold's training part and predict the held-out part."""
+    """Fit scikit-learn classifiers, one or a mapping, on every fold's training part and predict the held-out part."""
     try:
         from sklearn.base import clone, is_classifier
         from sklearn.model_selection import check_cv
@@ -59,14 +64,22 @@ def held_out_predictions(
         raise ImportError("from_cross_validation needs scikit-learn: pip install scikit-learn") from None
     from joblib import Parallel, delayed
 
-    def predict(train: Codes, test: Codes) -> Any:
-        return clone(estimator).fit(take(X, train), take(y, train)).predict(take(X, test))
+    systems = estimator if isinstance(estimator, Mapping) else {"": estimator}
 
-    splits = list(check_cv(cv, y, classifier=is_classifier(estimator)).split(X, y, groups))
-    predictions = Parallel(n_jobs=n_jobs)(delayed(predict)(train, test) for train, test in splits)
+    def predict(system: Any, train: Codes, test: Codes) -> Any:
+        return clone(system).fit(take(X, train), take(y, train)).predict(take(X, test))
+
+    classifier = all(map(is_classifier, systems.values()))
+    splits = list(check_cv(cv, y, classifier=classifier).split(X, y, groups))
+    fits = (delayed(predict)(system, *split) for system in systems.values() for split in splits)
+    predictions = Parallel(n_jobs=n_jobs)(fits)
+    each = range(0, len(predictions), len(splits))
+    y_pred = {name: np.concatenate(predictions[i : i + len(splits)]) for name, i in zip(systems, each, strict=True)}
     tests = [np.asarray(test) for _, test in splits]
     by, again = _dims_of_folds(tests)
-    return HeldOutPredictions(take(y, np.concatenate(tests)), np.concatenate(predictions), by, again)
+    example = np.concatenate(tests)
+    predicted = y_pred if systems is estimator else y_pred[""]
+    return HeldOutPredictions(take(y, example), predicted, example, by, again)
 
 
 def _dims_of_folds(tests: Sequence[Codes]) -> tuple[dict[str, Codes], str | None]:
@@ -119,6 +132,11 @@ def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
 def mark_repeats(counts: xr.DataArray, dim: str) -> xr.DataArray:
     """Mark counts by the dim along which examples are counted again."""
     return counts.assign_attrs({_MARK: dim})
+
+
+def unmark_repeats(counts: xr.DataArray) -> xr.DataArray:
+    """Return counts without the mark, where whole examples are drawn, however often each was counted."""
+    return counts.drop_attrs().assign_attrs({name: value for name, value in counts.attrs.items() if name != _MARK})
 
 
 def repeated_dim(counts: xr.DataArray) -> Hashable | None:

@@ -520,8 +520,8 @@ class ConfusionMatrix(Saved):
 
         Parameters
         ----------
-        estimator : scikit-learn classifier
-            Cloned for every fold.
+        estimator : scikit-learn classifier, or mapping of names to such
+            Cloned for every fold. Those of a mapping are fitted on the same folds: they become the dim ``model``.
         X, y : array-like
             Features and labels of one data set.
         cv : int, splitter or iterable of (train, test) indices
@@ -538,6 +538,8 @@ class ConfusionMatrix(Saved):
         ConfusionMatrix
             With leading dim ``fold`` (0, 1, …); of repeated cross-validation with ``repeat`` and ``fold``, each repeat
             being of the same examples. Sums over repeats, or over random splits that share examples, are refused.
+            Of several classifiers, repeated, the examples are clusters: `bayesperf.pool` draws whole examples, with all
+            that was said of each, and `bayesperf.compare` of its ``mean`` compares in pairs.
 
         Raises
         ------
@@ -557,10 +559,22 @@ class ConfusionMatrix(Saved):
         ('repeat', 'fold')
         >>> bp.pool(cm)
         <bayesperf.groups.Pooled: 6 folds of 2 repeats, one prevalence, ρ ~ Beta(1, 24)>
+
+        Two classifiers, compared over the repeats:
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> both = {"bayes": GaussianNB(), "tree": DecisionTreeClassifier(random_state=0)}
+        >>> cm = bp.ConfusionMatrix.from_cross_validation(both, X, y, cv=splits)
+        >>> bp.compare(bp.pool(cm).mean, metric="accuracy").difference.mean().round(2).item()
+        0.02
         """
         classes = _classes(y)
         held = held_out_predictions(estimator, X, y, cv, groups, n_jobs)
-        cm = cls.from_predictions(held.y_true, held.y_pred, labels=classes, pos_label=pos_label, by=held.by)
+        several = isinstance(held.y_pred, dict) and held.again is not None
+        cluster = {"example": held.example} if several else None
+        cm = cls.from_predictions(
+            held.y_true, held.y_pred, labels=classes, pos_label=pos_label, by=held.by, cluster=cluster
+        )
         return cm if held.again is None else replace(cm, counts=mark_repeats(cm.counts, held.again))
 
     @classmethod

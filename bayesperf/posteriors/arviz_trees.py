@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -17,6 +18,9 @@ from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.quantity import Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
+
+# The variable of each part of a tree of groups, and the kind of its scope; the mean has the scope that the tree states.
+PARTS = {"mean": ("cells", ""), "by_group": ("cells_group", "group"), "new_group": ("cells_new", "new_group")}
 
 
 def to_tree(
@@ -47,6 +51,12 @@ def to_tree(
     return xr.DataTree.from_dict({name: _without_scalars(group) for name, group in groups.items()})
 
 
+def _dim_of_groups(dataset: xr.Dataset) -> str:
+    """Return the dim of the groups of a model's cells."""
+    (dim,) = set(dataset["cells_group"].dims) - set(dataset["cells"].dims)
+    return str(dim)
+
+
 def in_chains(cells: xr.DataArray) -> xr.DataArray:
     """Return independent draws of one chain as four, which ArviZ compares, or as many as there are equal ones."""
     draws = cells.sizes["draw"]
@@ -62,14 +72,16 @@ def _without_scalars(group: xr.Dataset) -> xr.Dataset:
     return group.drop_vars([name for name, coord in group.coords.items() if not coord.dims])
 
 
-def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
+def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str, Any]:
     """Validate a tree and return the fields of the posterior of its draws of cells."""
     if not isinstance(tree, xr.DataTree):
         raise InputTypeError("tree", f"must be an xarray.DataTree; it is {type(tree).__name__}.")
-    if "posterior" not in tree.children or "cells" not in tree["posterior"].data_vars:
-        raise InputError("tree", "has no variable 'cells' in a group 'posterior'.")
+    name, kind = PARTS[checks.one_of("part", part, tuple(PARTS))]
+    if "posterior" not in tree.children or name not in tree["posterior"].data_vars:
+        advice = "Take the mean: the model has no groups." if name != "cells" else ""
+        raise InputError("tree", f"has no variable {name!r} in a group 'posterior'.", advice)
     dataset = tree["posterior"].to_dataset()
-    cells = dataset["cells"]
+    cells = dataset[name]
     missing = {"chain", "draw", *CELL_DIMS} - set(cells.dims)
     if missing:
         raise InputError("cells", f"has no dim {', '.join(sorted(missing))}; its dims are {cells.dims}.")
@@ -96,9 +108,11 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
         ),
         "pos_label": ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
         "prior_text": str(dataset.attrs.get("prior", "that of the model")),
-        "scope": Scope.read(dataset.attrs),
+        "scope": Scope(kind, _dim_of_groups(dataset)) if kind else Scope.read(dataset.attrs),
         "observed": observed,
     }
+    if kind == "new_group":
+        fields |= {"observed": None, "learned_from": observed}
     if "prevalence" in dataset.attrs:
         fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs["prevalence"]), fixed=True)
     if not dataset.attrs.get("prevalence_known", 1):

@@ -578,7 +578,9 @@ class Posterior(Answer):
         return to_tree(cells, wanted, self.positive, facts, self.observed)
 
     @staticmethod
-    def from_datatree(tree: xr.DataTree, pos_label: Any = None) -> Posterior:
+    def from_datatree(
+        tree: xr.DataTree, pos_label: Any = None, *, part: Literal["mean", "by_group", "new_group"] = "mean"
+    ) -> Posterior:
         """Return the posterior represented by the draws of the cells in a tree.
 
         Parameters
@@ -588,8 +590,28 @@ class Posterior(Answer):
             and predicted.
         pos_label : label, optional
             The positive class; by default the one recorded in the tree or implied by the labels.
+        part : {"mean", "by_group", "new_group"}
+            Of a model of groups: their population's mean (``cells``), each group itself (``cells_group``), or a group
+            not seen yet (``cells_new``), as `bayesperf.pool` has them. Other models have the first alone.
+
+        Raises
+        ------
+        ValueError
+            If the tree has no such cells, or they are no probabilities.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cells = {"tp": [8, 19, 30], "fn": [2, 1, 10], "fp": [1, 0, 2], "tn": [9, 20, 28]}
+        >>> sites = bp.ConfusionMatrix.from_counts(**cells, dims={"site": ["north", "east", "south"]})
+        >>> tree = bp.fit(sites, "groups", options={"groups": "clusters"}, random_seed=1)
+        >>> new = bp.Posterior.from_datatree(tree, part="new_group")
+        >>> new.estimand
+        'Prediction of the metric of a new site'
+        >>> new["recall"].prob_above(0.5).round(1).item()
+        1.0
         """
-        return Posterior(**read_tree(tree, pos_label))
+        return Posterior(**read_tree(tree, pos_label, part))
 
     def plot(self, metrics: str | Metric | Sequence[str | Metric] | None = None, **options: Any) -> Figure:
         """Plot densities of metrics with their intervals, or forest plots over the leading dims.

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
@@ -111,10 +112,9 @@ def _check_repeats(name: str, repeats: Any, data: xr.DataArray, options: Options
 
 
 def _check_covariates(name: str, covariates: Any, data: xr.DataArray, options: Options) -> None:
-    """Refuse covariates that are not one finite number for each group and covariate."""
+    """Refuse covariates that are not one finite number for each group and covariate; keep them as a DataArray."""
     dim = options["dim"]
-    if not isinstance(covariates, xr.DataArray):
-        raise InputTypeError(name, f"must be a DataArray ({dim!r}, 'covariate'); it is {type(covariates).__name__}.")
+    options["covariates"] = covariates = _covariates(name, covariates, data[dim])
     if set(covariates.dims) != {dim, "covariate"}:
         raise InputError(name, f"must have dims {dim!r} and 'covariate'; it has {covariates.dims}.")
     if dim not in covariates.coords:
@@ -126,6 +126,39 @@ def _check_covariates(name: str, covariates: Any, data: xr.DataArray, options: O
         raise InputError(name, f"has {len(rows)} rows for {len(groups)} of {dim}: select those of the data, once each.")
     if covariates.dtype.kind not in "iuf" or not np.isfinite(covariates).all():
         raise InputError(name, "must hold finite numbers.", "Fill in what is missing; code categories as 0 and 1.")
+
+
+def _covariates(name: str, covariates: Any, groups: xr.DataArray) -> xr.DataArray:
+    """Return covariates as a DataArray (group, covariate): by the labels of the groups, or else in their order."""
+    dim = str(groups.name)
+    if isinstance(covariates, xr.DataArray):
+        return covariates
+    if isinstance(covariates, Mapping):
+        covariates = pd.DataFrame({column: _column(name, by, groups) for column, by in covariates.items()})
+    elif not isinstance(covariates, pd.DataFrame):
+        values = np.asarray(covariates)
+        if values.ndim not in (1, 2) or len(values) != groups.size:
+            raise InputTypeError(
+                name,
+                f"must have a value, or a row, for each of {groups.size} of {dim!r}; it has shape {values.shape}.",
+                f"Give a DataFrame with a row a {dim}, a mapping of names to values, or an array.",
+            )
+        columns = [f"x{i}" for i in range(1 if values.ndim == 1 else values.shape[1])]
+        covariates = pd.DataFrame(values.reshape(groups.size, -1), groups.values, columns)
+    table = covariates.set_index(dim) if dim in covariates.columns else covariates
+    if not table.index.is_unique:
+        raise InputError(name, f"has two rows of one {dim}.", "Give one row for each.")
+    coords = {dim: table.index.to_numpy(), "covariate": [str(column) for column in table.columns]}
+    return xr.DataArray(table.to_numpy(), coords, (dim, "covariate"))
+
+
+def _column(name: str, values: Any, groups: xr.DataArray) -> pd.Series:
+    """Return one covariate: of a mapping or a Series by the labels of the groups, of a sequence in their order."""
+    if isinstance(values, Mapping | pd.Series):
+        return pd.Series(values)
+    if len(values) != groups.size:
+        raise InputError(name, f"has {len(values)} values for {groups.size} of {groups.name!r}.", "Give one for each.")
+    return pd.Series(np.asarray(values), groups.values)
 
 
 def _check_positive_number(name: str, value: Any, data: xr.DataArray, options: Options) -> None:

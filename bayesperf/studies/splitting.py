@@ -218,7 +218,8 @@ def _two_tests(
         with_random_state(clone(estimator), rng), X, y, [(train, np.concatenate(tests))], None, None
     )
     cuts = slice(None, len(tests[0])), slice(len(tests[0]), None)
-    first, second = (ConfusionMatrix.from_predictions(held.y_true[cut], held.y_pred[cut], **labels) for cut in cuts)
+    y_pred = np.asarray(held.y_pred)
+    first, second = (ConfusionMatrix.from_predictions(held.y_true[cut], y_pred[cut], **labels) for cut in cuts)
     return first, second
 
 

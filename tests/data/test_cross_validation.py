@@ -7,7 +7,12 @@ import pyarrow as pa
 import pytest
 import xarray as xr
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
+import bayesperf as bp
 from bayesperf.data.cross_validation import mean_of_repeats, take
 
 TABLE = np.arange(8.0).reshape(4, 2)
@@ -42,3 +47,41 @@ def test_the_mean_of_repeats_keeps_the_classes_and_is_the_nearest():
     for i, row in enumerate(rows.mean(0)):
         others = [(a, b, found[i].sum() - a - b) for a in range(41) for b in range(41)]
         assert np.abs(found[i] - row).sum() <= min(np.abs(np.array(each) - row).sum() for each in others) + 1e-12
+
+
+# ── Several classifiers ──
+
+
+X, Y = (values[::3] for values in load_breast_cancer(return_X_y=True))
+
+
+def test_classifiers_of_a_mapping_are_judged_on_the_same_folds():
+    systems = {"bayes": GaussianNB(), "stump": DecisionTreeClassifier(max_depth=1, random_state=0)}
+    both = bp.ConfusionMatrix.from_cross_validation(systems, X, Y, cv=4)
+    assert set(both.dims) == {"model", "fold"}
+    for name, estimator in systems.items():
+        alone = bp.ConfusionMatrix.from_cross_validation(estimator, X, Y, cv=4)
+        np.testing.assert_array_equal(both.sel(model=name).counts, alone.counts)
+    assert both.outcomes is not None
+
+
+def test_classifiers_are_compared_over_repeats_by_whole_examples():
+    """Repeats of the same folds say no more than one, but for the prior's pseudo-examples."""
+    systems = {"bayes": GaussianNB(), "stump": DecisionTreeClassifier(max_depth=1, random_state=0)}
+    folds = list(StratifiedKFold(4).split(X, Y))
+    repeated = bp.ConfusionMatrix.from_cross_validation(systems, X, Y, cv=folds * 3)
+    assert set(repeated.dims) == {"model", "repeat", "fold"}
+    assert repeated.clusters.size == len(Y)
+    with pytest.raises(ValueError, match="each of 3 repeats is of the same examples"):
+        repeated.sum(["repeat", "fold"])
+    once = bp.ConfusionMatrix.from_predictions(
+        Y,
+        {name: cross_val_predict(estimator, X, Y, cv=folds) for name, estimator in systems.items()},
+        cluster={"example": np.arange(len(Y))},
+    )
+    found, expected = (
+        bp.compare(bp.pool(cm, draws=20_000).mean, metric="accuracy").difference for cm in (repeated, once)
+    )
+    assert found.mean().item() == pytest.approx(expected.mean().item(), abs=2e-3)
+    assert found.sd().item() == pytest.approx(expected.sd().item(), rel=0.1)
+    np.testing.assert_array_equal(bp.pool(repeated).mean.observed / 3, bp.pool(once).mean.observed)

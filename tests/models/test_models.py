@@ -50,7 +50,7 @@ def test_table():
     table = models.table().set_index("name")
     assert table.index.tolist() == NAMES
     assert table.loc["markov", "data"] == "transitions"
-    assert table.loc["groups_logit", "options"] == "dim, groups, lkj, covariates"
+    assert table.loc["groups_logit", "options"] == "dim, groups, lkj, covariates, repeats"
     assert table.loc["multinomial", "options"] == ""
     assert table.index[table["exact"]].tolist() == [
         "binormal_roc",

@@ -228,7 +228,7 @@ def test_tree_of_every_model(case, sampler):
     tree = fitted(case)
     expected = GROUPS | {"sample_stats"}
     if case == "groups, repeated":
-        expected -= {"posterior_predictive", "prior_predictive", "log_likelihood"}
+        expected -= {"posterior_predictive", "prior_predictive", "observed_data", "log_likelihood"}
         assert tree.attrs["left_out"] == (
             "posterior_predictive, log_likelihood: a power likelihood (repeats > 1) cannot be simulated from, and its "
             "examples are no units to leave out"
