@@ -41,9 +41,7 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     if len(predictions) < 2 and len(scores) < 2:
         (predicted,) = predictions or (settings.predicted,)
         return replace(settings, predicted=predicted, score=scores[0] if scores else None)
-    named = {
-        name: option for name, option in asked_columns(settings).items() if option not in ("--predicted", "--score")
-    }
+    named = {**asked_columns(replace(settings, predicted="", score=None)), settings.id: "--id"}
     if taken := {SYSTEM, ROW, *STACKED.values()} & named.keys():
         raise InputError(
             f"{named[min(taken)]} {min(taken)}",
