@@ -82,10 +82,10 @@ class LabelNoiseSensitivity(Saved):
         return sentence(f"{subject} {up_to}: at {rates[changed]} it is another, and {best}")
 
     def plot(self, *, ax: Panels | None = None) -> Figure:
-        """Draw the metric with its interval against the rate of wrong labels; see `bayesperf.plots.label_noise`."""
+        """Draw the metric with its interval against the rate of wrong labels; see `bayesperf.plots.noise_sensitivity`."""
         from bayesperf import plots
 
-        return plots.label_noise(self, ax=ax)
+        return plots.noise_sensitivity(self, ax=ax)
 
     def _figures(self, position: int) -> str:
         at, facts = self.dataset.isel(rate=position), self.dataset.attrs

@@ -12,7 +12,7 @@ from bayesperf.plots.marginals import density, forest, joint, panel
 from bayesperf.plots.plans import decision_plan, monitor, plan
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
-from bayesperf.plots.sensitivities import label_noise, prior_sensitivity
+from bayesperf.plots.sensitivities import noise_sensitivity, prior_sensitivity
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -42,8 +42,8 @@ __all__ = [
     "f1_coverage",
     "forest",
     "joint",
-    "label_noise",
     "monitor",
+    "noise_sensitivity",
     "panel",
     "plan",
     "predictive_spread",

@@ -101,7 +101,7 @@ def prior_sensitivity(
 
 
 @closed
-def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None) -> Figure:
+def noise_sensitivity(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None) -> Figure:
     """Draw a metric with its interval against the rate at which labels are taken to be wrong.
 
     Parameters

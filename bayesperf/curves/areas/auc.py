@@ -32,8 +32,7 @@ from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, systems_of
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas
 from bayesperf.data.binned_scores import BinnedScores, scores_of
-from bayesperf.data.class_probabilities import has_columns
-from bayesperf.data.classifier_scores import Scores, by_class
+from bayesperf.data.classifier_scores import Scores, by_class, has_columns
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.normal import LogitNormal, Normal

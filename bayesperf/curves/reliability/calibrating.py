@@ -31,7 +31,7 @@ from bayesperf.curves.reliability.recalibration_line import (
     draws_of_intercept,
     draws_of_line,
 )
-from bayesperf.data.class_probabilities import ClassProbabilities, has_columns
+from bayesperf.data.classifier_scores import ClassProbabilities, has_columns
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.summary_table import Summary, summary_rows
