@@ -82,7 +82,7 @@ class LabelNoiseSensitivity(Saved):
         return sentence(f"{subject} {up_to}: at {rates[changed]} it is another, and {best}")
 
     def plot(self, *, ax: Panels | None = None) -> Figure:
-        """Draw the metric with its interval against the rate of wrong labels; see `bayesperf.plots.noise_sensitivity`."""
+        """Draw the metric with its interval over the rate of wrong labels; see `bayesperf.plots.noise_sensitivity`."""
         from bayesperf import plots
 
         return plots.noise_sensitivity(self, ax=ax)
