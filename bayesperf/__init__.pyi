@@ -1,5 +1,6 @@
 from . import curves as curves
 from . import datasets as datasets
+from . import files as files
 from . import groups as groups
 from . import intervals as intervals
 from . import labels as labels

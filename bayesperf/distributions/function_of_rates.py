@@ -65,7 +65,7 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         # A class without any examples has no rate.
         prevalence = np.clip(prevalence, 1e-300, 1 - 2**-53)
         form = rates.at_prevalence(prevalence, greater_is_better)
-        value = applied(_value, of_cells, prevalence)
+        value = applied(value_of_cells, of_cells, prevalence)
         return cls(*errors, form, value, bounds, prevalence, rates, of_cells)
 
     def take(self, index: Codes | slice) -> Self:
@@ -93,7 +93,8 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
 
 
 @by_name
-def _value(of_cells: Applied, prevalence: Array, *rates: Array) -> Array:
+def value_of_cells(of_cells: Applied, prevalence: Array, *rates: Array) -> Array:
+    """Return a function of the cells that prevalences and rates make."""
     return np.asarray(of_cells(*cells_of_rates(prevalence[..., None], *rates)))
 
 

@@ -41,7 +41,7 @@ _HELD = {
 # What columns hold that an option names, by the words of their names; and what no column of labels is called.
 _ROLES = {"--actual": "actual", "--predicted": "predicted"}
 _SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
-_PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
+PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
 # Among more columns none is looked for that is meant.
 _MANY = 1_000
 # What DuckDB says of a file, and what is said of it here.
@@ -157,7 +157,7 @@ def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
     for name, option in asked.items():
         if name in there or (option not in _ROLES and name != absent):
             continue
-        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not _PROBABILITY.search(other)]
+        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not PROBABILITY.search(other)]
         if option == "--predicted":
             looking = looking or [other for other in free if _SYSTEM.match(other)]
         alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)

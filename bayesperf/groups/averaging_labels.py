@@ -101,7 +101,7 @@ def average_labels(
     posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
     alpha = _pseudo_counts(cm, resolved)
     outcomes, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
-    origin = _AverageOfLabels(wanted, alpha, counts, outcomes, checks.seed(random_seed))
+    origin = AverageOfLabels(wanted, alpha, counts, outcomes, checks.seed(random_seed))
     values = origin.sampled(checks.count("draws", draws, least=2), None)
     name = f"{wanted.name}_macro"
     return Marginal(
@@ -125,7 +125,7 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _AverageOfLabels(Origin):
+class AverageOfLabels(Origin):
     """Joint draws of the mean of a metric over labels.
 
     Attributes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -13,11 +12,11 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.saving import Saved
 from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
@@ -72,7 +71,7 @@ class ClusterWeights(StoredDraws):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PooledClusters(Saved):
+class PooledClusters(Answer):
     """Matrices of examples that come in clusters, by ``pool(method="bayesian_bootstrap")``.
 
     Attributes
@@ -331,10 +330,6 @@ class PooledClusters(Saved):
         others = [f"{dim}: {self.summed.counts.sizes[dim]}" for dim in self.summed.dims]
         facts = [f"{self._sizes} {self.dim}s", *others, f"{len(self.cm.labels)} classes", "over examples"]
         return f"<bayesperf.groups.PooledClusters: {', '.join(facts)}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.mean.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{table}"
 
     # ── Counts ──
 

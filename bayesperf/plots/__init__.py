@@ -9,7 +9,7 @@ from bayesperf.plots.examples import autocorrelation, confusion_matrix
 from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.group_estimates import shrinkage, slices
 from bayesperf.plots.marginals import density, forest, joint, panel
-from bayesperf.plots.plans import decision_plan, monitor, plan
+from bayesperf.plots.planned_examples import monitor, plan
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
 from bayesperf.plots.sensitivities import noise_sensitivity, prior_sensitivity
@@ -35,7 +35,6 @@ __all__ = [
     "coverage_over",
     "curve",
     "decision_curve",
-    "decision_plan",
     "density",
     "difference",
     "epc",

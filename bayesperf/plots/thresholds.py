@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.chosen_thresholds.abstaining import Abstention
     from bayesperf.curves.chosen_thresholds.candidates import Candidates
-    from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold
+    from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
     from bayesperf.curves.decisions.benefit_curve import DecisionCurve
     from bayesperf.plots.style import Panels
 
@@ -141,12 +140,12 @@ _HISTOGRAM_BARS = 40
 
 
 @closed
-def score_regions(chosen: ChosenThreshold | Abstention, *, ax: Axes | None = None) -> Figure:
+def score_regions(chosen: ChosenThreshold, *, ax: Axes | None = None) -> Figure:
     """Draw how many examples of either class have each score, and the thresholds; what is left to people is grey.
 
     Parameters
     ----------
-    chosen : ChosenThreshold or Abstention
+    chosen : ChosenThreshold
         What `bayesperf.choose_threshold` or `bayesperf.curves.abstention` returns. Drawn are the examples that chose.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
@@ -165,7 +164,7 @@ def score_regions(chosen: ChosenThreshold | Abstention, *, ax: Axes | None = Non
     for of_class, colour, name, side in zip(counts, (BLUE, ORANGE), ("negatives", "positives"), (-1, 1), strict=True):
         axes.stairs(side * of_class, edges, color=colour, fill=True, alpha=0.6, label=name)
     axes.axhline(0, color="black", lw=0.6)
-    ends = [chosen.threshold] if hasattr(chosen, "threshold") else [chosen.low, chosen.high]
+    ends = [chosen.low, chosen.high]
     for end in {float(np.clip(each, *edges[[0, -1]])) for each in ends}:
         axes.axvline(end, color="black", lw=1.2)
         axes.annotate(f"{end:.3g}", (end, 1), (3, -2), xycoords=axes.get_xaxis_transform(), textcoords="offset points",

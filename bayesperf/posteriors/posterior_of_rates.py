@@ -105,7 +105,7 @@ def posterior_of_rate(
             "Take 'jeffreys'.",
         )
     leading = xr.zeros_like(of_successes, dtype=float)
-    origin = _Rate(distribution, leading, checks.seed(random_seed))
+    origin = RateOrigin(distribution, leading, checks.seed(random_seed))
     quantity = Quantity(RATE, bounds=(0.0, 1.0)) if wanted is None else Quantity.of(wanted)
     return Marginal(quantity, distribution, leading, origin, score=_observed(of_successes, of_trials))
 
@@ -130,7 +130,7 @@ def _weights(prior: str | Prior) -> tuple[float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Rate(Origin):
+class RateOrigin(Origin):
     """Rates no two of which share random numbers."""
 
     distribution: Beta

@@ -644,9 +644,8 @@ def test_estimands():
 def test_text_and_html():
     assert repr(POOLED) == "<bayesperf.groups.Pooled: 5 folds, one prevalence, ρ ~ Beta(1, 24)>"
     html = POOLED._repr_html_()
-    assert "&lt;bayesperf.groups.Pooled" in html
-    assert html.count("<table") == 2
-    assert "Prediction of the metric of a new fold" in html
+    assert html.count("<table") == 1
+    assert html.count("new group") > 1
 
 
 def test_posteriors_predict_and_change_prevalence(tmp_path):

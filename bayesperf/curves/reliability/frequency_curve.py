@@ -20,9 +20,8 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, sentence
 from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened
 from bayesperf.curves.curve_marginals import systems_of
-from bayesperf.curves.reliability.isotonic import isotonic_band, isotonic_line
+from bayesperf.curves.reliability.lines import draws_of_line, isotonic_band, isotonic_line
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.curves.reliability.recalibration_line import draws_of_line
 from bayesperf.intervals.proportions import proportion
 
 METHODS = ("isotonic", "bins", "logistic")

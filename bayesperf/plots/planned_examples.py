@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.plan.deciding import DecisionPlan
     from bayesperf.plan.monitoring import Monitor
-    from bayesperf.plan.sample_sizes import Plan
+    from bayesperf.plan.plans import Plan
+
+# The labels of a plan's axis.
+_QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
 
 
 @closed
 def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-    """Draw the assurance or expected width of a plan against the number of new examples, with target, limit and answer.
+    """Draw what a plan reaches, such as its assurance, against the number of new examples, with target and answer.
 
     Parameters
     ----------
@@ -56,57 +58,22 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     x, y = np.atleast_1d(curve["n"].values), np.atleast_1d(curve.values)
     figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
     axes.axhline(plan.target, color=ORANGE, lw=1.2, ls="--", label=f"wanted: {plan.target:g}")
-    if plan.quantity == "assurance" and plan.limit < 1:
-        axes.axhline(plan.limit, color=GREY, lw=1.2, ls=":", label=f"limit: {plan.limit:.3f}")
-    if (errors := 1.96 * np.atleast_1d(curve["mcse"].values)).any():
+    if plan.quantity == "value" or (plan.quantity == "assurance" and plan.limit < 1):
+        axes.axhline(plan.limit, color=GREY, lw=1.2, ls=":", label=f"limit: {plan.limit:.3g}")
+    if ((errors := 1.96 * np.atleast_1d(curve["mcse"].values)) > 0).any():
         axes.fill_between(x, y - errors, y + errors, color=BLUE, alpha=0.2, lw=0, label="± 1.96 Monte Carlo errors")
     axes.plot(x, y, color=BLUE, lw=1.6)
-    error = f" ± {plan.mcse:.2g}" if plan.mcse else ""
+    error = f" ± {plan.mcse:.2g}" if plan.mcse > 0 else ""
     answer = f"from {plan.n} {plan.counts} on ({plan.reached:.3g}{error})"
     axes.plot(plan.n, plan.reached, "o", color=BLUE, ms=7, mec="white", label=answer)
     axes.set_xlabel(f"new {plan.counts}")
-    axes.set_ylabel({"assurance": "assurance", "width": "expected width"}[plan.quantity])
+    axes.set_ylabel(_QUANTITIES[plan.quantity])
     axes.set_ylim(0, 1.03 if plan.quantity == "assurance" else None)
     axes.set_xlim(left=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
-    what = "Probability of showing " if plan.quantity == "assurance" else ""
+    what = {"assurance": "Probability of showing ", "value": "Value of "}.get(plan.quantity, "")
     write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
-    return figure
-
-
-@closed
-def decision_plan(plan: DecisionPlan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-    """Draw what more examples are worth to a decision, over their number, with the most that they can be worth.
-
-    Parameters
-    ----------
-    plan : DecisionPlan
-        What `bayesperf.plan.decision` returns.
-    n : array-like (m,), optional
-        Numbers of further examples; by default up to four times the answer.
-    ax
-        Axes to draw in, as in `bayesperf.plots.density`.
-
-    Examples
-    --------
-    >>> import bayesperf as bp
-    >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")[:80]
-    >>> plan = bp.plan.decision(frame["actual"], frame["score"], threshold=0.1, pos_label="malignant", draws=2000)
-    >>> bp.plots.decision_plan(plan).axes[0].get_xlabel()
-    'further examples'
-    """
-    values = plan.value(None if n is None else np.atleast_1d(n))
-    most = plan.value_of_perfect_information
-    figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
-    axes.axhline(1000 * most, color=GREY, lw=1.2, ls=":", label="to be certain which is the best")
-    axes.axhline(1000 * plan.share * most, color=ORANGE, lw=1.2, ls="--", label=f"{percentage(plan.share)} of that")
-    axes.plot(values["n"], 1000 * values, color=BLUE, lw=1.6, marker=".", label="so many further examples")
-    axes.axvline(plan.n, color=BLUE, lw=0.8, ls=":", label=f"{plan.n:,} examples")
-    axes.set(xscale="log", xlabel="further examples", ylabel="value, net benefit\nper 1,000 decisions", ylim=(0, None))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize="small")
-    write_title(figure, f"What more examples are worth, at threshold {plan.threshold:g}", ax=ax)
     return figure
 
 

@@ -6,8 +6,8 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.plan.evidence import updated
-from bayesperf.plan.interval_width import IntervalWidth
-from bayesperf.plan.sample_sizes import precision
+from bayesperf.plan.sample_sizes import interval_width
+from bayesperf.plan.widths import IntervalWidth
 
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=5, fp=6, tn=60)
 
@@ -22,9 +22,9 @@ def widths(n, confidence=0.95, metric="recall", tp=4, fn=1):
 @pytest.mark.parametrize("n", [0, 1, 30, 400])
 def test_expected_widths_are_sums_over_outcomes(n):
     chances = stats.betabinom(n, 4.5, 1.5).pmf(np.arange(n + 1))
-    plan = precision(0.2, evidence=(4, 5))
+    plan = interval_width(0.2, evidence=(4, 5))
     assert plan.curve(n).item() == pytest.approx(chances @ widths(n), abs=1e-9)
-    assured = precision(0.2, evidence=(4, 5), assurance=0.9)
+    assured = interval_width(0.2, evidence=(4, 5), assurance=0.9)
     assert assured.curve(n).item() == pytest.approx(chances @ (widths(n) <= 0.2), abs=1e-9)
 
 
@@ -41,7 +41,7 @@ def test_widths_between_the_knots_are_close(metric, counts):
 
 @pytest.mark.parametrize("assurance", [None, 0.8])
 def test_from_there_on_it_is_narrow_enough(assurance):
-    plan = precision(0.15, 0.9, evidence=(8, 10), assurance=assurance)
+    plan = interval_width(0.15, 0.9, evidence=(8, 10), assurance=assurance)
     values = plan.curve(np.arange(max(plan.n - 5, 0), plan.n + 60)).values
     met = values <= 0.15 if assurance is None else values >= assurance
     assert met[5:].all()
@@ -53,20 +53,22 @@ def test_from_there_on_it_is_narrow_enough(assurance):
 
 def test_it_is_about_what_the_normal_says():
     # Width 2 · 1.96 √(p (1 − p)/n), with p all but known.
-    plan = precision(0.04, metric="specificity", evidence=(9000, 10_000))
+    plan = interval_width(0.04, metric="specificity", evidence=(9000, 10_000))
     assert plan.n == 0
-    sure = precision(0.01, metric="specificity", evidence=(9000, 10_000))
+    sure = interval_width(0.01, metric="specificity", evidence=(9000, 10_000))
     assert sure.n + 10_000 == pytest.approx((2 * 1.96 / 0.01) ** 2 * 0.09, rel=0.01)
     assert sure.counts == "negatives"
 
 
 def test_examples_and_words():
-    plan = precision(0.05, metric="f1", evidence=CM)
+    plan = interval_width(0.05, metric="f1", evidence=CM)
     assert plan.counts == "examples that are or are called positive"
     assert plan.examples == int(np.ceil(plan.n * 113 / 52.5))
     assert plan.claim == "expected width of the 95 % highest-density interval of F1"
     assert plan.limit == 0
-    assert precision(0.1, metric="accuracy", evidence=CM, assurance=0.9).claim.endswith("interval of accuracy ≤ 0.1")
+    assert interval_width(0.1, metric="accuracy", evidence=CM, assurance=0.9).claim.endswith(
+        "interval of accuracy ≤ 0.1"
+    )
 
 
 BAD = {
@@ -82,4 +84,4 @@ BAD = {
 @pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
 def test_bad_input_is_refused_in_words(change, words):
     with pytest.raises((ValueError, TypeError), match=words):
-        precision(**{"width": 0.1, "evidence": CM, **change})
+        interval_width(**{"width": 0.1, "evidence": CM, **change})

@@ -1,18 +1,25 @@
-"""Isotonic regression of what happened on the probability: its honest confidence band, and its projection posterior."""
+"""Lines through what happened over the probability: isotonic with its bands, or logistic, which recalibrates."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy import special
 from scipy.optimize import isotonic_regression
-from scipy.special import betainccinv
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.curves.curve import widened
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.distributions import logistic_line
+from bayesperf.distributions.logistic_line import NormalPriors
 
 # The band compares all pairs of so many groups of examples at most.
 MOST_GROUPS = 200
-PRIOR_IN_WORDS = "Beta of one example, at the share of positives in all, of each bin's frequency"
+ISOTONIC_PRIOR = "Beta of one example, at the share of positives in all, of each bin's frequency"
+# Standard deviation of the normal priors: of the intercept around 0, and of the slope around 1. They are those of the
+# model `recalibration`.
+PRIOR_SD = 2.5
+LINE_PRIORS = f"intercept ~ Normal(0, {PRIOR_SD:g}), slope ~ Normal(1, {PRIOR_SD:g})"
+PRIORS = NormalPriors(np.array([0.0, 1.0]), np.array([PRIOR_SD, PRIOR_SD]))
 
 
 def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
@@ -57,7 +64,7 @@ def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
         for number in (positives, examples)
     )
     bounds = np.ones(len(examples))
-    np.minimum.at(bounds, begins[of_begin], betainccinv(k + 1, n - k, level))
+    np.minimum.at(bounds, begins[of_begin], special.betainccinv(k + 1, n - k, level))
     return np.minimum.accumulate(bounds[::-1])[::-1]
 
 
@@ -82,3 +89,21 @@ def interpolated(heights: Array, knots: Array, at: Array) -> Array:
     left = np.clip(np.searchsorted(knots, at) - 1, 0, len(knots) - 2)
     share = np.clip((at - knots[left]) / np.diff(knots)[left], 0, 1)
     return np.asarray(heights[:, left] * (1 - share) + heights[:, left + 1] * share)
+
+
+# ── The recalibration line ──
+
+
+def draws_of_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
+    """Return draws of intercept and slope, (draws, 2), of the posterior of P(y = 1) = expit(α + β log-odds)."""
+    return _draws(counts, PRIORS, draws, rng)
+
+
+def draws_of_intercept(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
+    """Return draws of the intercept where the slope is 1, (draws,): P(y = 1) = expit(α + log-odds)."""
+    return _draws(counts, NormalPriors(PRIORS.means[:1], PRIORS.sds[:1]), draws, rng)[:, 0]
+
+
+def _draws(counts: ProbabilityCounts, priors: NormalPriors, draws: int, rng: np.random.Generator) -> Array:
+    log_odds = special.logit(counts.values)
+    return logistic_line.draws_of_line(log_odds, counts.positives, counts.examples, priors, draws, rng)

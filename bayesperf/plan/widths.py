@@ -11,6 +11,7 @@ from bayesperf.core.fields import Held
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
+from bayesperf.plan.plans import Plan, assurance_in_words, width_in_words
 from bayesperf.plan.smallest_number import smallest_by_bisection
 
 # Of up to this many trials the interval of every outcome is computed; of more trials those of so many, and the widths
@@ -44,6 +45,9 @@ class IntervalWidth(Held):
     def curve(self, n: Counts) -> tuple[Array, Array]:
         """Return the expected width, or the probability that it is small enough, after n trials, and its errors, 0."""
         return np.array([self._at(int(each)) for each in n]), np.zeros(len(n))
+
+    def in_words(self, plan: Plan) -> str:
+        return width_in_words(plan) if self.max_width is None else assurance_in_words(plan)
 
     def smallest_n(self, target: float) -> int | None:
         """Return the smallest n from which on the target is met; None if it is beyond a million."""
