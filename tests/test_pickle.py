@@ -319,11 +319,10 @@ KINDS = {
         lambda: joint_posterior(PAIR.outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
     ),
     "wrong labels": (lambda: bp.labels.noise(SYSTEMS, 0.05, draws=50), lambda post: draws(post["f1"])),
-    "rates of wrong labels": (
-        lambda: bp.labels.noise_sensitivity(SYSTEMS, "f1", [0, 0.05], draws=50), lambda found: found.dataset
-    ),
     "raters": (lambda: bp.Ratings.from_table([[1, 2, 1], [2, 2, 1]]), lambda ratings: ratings.patterns),
-    "comparison on data sets": (of_datasets, lambda found: (found.shares, found.tree["posterior"]["tail"])),
+    "comparison on data sets": (
+        of_datasets, lambda found: (found.next_dataset.shares, found.tree["posterior"]["tail"])
+    ),
     "design effect": (lambda: of_frames(bp.sequences.design_effect), lambda effect: effect),
     "check of independence": (
         lambda: of_frames(bp.sequences.check_independence, FRAMES[:100], metric="accuracy", factor=10, draws=100),
@@ -390,7 +389,7 @@ def test_every_class_that_can_be_saved_is_tried():
         found.add(kind)
     tried = {type(make()) for make, _ in KINDS.values()}
     assert {kind.__name__ for kind in found - tried} == {
-        "Saved", "Answer", "NextDataset", "Curve", "CurveOfParts",
+        "Saved", "Answer", "Curve", "CurveOfParts",
     }  # fmt: skip
 
 

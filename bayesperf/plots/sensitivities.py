@@ -28,9 +28,9 @@ from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.sensitivity_to_prior import Priors, posteriors_under
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
-    from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity
     from bayesperf.plots.style import Panels
 
 
@@ -101,12 +101,12 @@ def prior_sensitivity(
 
 
 @closed
-def noise_sensitivity(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None) -> Figure:
+def noise_sensitivity(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figure:
     """Draw a metric with its interval against the rate at which labels are taken to be wrong.
 
     Parameters
     ----------
-    sensitivity : LabelNoiseSensitivity
+    sensitivity : pandas.DataFrame
         What `bayesperf.labels.noise_sensitivity` returns; of several systems, a line each.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
@@ -115,26 +115,24 @@ def noise_sensitivity(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None =
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-    >>> figure = bp.labels.noise_sensitivity(cm, "f1").plot()
+    >>> figure = bp.plots.noise_sensitivity(bp.labels.noise_sensitivity(cm, "f1"))
     >>> figure.axes[0].get_xlabel()
     'labels that are wrong'
     """
-    data = sensitivity.dataset
-    facts, dim = data.attrs, data.attrs["dim"]
-    systems = [data.sel({dim: name}) for name in data[dim].values] if dim in data.dims else [data]
+    facts, dim = sensitivity.attrs, sensitivity.attrs["dim"]
+    several = dim in sensitivity
+    systems = sensitivity.groupby(dim, sort=False) if several else [("mean", sensitivity)]
     figure, (axes,) = small_multiples(1, 6.4, 3.6, margin=(0.4, 0.2), ax=ax)
-    for number, system in enumerate(systems):
-        colour = SERIES[number % len(SERIES)] if len(systems) > 1 else BLUE
-        rate, (lower, upper) = system["rate"].values, system["interval"].transpose("ci_bound", "rate").values
-        axes.fill_between(rate, lower, upper, color=colour, alpha=0.15, lw=0)
-        name = shorten(str(system[dim].item())) if len(systems) > 1 else "mean"
-        axes.plot(rate, system["mean"].values, "o-", color=colour, lw=1.5, ms=3.5, label=name)
+    for number, (name, system) in enumerate(systems):
+        colour = SERIES[number % len(SERIES)] if several else BLUE
+        axes.fill_between(system["rate"], system["ci_lower"], system["ci_upper"], color=colour, alpha=0.15, lw=0)
+        axes.plot(system["rate"], system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=shorten(str(name)))
     axes.set_xlabel("labels that are wrong")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:.3g} %"))
     axes.set_ylabel(metric_title(facts["metric"]))
     axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()
-    if len(systems) > 1:
+    if several:
         write_legend(figure, handles, labels, dim, ax)
     write_title(figure, f"{facts['estimand']}:", f"mean and {interval_name(facts['ci_prob'], facts['ci_kind'])}", ax=ax)
     return figure

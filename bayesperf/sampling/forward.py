@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.models.building import MOST_VALUES
 from bayesperf.sampling.backend import INTERPRETED, densities, dims_of, drawn_together, log_shares
 
 if TYPE_CHECKING:
@@ -65,6 +64,8 @@ def log_likelihoods(model: pm.Model, posterior: xr.Dataset) -> tuple[xr.Dataset,
     That of multinomial counts is of each example, because a whole table is too much to leave out.
     """
     import pymc as pm
+
+    from bayesperf.models.building import MOST_VALUES
 
     families = {variable.name: variable.owner.op for variable in model.observed_RVs}
     tables = [name for name, family in families.items() if isinstance(family, type(pm.Multinomial.rv_op))]
