@@ -89,7 +89,7 @@ def draws(marginal):
 
 
 def of_curve(curve):
-    return curve.dataset, curve.band(), curve.operating_point(recall=0.8).recall.mean()
+    return curve.dataset, curve.band(), curve.operating_point(recall=0.8)["recall"].mean()
 
 
 def posterior(prior=None, **options):
@@ -224,8 +224,8 @@ KINDS = {
     "parameter of recalibration": (lambda: bp.curves.recalibrate(*MANY, draws=20)["slope"], draws),
     "measure of calibration": (lambda: bp.curves.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),
     "operating point": (
-        lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5)),
-        lambda point: (point.observed, draws(point.threshold)),
+        lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5))["threshold"],
+        lambda threshold: (threshold.observed, draws(threshold)),
     ),
     "partial area": (lambda: bp.roc_curve(*SCORES, draws=50).partial_area(0, 0.2), draws),
     "area": (lambda: bp.roc_auc(*SCORES, draws=100), draws),
