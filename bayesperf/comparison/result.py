@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf.comparison.comparison_in_words import comparison_in_words
+from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks

@@ -29,7 +29,14 @@ from bayesperf.data.count_arrays import (
     table_to_counts,
     with_labels,
 )
-from bayesperf.data.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
+from bayesperf.data.cross_tabulation import (
+    LABEL,
+    Indicators,
+    are_indicators,
+    cross_tabulate,
+    encode_columns,
+    encode_predictions,
+)
 from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats, refuse_sum
 from bayesperf.data.display import matrix_html, matrix_text
 from bayesperf.data.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
@@ -42,7 +49,6 @@ from bayesperf.data.joint_outcomes import (
     unmark_same_examples,
 )
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
-from bayesperf.data.label_indicators import LABEL, Indicators, are_indicators
 from bayesperf.data.matched_rows import match_rows
 
 if TYPE_CHECKING:

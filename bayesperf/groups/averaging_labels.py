@@ -15,8 +15,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.data.cross_tabulation import cross_tabulate
-from bayesperf.data.label_indicators import LABEL, Indicators
+from bayesperf.data.cross_tabulation import LABEL, Indicators, cross_tabulate
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import LEAST_MASS
 from bayesperf.distributions.draws import Draws
