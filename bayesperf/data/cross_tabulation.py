@@ -89,7 +89,8 @@ def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr
     shape = tuple(len(labels) for labels in coords.values())
     check_size("by" if leading else named, shape, len(classes))
     codes = [*[column.codes for column in leading.values()], *cells.values()]
-    return xr.DataArray(count_combinations(codes, shape, weights), coords, list(coords))
+    # As coordinates, of which xarray makes indexes once: it makes those of a mapping twice.
+    return xr.DataArray(count_combinations(codes, shape, weights), xr.Coordinates(coords), list(coords))
 
 
 def count_combinations(codes: Sequence[Codes], shape: tuple[int, ...], weights: Counts | None = None) -> Counts:

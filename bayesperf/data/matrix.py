@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class ConfusionMatrix(Saved):
         refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
+        object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
 
     @classmethod
     @checked
@@ -662,7 +663,7 @@ class ConfusionMatrix(Saved):
             )
         return cls.from_predictions(y, y_pred, labels=labels, pos_label=pos_label, by=by)
 
-    @property
+    @cached_property
     def labels(self) -> list[Any]:
         """The K class labels, in the order of rows and columns."""
         labels: list[Any] = self.counts["actual"].values.tolist()

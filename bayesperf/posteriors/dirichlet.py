@@ -155,9 +155,7 @@ def posterior(
 def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source:
     if prior.shared_by_classes:
         return SharedClasses(counts=cm.counts, **of_draws)
-    # As variables, whose coordinates need no comparing any more: that takes as long as all else.
-    weights = cm.counts.variable + prior.concentration(cm).variable
-    concentration = cm.counts.copy(deep=False, data=weights.transpose(*cm.counts.dims).values)
+    concentration = cm.counts.copy(deep=False, data=cm.counts.values + prior.concentration(cm))
     return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
 
 

@@ -114,8 +114,7 @@ class Abstention(Saved):
         """
         names = [metrics] if isinstance(metrics, str | Metric) else list(metrics)
         marginals = [self.abstention_rate, *(self.decided[metric] for metric in names)]
-        rows = [summary_rows(marginal, ci_prob, ci_kind) for marginal in marginals]
-        table = pd.concat(rows, ignore_index=True).drop(columns="undefined")
+        table = summary_rows(marginals, ci_prob, ci_kind).drop(columns="undefined")
         table.insert(1, "apparent", [self._apparent_rate, *(self._apparent(get(metric)) for metric in names)])
         summary = Summary(table)
         summary.attrs = {

@@ -163,7 +163,7 @@ class ReliabilityCurve(CurveOfParts):
             return xr.Dataset({"frequency": band_of_draws(self._lines(counts)["frequency"], prob, kind)})
         at = self._grouped(counts)
         bounds = isotonic_band(at, prob) if self.method == "isotonic" else binned_band(at, prob, kind)
-        coords = {"probability": at.values} | dict(CI_BOUND)
+        coords = {"probability": at.values, "ci_bound": CI_BOUND}
         return xr.Dataset({"frequency": (("probability", "ci_bound"), bounds)}, coords)
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:

@@ -63,9 +63,8 @@ class OperatingPoint(Saved):
             Columns ``metric, observed, mean, sd, median, ci_lower, ci_upper, method, mcse, mcse_interval``.
         """
         marginals = (self.threshold, self.fpr, self.recall)
-        rows = [summary_rows(marginal, ci_prob, ci_kind, self.observed[marginal.name]) for marginal in marginals]
-        table = pd.concat(rows, ignore_index=True).drop(columns="undefined")
-        summary = Summary(table)
+        observed = [self.observed[marginal.name].values for marginal in marginals]
+        summary = Summary(summary_rows(marginals, ci_prob, ci_kind, observed).drop(columns="undefined"))
         summary.attrs = {
             "ci_prob": ci_prob,
             "ci_kind": ci_kind,
