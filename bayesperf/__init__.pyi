@@ -1,5 +1,6 @@
 from . import curves as curves
 from . import datasets as datasets
+from . import files as files
 from . import groups as groups
 from . import intervals as intervals
 from . import labels as labels
@@ -29,11 +30,11 @@ from .groups import slices as slices
 from .metrics.point_values import score as score
 from .plan.monitoring import monitor as monitor
 from .posteriors import prior as prior
-from .posteriors.dirichlet import posterior as posterior
 from .posteriors.marginal import Marginal as Marginal
 from .posteriors.posterior import Posterior as Posterior
+from .posteriors.posterior_of_counts import posterior as posterior
+from .posteriors.posterior_of_rates import posterior_of_rate as posterior_of_rate
 from .posteriors.quantity import Quantity as Quantity
-from .posteriors.rate import posterior_of_rate as posterior_of_rate
 from .reports.reporting import report as report
 from .sampling.fitting import fit as fit
 

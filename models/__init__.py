@@ -1,9 +1,10 @@
 """PyMC models of confusion matrices, one file per model, to read, copy and change.
 
 `names` lists the models, `table` describes each model and the data that it takes, and `build` returns a model of data.
-A model is a file in this folder whose name has no leading underscore. Copy it to a folder of your own, edit it, import
-it, and give the module to `bayesperf.fit` in place of a name. Its docstring describes the setting and the mathematics,
-with their source. It defines
+A model is a file in this folder. Copy it to a folder of your own, edit it, import it, and give the module to
+`bayesperf.fit` in place of a name. What the files have in common is in `bayesperf.models.building`, the only part of
+bayesperf that they import. The docstring of a file describes the setting and the mathematics, with their source. It
+defines
 
 ``PRIORS``
     The default priors, by name.
@@ -68,7 +69,8 @@ def names() -> list[str]:
     ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters',
      'rates', 'recalibration', 'slices']
     """
-    return sorted(module.name for module in iter_modules(__path__) if not module.name.startswith("_"))
+    modules = (module.name for module in iter_modules(__path__))
+    return sorted(name for name in modules if name != "building" and not name.startswith("_"))
 
 
 def table() -> pd.DataFrame:
@@ -95,10 +97,10 @@ def __getattr__(name: str) -> Any:
     """Import a model on first use, because importing it imports PyMC; `build`, which knows of data, is lent."""
     if name == "build":
         return import_module("bayesperf.sampling.fitting").build
-    if name in names():
+    if name in (*names(), "building"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*names(), *__all__]
+    return [*names(), *__all__, "building"]

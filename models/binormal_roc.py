@@ -46,8 +46,7 @@ import xarray as xr
 from scipy.special import ndtr
 from scipy.stats import norm
 
-from bayesperf.models._counts import MOST_VALUES
-from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models.building import MOST_VALUES, conjugate_parameters, prior_variables
 
 DATA = "scores of two classes"
 CLASSES = ["negative", "positive"]

@@ -36,9 +36,7 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from bayesperf.models._counts import coords
-from bayesperf.models._dirichlet import DirichletMultinomial, concentration, dirichlet_draws
-from bayesperf.models._priors import prior_variables
+from bayesperf.models.building import DirichletMultinomial, concentration, coords, dirichlet_draws, prior_variables
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}

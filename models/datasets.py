@@ -38,7 +38,7 @@ import xarray as xr
 from pymc.logprob.transforms import Transform
 from scipy.stats import gamma, loggamma, norm
 
-from bayesperf.models._priors import prior_variables
+from bayesperf.models.building import prior_variables
 
 DATA = "fold scores"
 OPTIONS = {"test_fraction": "probability"}

@@ -32,9 +32,7 @@ import xarray as xr
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from bayesperf.models._counts import coords, positive
-from bayesperf.models._priors import prior_variables
-from bayesperf.models.rates import OUTCOMES, cells, outcomes
+from bayesperf.models.building import OUTCOMES, cells_of_rates, coords, outcomes_of_rates, positive, prior_variables
 
 DATA = "counts"
 OPTIONS = {
@@ -88,7 +86,7 @@ def build(
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     systems = [str(d) for d in counts.dims[:-3]]
-    successes, trials = outcomes(counts)
+    successes, trials = outcomes_of_rates(counts)
     varying = RATES if groups == "clusters" else RATES[1:]
     labels = coords(counts) | {"rate": RATES, "varying_rate": varying}
     if covariates is not None:
@@ -121,8 +119,10 @@ def build(
         mean = pm.math.sigmoid(location[..., None] + spread[..., None] * nodes) @ weights
         pm.Deterministic("rates", mean, dims=[*systems, "rate"])
         population = {rate: mean[..., i] for i, rate in enumerate(RATES)}
-        pm.Deterministic("cells", cells(population, positive(counts)), dims=[*systems, "actual", "predicted"])
-        pm.Deterministic("cells_group", cells(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"])
+        pm.Deterministic("cells", cells_of_rates(population, positive(counts)), dims=[*systems, "actual", "predicted"])
+        pm.Deterministic(
+            "cells_group", cells_of_rates(group, positive(counts)), dims=[*systems, dim, "actual", "predicted"]
+        )
     return model
 
 
@@ -143,7 +143,7 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
         z = z.where(z["rate"] != "specificity", specificity).transpose(*location.dims)
     spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
     rates = expit((location + spread * z).transpose(*location.dims).values)
-    table = cells({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
+    table = cells_of_rates({rate: rates[..., i] for i, rate in enumerate(RATES)}, positive(data))
     return {"cells_new": xr.DataArray(table, dims=(*location.dims[:-1], "actual", "predicted"))}
 
 
@@ -156,7 +156,7 @@ def log_likelihood(
     quadrature centred at the mode. If the two deviations are correlated, that of specificity is integrated conditional
     on that of recall.
     """
-    successes, trials = outcomes(data)
+    successes, trials = outcomes_of_rates(data)
     location, spread = posterior["location"], posterior["spread"]
     if covariates is not None:
         x = covariates.sel({dim: data[dim].values})

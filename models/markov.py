@@ -36,10 +36,14 @@ import pymc as pm
 import xarray as xr
 from scipy.stats import betabinom
 
-from bayesperf.models._counts import coords, per_example
-from bayesperf.models._dirichlet import concentration
-from bayesperf.models._priors import conjugate_parameters, prior_variables
-from bayesperf.models._stationary import stationary
+from bayesperf.models.building import (
+    concentration,
+    conjugate_parameters,
+    coords,
+    per_example,
+    prior_variables,
+    stationary,
+)
 
 DATA = "transitions"
 OPTIONS = {"sequences": ("same", "varying"), "chain": ("z_prev,g_prev", "z_prev")}

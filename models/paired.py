@@ -19,9 +19,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models._counts import coords, per_example
-from bayesperf.models._dirichlet import dirichlet_draws
-from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models.building import conjugate_parameters, coords, dirichlet_draws, per_example, prior_variables
 
 DATA = "paired counts"
 PRIORS = {

@@ -53,10 +53,15 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models._counts import MOST_VALUES, coords, per_example
-from bayesperf.models._dirichlet import dirichlet_draws
-from bayesperf.models._patterns import MostlyRight, PatternCounts
-from bayesperf.models._priors import prior_variables
+from bayesperf.models.building import (
+    MOST_VALUES,
+    MostlyRight,
+    PatternCounts,
+    coords,
+    dirichlet_draws,
+    per_example,
+    prior_variables,
+)
 
 DATA = "ratings"
 OPTIONS = {"pooled": (False, True), "system": "rater", "cut": (False, True), "dependent": "two raters"}

@@ -20,8 +20,16 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models._counts import coords, per_example, positive
-from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models.building import (
+    OUTCOMES,
+    cells_of_rates,
+    conjugate_parameters,
+    coords,
+    outcomes_of_rates,
+    per_example,
+    positive,
+    prior_variables,
+)
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}
@@ -42,7 +50,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design
     """
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
-    successes, trials = outcomes(counts)
+    successes, trials = outcomes_of_rates(counts)
     variable = prior_variables(PRIORS, priors)
     with pm.Model(coords=coords(counts)) as model:
         rates = {name: variable(name, leading) for name in PRIORS}
@@ -52,31 +60,8 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, design
             n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=leading)
             observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=leading)
             pm.Binomial(outcome, n=n, p=rates[rate], observed=observed, dims=leading)
-        pm.Deterministic("cells", cells(rates, positive(counts)), dims=[*leading, "actual", "predicted"])
+        pm.Deterministic("cells", cells_of_rates(rates, positive(counts)), dims=[*leading, "actual", "predicted"])
     return model
-
-
-# The observed variable of each rate.
-OUTCOMES = {"prevalence": "positives", "recall": "true_positives", "specificity": "true_negatives"}
-
-
-def outcomes(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
-    """Return the successes and the trials of each rate."""
-    p = positive(counts)
-    tp, tn = (counts.isel(actual=i, predicted=i, drop=True) for i in (p, 1 - p))
-    totals = counts.sum("predicted")
-    positives, negatives = (totals.isel(actual=i, drop=True) for i in (p, 1 - p))
-    successes = {"prevalence": positives, "recall": tp, "specificity": tn}
-    return successes, {"prevalence": positives + negatives, "recall": positives, "specificity": negatives}
-
-
-def cells(rates: Mapping[str, Any], positive: int) -> Any:
-    """Return the cells for three rates, which are arrays or tensors, as a table in the order of the labels."""
-    is_positive, same = np.eye(2)[positive], np.eye(2)
-    prevalence, recall, specificity = (rates[name][..., None] for name in PRIORS)
-    of_class = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
-    correct = (recall * is_positive + specificity * (1 - is_positive))[..., None]
-    return of_class[..., None] * (correct * same + (1 - correct) * (1 - same))
 
 
 def exact(
@@ -89,7 +74,7 @@ def exact(
 ) -> dict[str, xr.DataArray]:
     """Return draws (chain, draw) from the Beta posteriors; each matrix has a generator of its own."""
     counts = data.transpose(..., "actual", "predicted")
-    successes, trials = outcomes(counts)
+    successes, trials = outcomes_of_rates(counts)
     rates = {}
     for name, prior in (PRIORS | dict(priors or {})).items():
         a, b = np.moveaxis(conjugate_parameters(name, prior, "beta"), -1, 0)
@@ -100,7 +85,7 @@ def exact(
     leading = ("chain", "draw", *counts.dims[:-2])
     return {
         **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},
-        "cells": xr.DataArray(cells(rates, positive(counts)), dims=(*leading, "actual", "predicted")),
+        "cells": xr.DataArray(cells_of_rates(rates, positive(counts)), dims=(*leading, "actual", "predicted")),
     }
 
 

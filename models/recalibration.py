@@ -40,9 +40,7 @@ import pymc as pm
 import xarray as xr
 from scipy.special import expit
 
-from bayesperf.models._binomial import LogitBinomial
-from bayesperf.models._counts import MOST_VALUES
-from bayesperf.models._priors import prior_variables
+from bayesperf.models.building import MOST_VALUES, LogitBinomial, prior_variables
 
 DATA = "probabilities"
 DIMS = ("parameter",)

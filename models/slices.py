@@ -49,10 +49,15 @@ import xarray as xr
 from scipy.linalg import helmert
 from scipy.stats import binom
 
-from bayesperf.models._binomial import LogitBinomial
-from bayesperf.models._counts import coords, positive
-from bayesperf.models._priors import prior_variables
-from bayesperf.models.rates import OUTCOMES, cells, outcomes
+from bayesperf.models.building import (
+    OUTCOMES,
+    LogitBinomial,
+    cells_of_rates,
+    coords,
+    outcomes_of_rates,
+    positive,
+    prior_variables,
+)
 
 DATA = "counts"
 OPTIONS = {
@@ -144,7 +149,7 @@ def of_outcome(counts: xr.DataArray, outcome: str) -> tuple[dict[str, xr.DataArr
             f"data: recall and specificity are of two classes; there are {counts.sizes['actual']}. Say "
             "options={'outcome': 'accuracy'}."
         )
-    successes, trials = ({rate: part[rate] for rate in ("recall", "specificity")} for part in outcomes(counts))
+    successes, trials = ({rate: part[rate] for rate in ("recall", "specificity")} for part in outcomes_of_rates(counts))
     return successes, trials
 
 
@@ -184,9 +189,11 @@ def recover(
         return {"accuracy": posterior["rates"].sel(rate="accuracy", drop=True)}
     rates = {rate: posterior["rates"].sel(rate=rate, drop=True) for rate in posterior["rate"].values.tolist()}
     slices = rates["recall"].dims
-    successes, trials = (part["prevalence"].transpose(*slices[2:]).values for part in outcomes(data))
+    successes, trials = (part["prevalence"].transpose(*slices[2:]).values for part in outcomes_of_rates(data))
     drawn = rng.beta(PREVALENCE[0] + successes, PREVALENCE[1] + trials - successes, rates["recall"].shape)
-    table = cells({"prevalence": drawn, **{rate: values.values for rate, values in rates.items()}}, positive(data))
+    table = cells_of_rates(
+        {"prevalence": drawn, **{rate: values.values for rate, values in rates.items()}}, positive(data)
+    )
     return {"cells": xr.DataArray(table, dims=(*slices, "actual", "predicted"))}
 
 

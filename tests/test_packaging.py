@@ -23,6 +23,12 @@ posterior = bp.posterior(cm)
 posterior.summary(["accuracy", "f1", "mcc", "balanced_accuracy", "f2"])
 posterior["half_total_error_rate"].cdf([0.1, 0.5])
 bp.intervals.delta(cm, "f1")
+posterior["recall"]._repr_html_()
+found = bp.compare(posterior, posterior, "recall", rope=0.1)
+found.prob_greater, found.prob_rope, found.expected_loss, found.summary()
+with tempfile.TemporaryDirectory() as folder:
+    posterior.save(folder + "/file.nc")
+    bp.load(folder + "/file.nc").summary()
 """
 
 # What else needs no sampler: groups by quadrature, sequences, the names of the models and the study of coverage.
@@ -32,7 +38,12 @@ groups = bp.ConfusionMatrix.from_table([[[18, 2], [3, 17]], [[19, 1], [4, 16]], 
 bp.pool(groups).mean["recall"].mean()
 bp.sequences.posterior([0, 0, 1, 1, 1, 0], [0, 1, 1, 1, 0, 0])["recall"].mean()
 bp.studies.dependence([0.5], n=20, simulations=2)
-bp.models.names(), bp.fit, bp.studies.simulation_based_calibration
+folds = bp.folds.correlated_ttest([0.8, 0.9, 0.7], [0.7, 0.75, 0.72], test_fraction=0.1, rope=0.01)
+folds.summary(), folds.prob_rope, folds.expected_loss
+bp.folds.sign_test([0.8, 0.9], [0.7, 0.8]).summary(), bp.folds.signed_rank_test([0.8, 0.9], [0.7, 0.8]).summary()
+bp.metrics.scorer("recall >= 0.8"), bp.groups.average_labels
+[bp.datasets.load(name) for name in bp.datasets.names()]
+bp.models.names(), dir(bp.models), bp.fit, bp.studies.simulation_based_calibration
 """
 
 
@@ -52,7 +63,8 @@ def test_every_package_folder_is_listed():
 
 def test_heavy_packages_are_not_loaded():
     check = f"assert not {HEAVY} & set(sys.modules), {HEAVY} & set(sys.modules)"
-    run(f"import sys\n{EXACT_ROUTE}{check}\n{WITHOUT_SAMPLER}{check}")
+    with_sampler = "bp.models.rates\nassert 'pymc' in sys.modules"
+    run(f"import sys, tempfile\n{EXACT_ROUTE}{check}\n{WITHOUT_SAMPLER}{check}\n{with_sampler}")
 
 
 def test_every_public_name_resolves():
@@ -81,7 +93,7 @@ def test_the_top_level_is_a_page():
     }  # fmt: skip
     rooms = {
         "prior", "metrics", "models", "curves", "labels", "groups", "folds", "sequences", "intervals", "plan",
-        "studies", "plots", "datasets", "errors",
+        "studies", "plots", "datasets", "errors", "files",
     }  # fmt: skip
     assert first | rooms <= set(dir(bayesperf))
     assert set(PUBLIC_MODULES) == rooms
@@ -149,7 +161,7 @@ def test_members_are_found():
 def test_dir_of_a_public_module_shows_its_public_names_alone(name):
     module = getattr(bayesperf, name)
     # Models are found by their names, which are not known before the folder is read.
-    listed = bayesperf.models.names() if name == "models" else []
+    listed = [*bayesperf.models.names(), "building"] if name == "models" else []
     assert sorted(dir(module)) == sorted([*module.__all__, *listed])
     assert [public for public in module.__all__ if public.startswith("_")] == []
 

@@ -28,7 +28,8 @@ README = (ROOT / "README.md").read_text("utf-8")
 def public_names():
     """Return the names of the package, and of its public rooms what is not at the top as well."""
     things = {name: getattr(bp, name) for name in bp.__all__}
-    rooms = {name: thing for name, thing in things.items() if inspect.ismodule(thing)} | {"reports": reports}
+    rooms = {name: thing for name, thing in things.items() if inspect.ismodule(thing)}
+    rooms |= {"reports": reports, "models.building": bp.models.building}
     inside = {
         f"bayesperf.{name}.{public}"
         for name, room in rooms.items()

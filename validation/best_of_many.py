@@ -24,8 +24,8 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.ranks import joint_draws
 from validation.study import Study, outcomes, table
 

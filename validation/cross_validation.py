@@ -23,7 +23,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.studies.random_states import with_random_state
+from bayesperf.studies.running import with_random_state
 from validation.study import Study, outcomes, table
 
 INTERVALS, TARGETS = ("repeats", "one_repeat", "as_new_examples"), ("folds' models", "refitted model")

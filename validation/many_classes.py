@@ -20,7 +20,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
 from validation.study import Study, table
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.errors import InputError
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from validation.study import Study, outcomes, table
 
 # Whether the first and the second system are right, for each outcome.

@@ -25,7 +25,7 @@ from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
-from bayesperf.intervals.resampling import Units
+from bayesperf.intervals.bootstrap_intervals import Units
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.joint_systems import joint_posterior

@@ -12,11 +12,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from bayesperf.core.arrays import Array
+from bayesperf.curves.chosen_thresholds.choosing import choose_threshold
+from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
 from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement, requirements_of
-from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold, choose_threshold
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from validation.study import Study, means, outcomes, table
 
 # The true shares tp, fn, fp and tn.

@@ -35,8 +35,8 @@ from bayesperf.labels.verifying import Verified
 from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
 from validation.study import Study, table

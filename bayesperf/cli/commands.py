@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import time
@@ -12,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from bayesperf.cli.checking import check
 from bayesperf.cli.options import (
     Actual,
     All,
@@ -20,6 +22,7 @@ from bayesperf.cli.options import (
     Cluster,
     Command,
     DropMissing,
+    File,
     Files,
     Id,
     Json,
@@ -46,7 +49,16 @@ from bayesperf.cli.options import (
     settings_of,
 )
 from bayesperf.cli.planning import plan
-from bayesperf.cli.running_commands import OPTIONS, analysed, prepare_streams, say, say_warnings, warnings_said
+from bayesperf.cli.running_commands import (
+    OPTIONS,
+    analysed,
+    prepare_streams,
+    refuse_input,
+    refuse_unwritable,
+    say,
+    say_warnings,
+    warnings_said,
+)
 from bayesperf.core.errors import InputError
 
 # May stand anywhere on the line: it is asked for when a command has failed.
@@ -204,8 +216,7 @@ def report(
     json: Json = False,
 ) -> None:
     """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
-    from bayesperf.cli.result_files import refuse_input, refuse_unwritable
-    from bayesperf.core.writing import write_whole
+    from bayesperf.core.saving import write_whole
     from bayesperf.reports.html import render
     from bayesperf.reports.json_output import report_as_json
 
@@ -227,6 +238,7 @@ def report(
 
 
 app.command(cls=Command)(plan)
+app.command(cls=Command)(check)
 
 
 @app.command("compile", cls=Command)
@@ -249,13 +261,20 @@ def compile_(models: Models = None) -> None:
 
 
 @app.command(cls=Command)
+def look(file: File) -> None:
+    """Print what a file holds, what each column probably is, and what to type next. FILE alone does the same."""
+    from bayesperf.cli.looking import print_look
+
+    print_look(file)
+
+
+@app.command(cls=Command)
 def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
     from rich.console import Console
 
     from bayesperf import datasets
-    from bayesperf.cli.result_files import refuse_unwritable
-    from bayesperf.core.writing import write_whole
+    from bayesperf.core.saving import write_whole
     from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.html import render
@@ -274,6 +293,17 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 
+def _with_command(arguments: list[str]) -> list[str]:
+    """Return the arguments; a file alone, without a command, is looked at."""
+    commands = {str(info.name or info.callback.__name__) for info in app.registered_commands if info.callback}
+    first = arguments[0] if arguments else ""
+    # A misspelt command has no suffix; a misspelt file has.
+    is_file = (
+        first not in commands and not first.startswith("-") and (os.path.exists(first) or bool(Path(first).suffix))
+    )
+    return ["look", *arguments] if is_file else arguments
+
+
 def main() -> None:
     """Run the command line.
 
@@ -284,7 +314,7 @@ def main() -> None:
     prepare_streams()
     try:
         with warnings_said():
-            app([argument for argument in arguments if argument != _DEBUG])
+            app(_with_command([argument for argument in arguments if argument != _DEBUG]))
     except MemoryError as error:
         say(f"memory is not enough. {error}")
         sys.exit(2)

@@ -62,6 +62,7 @@ Files = Annotated[
         callback=existing,
     ),
 ]
+File = Annotated[Path, typer.Argument(help="A file, or a folder of files, as for summary.")]
 Parts = Annotated[bool, typer.Option("--parts", help="Files are parts of one data set, not told apart.")]
 Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
 Predicted = Annotated[

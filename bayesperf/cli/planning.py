@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bayesperf.data.matrix import ConfusionMatrix
-    from bayesperf.plan.sample_sizes import Plan
+    from bayesperf.plan.plans import Plan
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
 
@@ -111,7 +111,7 @@ def plan(
     goal = Goal(requirement, confidence, assurance, question, look_every)
     if not files:
         counts = _parse_evidence(evidence or "0/0")
-        answer = _answer(goal, counts, f"{counts[0]} of {counts[1]}", prior, prevalence)
+        answer = answered(goal, counts, f"{counts[0]} of {counts[1]}", prior, prevalence)
         if json:
             print(json_.dumps(_document(goal, answer, counts), indent=2, allow_nan=False))
         else:
@@ -137,7 +137,9 @@ def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json:
         print(what_was_read(analysis))
     for place, names in analysis.systems:
         matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
-        answer = _answer(goal, matrix, _seen(matrix, goal.requirement), analysis.settings.prior, prevalence)
+        answer = answered(
+            goal, matrix, evidence_in_words(matrix, goal.requirement), analysis.settings.prior, prevalence
+        )
         if json:
             documents.append({"system": names, **_document(goal, answer, matrix.counts.values.tolist())})
         else:
@@ -147,9 +149,9 @@ def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json:
         print(json_.dumps(document, indent=2, allow_nan=False))
 
 
-def _seen(matrix: ConfusionMatrix, requirement: Requirement) -> str:
+def evidence_in_words(matrix: ConfusionMatrix, requirement: Requirement) -> str:
     """Return the evidence of a matrix in words: the observed score, as a share of its trials if it is one."""
-    from bayesperf.posteriors.dirichlet import posterior
+    from bayesperf.posteriors.posterior_of_counts import posterior
 
     observed = posterior(matrix)[requirement.metric].observed
     if "trials" in observed.coords:
@@ -158,12 +160,13 @@ def _seen(matrix: ConfusionMatrix, requirement: Requirement) -> str:
     return f"{float(observed):.3f} in {int(matrix.total):,} rows"
 
 
-def _answer(
+def answered(
     goal: Goal, evidence: ConfusionMatrix | tuple[int, int], seen: str, prior: str | None, prevalence: float | None
 ) -> Answer:
     """Return the plan from some evidence, and the probability by it that the requirement is met."""
     from bayesperf.plan.evidence import metric_evidence
-    from bayesperf.plan.sample_sizes import UnreachableError, sample_size
+    from bayesperf.plan.plans import UnreachableError
+    from bayesperf.plan.sample_sizes import sample_size
 
     requirement = goal.requirement
     posterior = metric_evidence(evidence, prior, requirement.metric).post
@@ -245,14 +248,14 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
     prob_met = probability_value(answer.prob_met)
     now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met}."
     if answer.plan is not None:
-        asked = f"To {goals[question]} with assurance {assurance:g}: {_number(answer.plan)}."
+        asked = f"To {goals[question]} with assurance {assurance:g}: {number_in_words(answer.plan)}."
         fewer = "To settle it either way takes at most as many, and often fewer: --question settle."
         return [now, asked, *([fewer] if question == "meet" and answer.plan.n else []), *_cost(answer.plan)]
     return [
         now,
         f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
         f"assurance tends to {prob_met}, for they may as well show that it is not met.",
-        f"To {goals['settle']} with the same assurance: {_number(answer.settling, look_every)}.",
+        f"To {goals['settle']} with the same assurance: {number_in_words(answer.settling, look_every)}.",
         *_cost(answer.settling),
     ]
 
@@ -262,7 +265,7 @@ def _cost(plan: Plan | None) -> list[str]:
     return [] if plan is None or plan.looks is None else [plan.looks.in_words()]
 
 
-def _number(plan: Plan | None, look_every: int | None = None) -> str:
+def number_in_words(plan: Plan | None, look_every: int | None = None) -> str:
     """Write the number of new examples that a plan needs."""
     if plan is None:
         from bayesperf.plan.looks import MOST
@@ -270,8 +273,8 @@ def _number(plan: Plan | None, look_every: int | None = None) -> str:
         return "more than a million" if look_every is None else f"more than {MOST:,}"
     if not plan.n:
         return "none are needed, it is so already"
-    examples = f", in about {plan.examples} examples" if plan.share not in (None, 1.0) else ""
-    return f"{plan.n} more {plan.counts}{examples}"
+    examples = f", in about {plan.examples:,} examples" if plan.share not in (None, 1.0) else ""
+    return f"{plan.n:,} more {plan.counts}{examples}"
 
 
 def _table(plan: Plan) -> Table:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
+import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from bayesperf.core.errors import InputError
 
 if TYPE_CHECKING:
     from bayesperf.files.settings import Settings
@@ -105,3 +108,43 @@ def warnings_said() -> Iterator[None]:
         warnings.simplefilter("always", LabelWarning)
         warnings.showwarning = say_once
         yield
+
+
+# ── Where pages may be written: not where no file can be, nor over what is read ──
+
+
+def refuse_unwritable(output: Path) -> None:
+    """Refuse a file that cannot be written, before there is anything to write."""
+    if output.is_dir():
+        raise InputError(f"--output {output}", "it is a folder.", "Name a file in it.")
+    if output.exists() and not output.is_file():
+        return
+    try:
+        with tempfile.TemporaryFile(dir=output.resolve().parent):
+            pass
+    except OSError as error:
+        raise InputError(f"--output {output}", f"cannot be written: {error.strerror}.") from None
+
+
+def refuse_input(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse to write to a file that is read, however it is spelt or linked, or to one that is read of a folder."""
+    if not output.exists():
+        return
+    for path in (file for named in inputs for file in _files(named)):
+        if path.exists() and output.samefile(path):
+            raise InputError(
+                f"--output {output}", f"it is the file of predictions, {path}.", "Give the page a name of its own."
+            )
+
+
+def _files(path: Path) -> Iterable[Path]:
+    if not path.is_dir():
+        return [path]
+    from bayesperf.core.errors import FileFaultError
+    from bayesperf.files.sources import files_of
+
+    try:
+        return files_of(path)
+    except FileFaultError:
+        # What is wrong with the folder is said when it is read.
+        return []

@@ -169,7 +169,7 @@ def average(
     leading = folds.leading.isel({dim: 0}, drop=True)
     axis = folds.dims.index(dim)
 
-    origin = _AverageOf(folds, axis, int(count / repeats + 1e-9), seed)
+    origin = AverageOf(folds, axis, int(count / repeats + 1e-9), seed)
     if isinstance(folds.distribution, Draws) and not post.source.by_matrix:
         values = _averaged(folds.leading.shape, axis, folds.distribution.values)
     else:
@@ -232,7 +232,7 @@ def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, g
 
 
 @dataclass(frozen=True, eq=False)
-class _AverageOf(Origin):
+class AverageOf(Origin):
     """The average over folds, dealt to groups within which all have the same quantile in a draw."""
 
     folds: Marginal

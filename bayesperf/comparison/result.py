@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +15,9 @@ from bayesperf.comparison.comparison_in_words import comparison_in_words
 from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans
-from bayesperf.core.coordinates import coordinate, labelled
+from bayesperf.core.answer import Answer
+from bayesperf.core.arrays import Array, Booleans, coordinate, labelled
 from bayesperf.core.errors import InputError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -36,7 +34,7 @@ _ROPE = coordinate("rope", REGIONS)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Comparison(Saved):
+class Comparison(Answer):
     """The difference of a metric between systems, a − b, or its ratio, a / b. Made by `bayesperf.compare`.
 
     For two systems, results have the leading dims (0-d for one matrix per system). For several systems along a dim,
@@ -351,10 +349,6 @@ class Comparison(Saved):
         sign = " / " if self.of_ratio else " − "
         what = f"{len(self.names)} systems" if self.many else sign.join(map(str, self.names))
         return f"<bayesperf.Comparison: {self.metric}, {what} ({self.contrast.method})>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
     # ── Helpers ──
 

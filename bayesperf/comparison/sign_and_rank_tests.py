@@ -22,8 +22,8 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
+from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.posterior import DRAWS
 

@@ -95,9 +95,9 @@ class SystemPair(Held):
         closed = exact(*self._sides()) if self.independent else self._of_rows(what, operation, bounds)
         origin: Origin | None = None
         if isinstance(closed, Discordant) and not self.independent:
-            origin = _Differences(closed, leading, self.random_seed)
+            origin = DifferencesOfProportions(closed, leading, self.random_seed)
         elif closed is not None and not isinstance(closed, Draws):
-            origin = _ContrastOf(self, what)
+            origin = ContrastOf(self, what)
         else:
             closed = (closed or self._draws(operation, bounds)).checked(self.first.name)
         return Marginal(quantity, closed, leading, origin, self.first.inference, self.random_seed)
@@ -115,7 +115,7 @@ class SystemPair(Held):
 
     def operation(self, what: str) -> Callable[[Array, Array], Array]:
         """Return the function of draws of both systems that a contrast is."""
-        return applied(_quotient) if what == "ratio" else applied(_rounded_difference, self.first.bounds)
+        return applied(quotient) if what == "ratio" else applied(rounded_difference, self.first.bounds)
 
     def sampled(self, what: str, n: int, random_seed: int | None) -> Array:
         """Return n draws of a contrast, (m, n)."""
@@ -238,12 +238,13 @@ def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
 
 
 @by_name
-def _quotient(a: Array, b: Array) -> Array:
+def quotient(a: Array, b: Array) -> Array:
+    """Return a / b."""
     return a / b
 
 
 @by_name
-def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array) -> Array:
+def rounded_difference(bounds: tuple[float, float], first: Array, second: Array) -> Array:
     """Return first − second, rounded once more so that 0.8 − 0.7 is 0.1, and within a rope of 0.1."""
     return rounded(first - second, bounds)
 
@@ -252,18 +253,19 @@ def _rounded_difference(bounds: tuple[float, float], first: Array, second: Array
 
 
 @dataclass(frozen=True, eq=False)
-class _ContrastOf(Origin):
+class ContrastOf(Origin):
     """A contrast of a pair: "difference" or "ratio"."""
 
     pair: SystemPair
     what: str
 
     def sampled(self, n: int, random_seed: int | None) -> Array:
+        """Return n draws of the contrasts, (m, n)."""
         return self.pair.sampled(self.what, n, random_seed)
 
 
 @dataclass(frozen=True, eq=False)
-class _Differences(Origin):
+class DifferencesOfProportions(Origin):
     """Differences of two proportions of the same examples."""
 
     distribution: Discordant
@@ -271,6 +273,7 @@ class _Differences(Origin):
     random_seed: int
 
     def sampled(self, n: int, random_seed: int | None) -> Array:
+        """Return n draws of the contrasts, (m, n)."""
         known = self.distribution
         weights = np.hstack([known.inner.a, known.inner.b, known.outer.b])
         seed = self.random_seed if random_seed is None else random_seed

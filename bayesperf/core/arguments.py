@@ -50,12 +50,8 @@ def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
     """Refuse arguments, given by name, that no function can read.
 
-    Raises
-    ------
-    TypeError
-        If one of a single value has several, one is a Dataset, or one cannot be read, shown or compared.
-    ValueError
-        If one is missing (``pandas.NA``) or ragged, or a frame has two columns of one name.
+    Several values where one is meant, a Dataset, a missing or ragged value, two columns of one name, what cannot be
+    shown.
     """
     for name, value in arguments.items():
         if type(value) in (type(None), str, bool, int, float, np.ndarray) and name not in _SINGLE:
@@ -108,7 +104,7 @@ def _read(value: Any) -> None:
     elif hasattr(of, "columns"):
         list(value.columns)
     elif any(length != length for length in getattr(value, "shape", ())):
-        raise InputError("", "the sizes of its chunks are not known: call compute_chunk_sizes()")
+        raise ValueError("the sizes of its chunks are not known: call compute_chunk_sizes()")
     elif hasattr(of, "__array__"):
         # Dask would compute all that the array is made of.
         if of.__module__.split(".")[0] != "dask":

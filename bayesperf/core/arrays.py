@@ -1,9 +1,15 @@
-"""Types of arrays, by what they hold: real values, numbers of examples, positions among labels, truth values."""
+"""Types of arrays, by what they hold, and what is done to arrays.
 
-from collections.abc import Iterator
+Real values, numbers of examples, positions among labels, truth values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -53,3 +59,42 @@ def blocks(n: int, width: int, most: int = 2**21) -> Iterator[slice]:
     """Yield slices of n draws of which arrays of the given width have no more elements than `most`."""
     size = max(1, most // width)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+# ── Derivatives by complex steps, which are exact to the last digits (Squire & Trapp 1998, SIAM Review 40) ──
+
+
+def complex_step(function: Callable[[Numbers], Numbers], x: Array, direction: Any = 1.0, step: float = 1e-30) -> Array:
+    """Return the derivative of a function at x along a direction d: Im f(x + ihd)/h, with h the step."""
+    return np.asarray(np.imag(function(x + 1j * step * direction)) / step)
+
+
+# ── Coordinates that results share: making them anew takes longer than many of the results themselves ──
+
+
+def coordinate(dim: str, values: Sequence[Any] | Array) -> xr.DataArray:
+    """Return an array of coordinates along a dim."""
+    along = np.asarray(values)
+    return xr.DataArray(along, {dim: along}, [dim], name=dim)
+
+
+# The last dim of intervals.
+CI_BOUND = coordinate("ci_bound", ["lower", "upper"])
+
+
+def labelled(
+    values: Array,
+    leading: xr.DataArray,
+    last: xr.DataArray | None = None,
+    name: str | None = None,
+    attrs: Mapping[Any, Any] | None = None,
+) -> xr.DataArray:
+    """Return values as an array with the dims and coordinates of another and, after these, those of a last one.
+
+    A copy of an array shares its coordinates. An array made anew copies them, which takes longer than many results.
+    """
+    if last is not None and (leading.ndim or len(leading.coords)):
+        return xr.DataArray(values, leading.coords | last.coords, (*leading.dims, *last.dims), name, attrs)
+    array = (leading if last is None else last).copy(deep=False, data=values)
+    array.name, array.attrs = name, dict(attrs or {})
+    return array

@@ -69,13 +69,9 @@ class InputError(ValueError):
         return self.phrased()
 
     def phrased(self, names: Mapping[str, str] | None = None) -> str:
-        """Return the error in one line, with other names for the arguments: the options of a shell.
+        """Return the error in one line; `names` says what arguments are called in a shell.
 
-        Parameters
-        ----------
-        names : mapping, optional
-            From arguments to what they are called where they are typed. The argument itself has its name there, and so
-            have those in backticks; others stay as they are.
+        The argument itself has its name there, and so have those in backticks; others stay as they are.
         """
         names = names or {}
         argument = _named(self.argument, names)
@@ -106,17 +102,7 @@ def _named(argument: str, names: Mapping[str, str]) -> str:
 
 
 def warn(category: type[UserWarning], code: str, text: str) -> None:
-    """Warn the caller, at the line outside of the package.
-
-    Parameters
-    ----------
-    category : type
-        One of the classes below, or `UserWarning`.
-    code : str
-        What the warning is of, as "BP101": the place on the page of warnings that says what it means and what to do.
-    text : str
-        What was seen in these data and what to do, in sentences.
-    """
+    """Warn the caller, at the line outside of the package; the code has a place on the page of warnings."""
     warnings.warn(f"{text} ({code})", category, skip_file_prefixes=(_PACKAGE,))
 
 

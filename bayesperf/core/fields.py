@@ -152,15 +152,7 @@ class Contents(NamedTuple):
 
 
 def contents_of(thing: Any) -> Contents:
-    """Return an object as plain data.
-
-    Raises
-    ------
-    UnsavableError
-        If something that stands in it is nothing that a file can hold; the message says what to do.
-    HeldError
-        If it asks for more draws than a file may ask for.
-    """
+    """Return an object as plain data; raise `UnsavableError` or `HeldError` if a file cannot hold all of it."""
     writer = _Writer()
     writer.write(thing, "object")
     return Contents(writer.parts, writer.arrays)

@@ -23,13 +23,7 @@ _MOST_CHARACTERS = 10_000
 
 
 def facts_in(file: h5py.File, names: Collection[str]) -> dict[str, str | int]:
-    """Return attributes of the root, those of the names that are there: texts and whole numbers.
-
-    Raises
-    ------
-    FileFaultError
-        If one is anything else.
-    """
+    """Return attributes of the root, those of the names that are there: texts and whole numbers; refuse any other."""
     import h5py
 
     facts: dict[str, str | int] = {}
@@ -53,13 +47,7 @@ def _text(value: Any) -> str:
 
 
 def member(group: h5py.Group, name: str) -> Any:
-    """Return what a group of a file holds under a name, without following a link to elsewhere.
-
-    Raises
-    ------
-    FileFaultError
-        If there is nothing of that name, or a soft or external link.
-    """
+    """Return what a group holds under a name; refuse a name that is absent, or a soft or external link."""
     import h5py
 
     if not group.id.links.exists(name.encode()):
@@ -70,22 +58,7 @@ def member(group: h5py.Group, name: str) -> Any:
 
 
 def arrays_in(group: h5py.Group, names: Collection[str], size: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of these names, which together are no larger than the file.
-
-    Parameters
-    ----------
-    group : h5py.Group
-        Where they are.
-    names : collection of str
-        Their names.
-    size : int
-        How many bytes they may have: those of the file.
-
-    Raises
-    ------
-    FileFaultError
-        If one is absent, is not written in one piece, or is not of numbers; or if they are larger than the file.
-    """
+    """Return the arrays of these names; refuse any that is not numbers in one piece, or if they exceed `size` bytes."""
     found = {name: member(group, name) for name in names}
     for name, dataset in found.items():
         _refuse_unplain(name, dataset)

@@ -10,9 +10,12 @@ that the contents name. `FORMAT` is raised when files of before can no longer be
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import shutil
+import uuid
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -27,7 +30,6 @@ from bayesperf.core.errors import FileFaultError, InputError, InputTypeError
 from bayesperf.core.field_checks import array_names, check_contents
 from bayesperf.core.fields import Contents, Held, HeldError, contents_of, made_of
 from bayesperf.core.hdf5 import arrays_in, facts_in, member
-from bayesperf.core.writing import write_whole
 
 if TYPE_CHECKING:
     import h5py
@@ -262,3 +264,36 @@ def _check_format(facts: Mapping[str, Any]) -> None:
             f"is of format {number}, which this version no longer reads. It was written by bayesperf {by}: load it "
             "there, and make the object again here from its figures."
         )
+
+
+# ── Files that are whole, or not there ──
+
+
+def write_whole(path: Path, content: str | bytes | memoryview) -> None:
+    """Write a text or bytes to a file, which is the old one until all of it is written, or if that fails.
+
+    A symbolic link stays one: the file that it leads to is replaced. A file that is replaced hands on its mode.
+    """
+    # A name of a file that is no text, as bytes may be, is written with its escapes.
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        # A terminal or a pipe: nothing is there before.
+        path.write_bytes(data)
+        return
+    place = path.resolve()
+    # Short, for the name of the file may be as long as a name can be; and no other writer has the same.
+    beside = place.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if place.exists():
+            shutil.copymode(place, beside)
+        beside.replace(place)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise

@@ -32,21 +32,9 @@ def weight_blocks(
 ) -> Iterator[Array]:
     """Yield weights of groups of alike examples, (some draws, groups), until there are enough draws.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Their stream, which without clusters does not depend on the size of the blocks.
-    sizes : ndarray (groups,)
-        How many examples each group has: the mean of its weight.
-    draws : int
-        How many draws.
-    progressbar : bool
-        Whether to show a bar on a terminal if it takes long.
-    cluster : ndarray (n,), optional
-        Clusters, numbered from 0, of the first n groups, which are an example each; those of one have one weight. The
-        other groups were not seen in any.
-    one_by_one : bool
-        Whether a block is a single draw, for functions that take long with each.
+    `sizes` (groups,) are how many examples each has, and the means of the weights. `cluster` numbers, from 0, the
+    clusters of the first groups, which are an example each: those of one have one weight. The others were not seen in
+    any. With `one_by_one` a block is a single draw, for functions that take long with each.
     """
     blocks = blocks_of_draws(draws, len(sizes), progressbar, 1 if one_by_one else None)
     if cluster is None:

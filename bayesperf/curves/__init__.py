@@ -3,22 +3,22 @@
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.summarised_areas import auc_from_summary
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.chosen_thresholds.abstaining import Abstention, abstention
-from bayesperf.curves.chosen_thresholds.threshold import ChosenThreshold, choose_threshold
+from bayesperf.curves.chosen_thresholds.choosing import abstention, choose_threshold
+from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
 from bayesperf.curves.curve import Curve
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.estimating import epc, epc_a_posteriori
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
-from bayesperf.curves.reliability.calibrating import Calibration, calibration
+from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
+from bayesperf.curves.reliability.measures import Calibration
 from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
 from bayesperf.curves.roc.operating_point import OperatingPoint
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.data.binned_scores import BinnedScores
 
 __all__ = [
-    "Abstention",
     "BinnedScores",
     "Calibration",
     "ChosenThreshold",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +13,11 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.saving import Saved
 from bayesperf.curves.curve_marginals import DIM
-from bayesperf.distributions.rank_envelopes import rank_envelope
+from bayesperf.distributions.draws import rank_envelope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 NAMELESS = ""
 
 
-class Curve(Saved, ABC):
+class Curve(Answer):
     """A curve of one system or of several: points over a dim, and joint draws of them.
 
     The kinds (`ThresholdCurve`, `DecisionCurve`, `ReliabilityCurve`, `ExpectedPerformanceCurve`) say what their points
@@ -169,8 +168,9 @@ class Curve(Saved, ABC):
         figure: Figure = getattr(plots, self.drawn_by)(self, **options)
         return figure
 
-    def _repr_html_(self) -> str:
-        return f"<p>{'<br>'.join(map(escape, [repr(self), *self.in_words().splitlines()]))}</p>"
+    def _table_below(self) -> pd.DataFrame:
+        # A curve has hundreds of rows, and its band may take seconds.
+        return pd.DataFrame()
 
     def __repr__(self) -> str:
         return f"<bayesperf.curves.{type(self).__name__}: {self._described}>"

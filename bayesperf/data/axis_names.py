@@ -9,8 +9,13 @@ from bayesperf.core.errors import InputError
 
 # Words that say what an axis holds; the weak ones say it only if none of the others is there: "predicted label".
 _WORDS = {
-    "predicted": "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output",
-    "actual": "actual actuals true truth ytrue reference references ref gold",
+    "predicted": (
+        "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output vorhersage "
+        "prognose prédiction prédit predicción predicho previsione"
+    ),
+    "actual": (
+        "actual actuals true truth ytrue reference references ref gold wahrheit tatsächlich vérité réel verdad verità"
+    ),
 }
 _WEAK_WORDS = {"actual": "label labels target targets observed test ytest y"}
 # What pandas calls the axes of a cross-tabulation of columns without names.
@@ -27,7 +32,7 @@ def axis_role(name: Hashable) -> str | None:
     """
     if not isinstance(name, str):
         return None
-    words = set(re.findall("[a-z]+", name.lower()))
+    words = set(re.findall(r"[^\W\d_]+", name.lower()))
     for table in (_WORDS, _WEAK_WORDS):
         roles = [role for role, known in table.items() if words & set(known.split())]
         if roles:
@@ -38,15 +43,7 @@ def axis_role(name: Hashable) -> str | None:
 def is_transposed(rows: Sequence[Hashable], columns: Sequence[Hashable]) -> bool:
     """Return whether a table holds predicted labels in its rows, by the names of its axes; nameless rows are actual.
 
-    Parameters
-    ----------
-    rows, columns : sequence of label
-        Names of the levels of the rows' and of the columns' axis.
-
-    Raises
-    ------
-    ValueError
-        If names are there but do not tell which axis is which.
+    Names that are there but do not tell are refused.
     """
     if all(name in _NAMELESS for name in (*rows, *columns)):
         return False

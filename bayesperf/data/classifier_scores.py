@@ -135,7 +135,9 @@ def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
     checks.equal_lengths({name: examples, "cluster": len(codes)})
     if codes.max() == 0:
         raise InputError(
-            "cluster", "there is only one, and nothing to resample.", "Leave it out, or give the ids of more."
+            "cluster",
+            "there is only one, and nothing to resample.",
+            "Call it without `cluster`, or give the ids of more.",
         )
     return codes
 

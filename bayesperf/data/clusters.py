@@ -101,13 +101,9 @@ class ClusterColumn(NamedTuple):
 
 
 def cluster_column(cluster: Any) -> ClusterColumn:
-    """Encode a column of clusters.
+    """Encode a column of clusters: hashable ids (n,), or a mapping that names them, as ``{"patient": ids}``.
 
-    Parameters
-    ----------
-    cluster : array-like (n,) or mapping of str to array-like
-        Ids of any hashable kind. A mapping names them, as ``{"patient": ids}``; of clusters within clusters, as
-        ``{"hospital": …, "patient": …}``, the first are those that are independent of each other.
+    Of clusters within clusters, as ``{"hospital": …, "patient": …}``, the first are independent of each other.
     """
     columns = cluster if isinstance(cluster, Mapping) else {"cluster": cluster}
     if not columns:
@@ -130,17 +126,7 @@ def _places(ids: NDArray[Any]) -> Codes:
 
 
 def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: Counts | None = None) -> Clusters:
-    """Count the examples of each cluster in each cell.
-
-    Parameters
-    ----------
-    cluster : ClusterColumn
-        The cluster of each row.
-    columns : EncodedColumns
-        The leading columns, and those of labels: the actual class, then the prediction of each system.
-    weights : numpy.ndarray, optional
-        How many examples each row stands for.
-    """
+    """Count the examples of each cluster in each cell; columns: leading ones, the actual class, predictions."""
     actual, *predicted = columns.cells.values()
     checks.equal_lengths({"y_true": len(actual), "cluster": len(cluster.codes)})
     shape = (*(len(column.labels) for column in columns.leading.values()), len(predicted), *[len(columns.classes)] * 2)

@@ -140,15 +140,10 @@ def named_axes(
 def labelled_arrays(
     arrays: Mapping[str, Any], dims: Sequence[str] | Mapping[str, Sequence[Any]] | None
 ) -> list[xr.DataArray]:
-    """Return arrays, given by name, as DataArrays over the same dims.
+    """Return arrays, given by name, as DataArrays over the same dims; what does not fit them is refused.
 
     Plain arrays broadcast by their shapes, as in NumPy, and `dims` names the axes that they then have; without it these
     are ``dim_0``, …. A DataArray has its own dims.
-
-    Raises
-    ------
-    ValueError
-        If they do not broadcast, or `dims` does not fit them.
     """
     *first, last = arrays
     names = f"{', '.join(first)} and {last}"

@@ -45,18 +45,10 @@ def encode_columns(
     labels: Iterable[Any] | None,
     dims: tuple[str, ...] = CELL_DIMS,
 ) -> EncodedColumns:
-    """Encode columns of class labels by one common list of classes, and the columns of leading dims beside them.
+    """Encode columns of class labels by one common list of classes, and the columns of leading dims `by` beside them.
 
-    Parameters
-    ----------
-    columns : mapping of str to Column
-        Columns of class labels, by the names to use in errors; one for each of `dims`.
-    by : mapping of str to array-like (n,)
-        Columns that become leading dims.
-    labels : sequence, optional
-        All classes, in order; by default those that occur or that the columns declare.
-    dims : tuple of str
-        Cell dims that the columns become.
+    The columns are named as in errors, one for each of `dims`. `labels` are all classes, in order; by default those
+    that occur or that the columns declare.
     """
     if not isinstance(by, Mapping):
         raise InputTypeError(

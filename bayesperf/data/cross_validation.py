@@ -153,11 +153,8 @@ def folds_of_all_repeats(
 ) -> tuple[xr.DataArray, int]:
     """Return counts with the folds of all repeats along one dim, and how many repeats these are.
 
-    Raises
-    ------
-    ValueError
-        If the number of repeats is another than that of the counts, or does not divide that of the folds; or if it is
-        not given, and the folds share examples.
+    A number of repeats that is not that of the counts, or does not divide the folds, or lacks where folds share
+    examples, is refused.
     """
     again = repeated_dim(counts)
     if again == REPEAT and dim == FOLD:

@@ -35,30 +35,10 @@ def count_rows(
 ) -> tuple[dict[str, Any], Counts]:
     """Count the rows of every combination of values of some columns, in the frame's own engine.
 
-    Parameters
-    ----------
-    frame : native frame
-        pandas, Polars (eager or lazy), PyArrow, DuckDB relation, Dask, Ibis, PySpark; anything else that
-        `narwhals.from_native` takes. Lazy ones are grouped where they are, and only the totals are collected.
-    columns : list of str
-        Columns to group by.
-    numbered : mapping, optional
-        Columns of numbers that are grouped by what a function makes of them.
-
-    Returns
-    -------
-    values : dict of str to column
-        The columns, with one entry for each combination.
-    rows : numpy.ndarray
-        How many rows each combination has.
-
-    Raises
-    ------
-    TypeError
-        If the frame is of a kind that is not supported, a column of a type that labels cannot have, or a column to be
-        numbered does not hold numbers.
-    ValueError
-        If a column is absent or named twice, or the engine fails.
+    The frame is any that Narwhals takes; a lazy one is grouped where it is, and only the totals are collected.
+    `numbered` columns hold numbers, and are grouped by what a function makes of them. Return the columns, with one
+    entry for each combination, and how many rows each has. A frame of another kind, a column that is absent or of a
+    type that labels cannot have, and what the engine fails at are refused.
     """
     numbered = numbered or {}
     lazy = lazy_frame(frame, columns)
@@ -145,12 +125,8 @@ def select(
         lazy = nw.from_native(lazy.to_native().toDF(*places.values()))
         roles = {role: places[name] for role, name in roles.items()}
     made = made or {}
-    kept = {role: made.get(role, _as_it_is)(nw.col(name)) for role, name in roles.items()}
+    kept = {role: made[role](nw.col(name)) if role in made else nw.col(name) for role, name in roles.items()}
     return lazy.select(*[expression.alias(role) for role, expression in kept.items()])
-
-
-def _as_it_is(column: nw.Expr) -> nw.Expr:
-    return column
 
 
 def check_roles(columns: list[str]) -> None:
@@ -172,19 +148,7 @@ def tabulate(
 ) -> xr.DataArray:
     """Return the counts of rows that stand for several examples each, as dims (…, actual, predicted).
 
-    Parameters
-    ----------
-    values : mapping of str to column
-        The columns, with one entry for each combination, as `count_rows` returns them.
-    rows : numpy.ndarray
-        How many examples each combination stands for.
-    actual, predicted, by, labels
-        As in `ConfusionMatrix.from_frame`.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, or values are missing.
+    `values` and `rows` are as `count_rows` returns them; no rows, or missing values, are refused.
     """
     return cross_tabulate(encode_totals(values, rows, [actual, predicted], by, labels), rows)
 

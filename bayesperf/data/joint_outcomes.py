@@ -188,16 +188,9 @@ def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> Joint
 
 
 def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointOutcomes:
-    """Match the rows that are the same example, and count the outcomes; rows that do not match are refused.
+    """Match the rows that are the same example, by ids (n,), and count the outcomes; refuse what does not match.
 
-    Parameters
-    ----------
-    columns : EncodedColumns
-        Leading columns, one of them that of the systems, and the label columns ``actual`` and ``predicted``.
-    example : array-like (n,)
-        Ids of the examples, of any hashable kind.
-    pos_label : label, optional
-        The positive class.
+    The label columns are ``actual`` and ``predicted``; one of the leading columns is that of the systems.
     """
     dim = dim_of_systems(list(columns.leading))
     check_dims(list(columns.leading), ("outcome",))
@@ -219,20 +212,9 @@ def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointO
 def of_columns(
     columns: EncodedColumns, dim: str, names: Sequence[Any], pos_label: Any, weights: Counts | None = None
 ) -> JointOutcomes:
-    """Count the outcomes of rows that hold the actual class and the prediction of every system.
+    """Count the outcomes of rows that hold the actual class and the prediction of each of M named systems.
 
-    Parameters
-    ----------
-    columns : EncodedColumns
-        Leading columns but that of the systems; the label columns are the actual class, then each system's prediction.
-    dim : str
-        Name of the systems' leading dim.
-    names : sequence (M,)
-        Names of the systems, in the order of their columns.
-    pos_label : label, optional
-        The positive class.
-    weights : numpy.ndarray, optional
-        How many examples each row stands for.
+    `dim` is the leading dim of the systems, `weights` how many examples each row stands for.
     """
     actual, *predicted = columns.cells.values()
     by_system, labels = np.stack(predicted, -1), columns.classes.tolist()
@@ -254,17 +236,7 @@ def of_columns(
 
 
 def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> JointOutcomes:
-    """Return the outcomes of a matrix of two systems judged on the same examples, and refuse any other.
-
-    Parameters
-    ----------
-    cm : ConfusionMatrix
-        Anything else is refused, too.
-    argument : str
-        What it is called in errors.
-    with_dims : bool
-        Whether it may have leading dims besides that of the systems.
-    """
+    """Return the outcomes of a matrix of two systems judged on the same examples, and refuse any other argument."""
     outcomes = getattr(cm, "outcomes", None)
     if not isinstance(outcomes, JointOutcomes):
         raise InputTypeError(

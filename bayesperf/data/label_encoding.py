@@ -28,24 +28,11 @@ class Column(NamedTuple):
 
 
 def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
-    """Check one column of labels and encode it.
+    """Check one column of labels and encode it; one that is empty, has missing values or mixed kinds is refused.
 
-    Parameters
-    ----------
-    values : array-like
-        One label an example: strings, integers, whole floats or booleans, in a list, NumPy array, pandas, Polars or
-        PyArrow column. A pandas categorical fixes the labels and their order, observed or not.
-    name : str
-        Name of the column in error messages.
-    fractions : bool
-        Whether fractional floats are accepted: they may name a group, but never a class.
-
-    Raises
-    ------
-    TypeError
-        If the labels are of a kind that cannot name a class, or of several kinds.
-    ValueError
-        If the column is empty, not one-dimensional, or has missing values.
+    Labels are strings, integers, whole floats or booleans, in a list, NumPy array, pandas, Polars or PyArrow column. A
+    pandas categorical fixes the labels and their order, observed or not. Fractional floats may name a group, but never
+    a class.
     """
     values = _as_categorical(values)
     if isinstance(values, pd.Categorical):

@@ -26,27 +26,11 @@ def match_rows(
     pos_label: Any,
     cluster: str | None = None,
 ) -> JointOutcomes:
-    """Match rows by the ids of their examples and count the joint outcomes; rows that do not match are refused.
+    """Match rows, one for each system and example, by the ids of their examples, and count the joint outcomes.
 
-    Parameters
-    ----------
-    frame : native frame
-        A row for each system and example.
-    actual, predicted, example : str
-        Columns of labels and of ids.
-    by : sequence of str
-        Columns of leading dims; one is that of the systems.
-    counts : xarray.DataArray
-        The rows counted without regard to the ids; its coordinates name the systems and the classes.
-    pos_label : label, optional
-        The positive class.
-    cluster : str, optional
-        Column of what the examples are of, in which the rows of an example must agree as well.
-
-    Raises
-    ------
-    ValueError
-        If ids are missing, a system has an example twice or not at all, or the rows of an example disagree.
+    `counts` are those of the rows without regard to the ids; its coordinates name the systems and the classes. Ids that
+    are missing, a system that has an example twice or not at all, and rows of an example that disagree, in their
+    `cluster` as well, are refused.
     """
     dim = dim_of_systems(by)
     check_dims(list(by), ("outcome",))

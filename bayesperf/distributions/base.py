@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.fields import Held
 from bayesperf.distributions.highest_density_intervals import highest_density
-from bayesperf.distributions.mode import greatest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 
 # Probability that integrals over a distribution function may neglect beyond each end.
@@ -109,7 +108,7 @@ class Distribution(Held, ABC):
         """Return the equal-tailed intervals, (m, 2)."""
         return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
 
-    def blocks(self) -> Iterator[Distribution]:
+    def blocks(self) -> Iterator[Self]:
         """Yield the distributions, as many at once as memory allows: itself, if that is all of them."""
         if self.size <= self.chunk:
             yield self
@@ -132,18 +131,9 @@ class Distribution(Held, ABC):
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
     ) -> Distribution | None:
-        """Return the distributions of a contrast of joint rows, all pairs in order; None if draws of the rows tell.
+        """Return the difference or ratio of joint rows, all pairs in order; None if draws of the rows tell.
 
-        Parameters
-        ----------
-        what : {"difference", "ratio"}
-            The contrast.
-        operation : callable
-            The contrast as a function of two arrays of draws.
-        bounds : tuple of float
-            Smallest and greatest possible value.
-        rows : tuple of two Codes
-            Which rows are set against which.
+        `operation` is the contrast as a function of two arrays of draws, `rows` which rows are set against which.
         """
         return None
 
@@ -164,3 +154,49 @@ class Distribution(Held, ABC):
         low = np.minimum(np.maximum(self.ppf(np.array([[TAIL]])), self.bounds[0]), 0)
         node, _, weight = tanh_sinh()
         return np.asarray((self.cdf(low * (1 - node)) * -low * weight).sum(-1))
+
+
+# ── Modes ──
+
+# Probabilities of the quantiles at which densities are compared, denser towards both ends.
+_LEVELS = (1 - np.cos(np.linspace(0, np.pi, 203)[1:-1])) / 2
+# Golden sections of the interval between the neighbours of the best of them: as many as a density is exact for.
+_SECTIONS, _GOLDEN = 45, (np.sqrt(5) - 1) / 2
+# Fraction of that interval within which a mode next to a bound is at the bound.
+_AT_BOUND = 1e-8
+
+
+class Dense(Protocol):
+    """Protocol of the m distributions with common bounds whose modes are searched."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Ends of the support, the same for all m."""
+
+    def logpdf(self, x: Array) -> Array:
+        """Return the log density at x, (m, n)."""
+
+    def guess(self, q: Array) -> Array:
+        """Return approximate quantiles strictly inside the bounds, (m, n)."""
+
+
+def greatest_density(distribution: Dense) -> Array:
+    """Return where the density is greatest, (m,): the best of many quantiles, refined; the lowest of equally good ones.
+
+    A density that increases up to a bound, or is infinite there, has its mode at the bound.
+    """
+    low, high = distribution.bounds
+    points = np.sort(distribution.guess(_LEVELS[None, :]), -1)
+    best = distribution.logpdf(points).argmax(-1)[:, None]
+    ends = [np.full_like(points[:, :1], low), points, points[:, -1:] if np.isinf(high) else np.full(best.shape, high)]
+    # Position i of the points is i + 1 of these.
+    every = np.hstack(ends)
+    left, right = (np.take_along_axis(every, best + shift, -1) for shift in (0, 2))
+    near = _AT_BOUND * (right - left)
+    for _ in range(_SECTIONS):
+        inner = np.hstack([right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)])
+        density = distribution.logpdf(inner)
+        lower = density[:, :1] >= density[:, 1:]
+        left, right = np.where(lower, left, inner[:, :1]), np.where(lower, inner[:, 1:], right)
+    mode = (left + right) / 2
+    return np.asarray(np.where(mode - low <= near, low, np.where(high - mode <= near, high, mode))[:, 0])

@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import Array, Codes, complex_step
 from bayesperf.core.fields import Applied, by_name
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import beta_nodes

@@ -125,36 +125,40 @@ class Ratio(IndependentContrast):
 def difference(first: ExactDistribution, second: ExactDistribution) -> Difference:
     """Return the distribution of X − Y."""
     width = first.bounds[1] - first.bounds[0]
-    return _independent(Difference, first, second, applied(_less), applied(_plus), (-width, width), 0.0)
+    return _independent(Difference, first, second, applied(x_less_y), applied(x_plus_y), (-width, width), 0.0)
 
 
 def ratio(first: ExactDistribution, second: ExactDistribution) -> Ratio:
     """Return the distribution of X / Y."""
-    return _independent(Ratio, first, second, applied(_over), applied(_times), (0.0, np.inf), 1.0)
+    return _independent(Ratio, first, second, applied(x_over_y), applied(x_times_y), (0.0, np.inf), 1.0)
 
 
 @by_name
-def _less(x: Any, y: Any) -> Any:
+def x_less_y(x: Any, y: Any) -> Any:
+    """Return x − y."""
     return x - y
 
 
 @by_name
-def _plus(x: Any, y: Any) -> Any:
+def x_plus_y(x: Any, y: Any) -> Any:
+    """Return x + y."""
     return x + y
 
 
 @by_name
-def _over(x: Any, y: Any) -> Any:
+def x_over_y(x: Any, y: Any) -> Any:
+    """Return x / y."""
     return x / y
 
 
 @by_name
-def _times(x: Any, y: Any) -> Any:
+def x_times_y(x: Any, y: Any) -> Any:
+    """Return x · y."""
     return x * y
 
 
 @dataclass(frozen=True)
-class _Contrast(Held):
+class ContrastFunctions(Held):
     """The contrast f(x) ∘ f(y) of two Betas x and y, and its level sets.
 
     Attributes
@@ -209,7 +213,7 @@ def _independent[T: IndependentContrast](
 ) -> T:
     """Return the distribution of the contrast of X and Y by the operation `apart`, whose inverse is `together`."""
     x, y = first.base, second.base
-    contrast = _Contrast(*_both_ways(first), apart, together)
+    contrast = ContrastFunctions(*_both_ways(first), apart, together)
     mirrored = FunctionOfTwoBetas(
         Beta(y.b, y.a),
         Beta(x.b, x.a),
@@ -289,25 +293,26 @@ class Discordant(FunctionOfTwoBetas):
 def discordant(first: Array, second: Array, rest: Array) -> Discordant:
     """Return the distribution of θ_1 − θ_2 for Dirichlet distributions with these weights, (m,) each."""
     first, second, rest = (weight.reshape(-1, 1) for weight in (first, second, rest))
-    form = LevelSets(applied(_split_at), applied(_discordant_at), increasing_outer=None)
+    form = LevelSets(applied(split_at), applied(discordant_at), increasing_outer=None)
     return Discordant(
-        Beta(first, second), Beta(first + second, rest), form, applied(_difference_of_discordant), (-1.0, 1.0)
+        Beta(first, second), Beta(first + second, rest), form, applied(difference_of_discordant), (-1.0, 1.0)
     )
 
 
 @by_name
-def _difference_of_discordant(b: Array, _: Array, s: Array, __: Array) -> Array:
+def difference_of_discordant(b: Array, _: Array, s: Array, __: Array) -> Array:
+    """Return S(2B − 1), the difference of two proportions of the same examples."""
     return s * (2 * b - 1)
 
 
 @by_name
-def _split_at(t: Array, s: Array, _: Array) -> Array:
+def split_at(t: Array, s: Array, _: Array) -> Array:
     """Return the B at which S(2B − 1) = t."""
     return (1 + t / s) / 2
 
 
 @by_name
-def _discordant_at(t: Array, b: Array, _: Array) -> Array:
+def discordant_at(t: Array, b: Array, _: Array) -> Array:
     """Return the S at which S(2B − 1) = t; if there is none, a value far outside [0, 1] that preserves the order."""
     beyond = 1e300 * np.where(t > 0, 1 - b, np.where(t < 0, b, b - 0.5))
     with np.errstate(divide="ignore", invalid="ignore"):

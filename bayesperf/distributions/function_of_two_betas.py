@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import Array, Booleans, Codes, complex_step
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.beta import Beta, beta_above, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between

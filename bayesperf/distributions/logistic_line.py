@@ -124,21 +124,7 @@ def exact_draws(
 ) -> dict[str, xr.DataArray]:
     """Return independent draws (chain, draw) of intercept and slope of the model `recalibration`.
 
-    Parameters
-    ----------
-    data : xarray.DataArray
-        Rows of examples alike, (case, column), as the model takes them.
-    parameters : mapping
-        Mean and standard deviation of the prior of either.
-    rngs : sequence of numpy.random.Generator
-        The generator, in a sequence.
-    size : tuple of two int
-        Chains and draws.
-
-    Raises
-    ------
-    NotImplementedError
-        If there are groups.
+    The data are rows of examples alike, (case, column), as the model takes them; groups raise NotImplementedError.
     """
     if "dim" in data.attrs:
         raise NotImplementedError("method='exact': lines of groups have no exact form. Use method='mcmc'.")

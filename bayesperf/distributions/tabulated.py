@@ -17,7 +17,7 @@ from bayesperf.distributions.base import Distribution
 # Number of steps between two nodes after refinement, for which the error of cubic interpolation is about 1e-8.
 _STEPS = 8
 # The range to which probabilities are clipped, so that their logits are finite.
-_LEAST, _MOST = np.finfo(float).tiny, 1 - 2.0**-53
+LEAST, MOST = np.finfo(float).tiny, 1 - 2.0**-53
 
 
 @cache
@@ -164,7 +164,7 @@ class Tabulated(Distribution):
 
     def cdf_logpdf(self, x: Array) -> tuple[Array, Array]:
         x, cell, part, logit = self._place(x)
-        axis, inside = self.axis, np.clip(x, _LEAST, _MOST)
+        axis, inside = self.axis, np.clip(x, LEAST, MOST)
         log_density, slope = self._cubic(self.log_density, self.slope, cell, part)
         # Beyond the last node the log density is extrapolated linearly, because the tails of a logit are exponential.
         v = axis.lowest + axis.step * (cell + part)
@@ -175,7 +175,7 @@ class Tabulated(Distribution):
     def _place(self, x: Array) -> tuple[Array, Codes, Array, Array]:
         """Return x (m, n), the cells that they are in, the fraction of the cell before them, and their logits."""
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
-        logit = special.logit(np.clip(x, _LEAST, _MOST))
+        logit = special.logit(np.clip(x, LEAST, MOST))
         last = self.cumulative.shape[1] - 1
         reached = np.clip(self.axis.reached(logit), 0, last)
         cell = np.minimum(reached.astype(int), last - 1)
@@ -218,4 +218,4 @@ class Tabulated(Distribution):
         return np.where(q <= 0, 0.0, np.where(q >= 1, 1.0, special.expit(self.logits(q))))
 
     def guess(self, q: Array) -> Array:
-        return np.clip(self.ppf(q), _LEAST, _MOST)
+        return np.clip(self.ppf(q), LEAST, MOST)

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # What columns are called that say which example a row is of, which system, and which part of the data.
-_EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
-_SYSTEM_COLUMNS = (
-    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "network",
-    "rater", "run", "seed", "system", "variant",
+EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
+SYSTEM_COLUMNS = (
+    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "modell",
+    "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system", "système", "variant",
 )  # fmt: skip
-_PART_COLUMNS = ("part", "partition", "set", "split", "subset")
-_CLUSTER_COLUMNS = (
+PART_COLUMNS = ("part", "partition", "set", "split", "subset")
+CLUSTER_COLUMNS = (
     "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",
     "session", "subject", "subject_id", "user", "user_id", "video",
 )  # fmt: skip
 # More different values than this are not systems.
-_MOST_SYSTEMS = 50
+MOST_SYSTEMS = 50
 # Labels that mean the same in different codings, and those by which programs write that a label is missing.
 _SAME = {"yes": "1 yes y true t positive pos", "no": "0 -1 no n false f negative neg"}
 _MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
@@ -38,14 +38,9 @@ _MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>",
 def without_missing(
     connection: DuckDBPyConnection, rows: str, columns: Sequence[str], settings: Settings, counted: bool
 ) -> tuple[str, str]:
-    """Return the SQL of the rows without missing values, and a sentence on those left out.
+    """Return the SQL of the rows without missing values, and a sentence on those left out; refuse if no row is left.
 
     If a column says which example a row is of, an example is left out of every system.
-
-    Raises
-    ------
-    ValueError
-        If no row is left.
     """
     keys = {f"k{place}": name for place, name in enumerate(columns)}
     if settings.threshold is not None:
@@ -88,12 +83,12 @@ def about_unnamed(
     """Return warnings of columns that are not asked for, and by their names tell systems or parts of the data apart."""
     said = []
     for name in _unused(sources, asked):
-        is_system = name.lower() in _SYSTEM_COLUMNS and not settings.systems
-        is_part = name.lower() in _PART_COLUMNS and settings.split is None
+        is_system = name.lower() in SYSTEM_COLUMNS and not settings.systems
+        is_part = name.lower() in PART_COLUMNS and settings.split is None
         if not (is_system or is_part):
             continue
         values = _values(connection, sources, name)
-        if not 1 < len(values) <= _MOST_SYSTEMS:
+        if not 1 < len(values) <= MOST_SYSTEMS:
             continue
         if is_system:
             said.append(
@@ -115,7 +110,7 @@ def _values(connection: DuckDBPyConnection, sources: Sequence[Source], name: str
         if name in source.columns:
             with faults_of(source.named):
                 query = (
-                    f"SELECT DISTINCT {source.columns[name]}::VARCHAR AS v FROM {source.scan} LIMIT {_MOST_SYSTEMS + 1}"
+                    f"SELECT DISTINCT {source.columns[name]}::VARCHAR AS v FROM {source.scan} LIMIT {MOST_SYSTEMS + 1}"
                 )
                 values |= {row[0] for row in connection.execute(query).fetchall() if row[0] is not None}
     return sorted(values)
@@ -133,7 +128,7 @@ def about_repeats(
         ids = settings.id
         again = frame.duplicated([ids, *(name for name in settings.by if name != FOLD)])
         return _repeated(str(ids), int(again.sum()), len(frame))
-    for column in _shared(sources, _EXAMPLE_COLUMNS):
+    for column in _shared(sources, EXAMPLE_COLUMNS):
         if column not in systems:
             repeated, total = _rows_again(connection, sources, column, systems)
             if repeated:
@@ -151,7 +146,7 @@ def about_clusters(
     return tuple(
         f"Column {name!r} repeats and is not used: rows count as independent examples. If those of one are alike, "
         f"intervals are too narrow: --cluster {shlex.quote(name)}."
-        for name in _shared(sources, _CLUSTER_COLUMNS)
+        for name in _shared(sources, CLUSTER_COLUMNS)
         if name not in asked and _rows_again(connection, sources, name, systems)[0]
     )
 

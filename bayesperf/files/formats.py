@@ -66,21 +66,8 @@ class Source:
 def open_file(connection: DuckDBPyConnection, named: Path, path: Path, recoded: Path, asked: Sequence[str]) -> Source:
     """Return a file as DuckDB reads it, by what it holds rather than by what it is called.
 
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        What reads it.
-    named, path : Path
-        By what it is named in errors, and where it is.
-    recoded : Path
-        Where a copy in UTF-8 can be put.
-    asked : sequence of str
-        The columns that are asked for, by which its separator is told.
-
-    Raises
-    ------
-    FileFaultError
-        If it is none of those, or its header cannot be read.
+    `named` is what errors call it, `recoded` where a copy in UTF-8 can be put; its separator is told by the columns
+    asked for. FileFaultError if it is of no format that is known, or its header cannot be read.
     """
     suffixes = [suffix.lower() for suffix in named.suffixes]
     with path.open("rb") as file:

@@ -23,9 +23,8 @@ from bayesperf.core.errors import FileFaultError
 from bayesperf.data.frames import check_roles, interrupts_raised
 from bayesperf.files.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
 from bayesperf.files.formats import Source, open_bytes
-from bayesperf.files.score_counts import count_in_bins
 from bayesperf.files.settings import FILE, FOLD, Settings
-from bayesperf.files.sources import faults_of, open_sources
+from bayesperf.files.sources import faults_of, held_by, open_sources
 from bayesperf.files.wide import asked_columns, stacked
 
 if TYPE_CHECKING:
@@ -108,16 +107,10 @@ class Profile(NamedTuple):
 
 
 def read(paths: Sequence[Path], settings: Settings) -> Predictions:
-    """Read the columns that settings name from files, and folders of them.
+    """Read the columns that settings name from files, and folders of them; refuse what cannot be read as that.
 
     Several are told apart by a column ``file`` if settings name it, else they are parts of one data set. Rows are
     counted by DuckDB, unless examples are told apart by an id, a split or scores; many scores are counted in bins.
-
-    Raises
-    ------
-    ValueError
-        If a file or one of its lines cannot be read, a column is absent or differs between files, two files have the
-        same name, or a column of labels holds ids.
     """
     with interrupts_raised():
         return _read(paths, settings)
@@ -355,3 +348,63 @@ def _declare_categories(frame: pd.DataFrame, paths: Sequence[Path]) -> None:
             declared = pd.Categorical(frame[name], found[0])
             if not (declared.isna() & frame[name].notna()).any():
                 frame[name] = declared
+
+
+# ── Many scores, counted where they lie: by score if few occur, else by bins that follow their distribution ──
+
+# So many different scores are counted one by one.
+_FEW_SCORES = 50_000
+# Bins between the quantiles of each class of each system, and how many at least of many of these, and in all.
+_BINS, _FEWEST_BINS, _MOST_BINS = 2_048, 64, 2**14
+# About how many scores of each class of each system quantiles are taken of.
+_SAMPLED = 100_000
+
+
+def count_in_bins(
+    connection: DuckDBPyConnection, rows: str, score: str, others: Sequence[str], told_apart: Sequence[str]
+) -> tuple[pd.DataFrame, Array | None] | None:
+    """Count rows, of some SQL, by score or by bins of it, and by other columns; return the edges, too.
+
+    Edges are quantiles of scores that a hash chooses, so that they are the same from run to run, whatever the order of
+    the rows. Combinations of the columns `told_apart`, systems and classes, may differ in their distribution of scores.
+    The frame has a row for each combination that occurs: the columns, the score or the lower edge of its bin, and
+    ``rows``. Edges are None if scores are not binned, and all is None if there are scores that are missing, infinite or
+    no numbers.
+    """
+    connection.execute(f"CREATE TEMP VIEW scored AS {rows}")
+    kind = connection.execute(f"SELECT typeof({score}) FROM scored LIMIT 1").fetchall()[0][0]
+    if held_by(kind) != "numbers":
+        return None
+    connection.execute(f"CREATE TEMP VIEW numbers AS SELECT {', '.join(others)}, {score}::DOUBLE AS score FROM scored")
+    figures = "bool_and(score IS NOT NULL AND isfinite(score)), approx_count_distinct(score), min(score), max(score)"
+    finite, distinct, least, greatest = connection.execute(f"SELECT {figures} FROM numbers").fetchall()[0]
+    if not finite:
+        return None
+    keys = ", ".join(others)
+    if distinct <= _FEW_SCORES:
+        frame = connection.execute(f"SELECT {keys}, score, count(*) AS rows FROM numbers GROUP BY ALL").df()
+        return frame.rename(columns={"score": score}), None
+    lower = np.union1d(_quantiles(connection, told_apart), [least, greatest])
+    # The upper edge of a bin of `histogram` is in it: of the negated scores it is the lower one.
+    bounds = ", ".join(repr(edge) for edge in (-lower[::-1]).tolist())
+    counted = f"SELECT {keys}, histogram(-score, [{bounds}]) AS bins FROM numbers GROUP BY ALL"
+    entries = f"SELECT {keys}, unnest(map_keys(bins)) AS bin, unnest(map_values(bins)) AS rows FROM ({counted})"
+    frame = connection.execute(f"SELECT {keys}, -bin AS {score}, rows FROM ({entries}) WHERE rows > 0").df()
+    return frame, np.append(lower, np.inf)
+
+
+def _quantiles(connection: DuckDBPyConnection, told_apart: Sequence[str]) -> Array:
+    """Return scores that divide those of each combination of some columns evenly."""
+    keys = ", ".join(told_apart)
+    connection.execute(
+        f"CREATE TEMP TABLE strata AS SELECT {keys}, row_number() OVER () AS stratum, "
+        f"greatest(1, count(*) // {_SAMPLED}) AS one_of FROM numbers GROUP BY {keys}"
+    )
+    sampled = connection.execute(
+        f"SELECT DISTINCT stratum, score FROM numbers JOIN strata USING ({keys}) WHERE hash(score) % one_of = 0"
+    ).df()
+    strata = [of_one.to_numpy() for _, of_one in sampled.groupby("stratum")["score"]]
+    bins = np.clip(_MOST_BINS // max(1, len(strata)), _FEWEST_BINS, _BINS)
+    return np.unique(
+        np.concatenate([[], *(np.quantile(scores, np.linspace(0, 1, bins + 1), method="lower") for scores in strata)])
+    )

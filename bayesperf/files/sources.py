@@ -41,7 +41,7 @@ _HELD = {
 # What columns hold that an option names, by the words of their names; and what no column of labels is called.
 _ROLES = {"--actual": "actual", "--predicted": "predicted"}
 _SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
-_PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
+PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
 # Among more columns none is looked for that is meant.
 _MANY = 1_000
 # What DuckDB says of a file, and what is said of it here.
@@ -60,26 +60,10 @@ _FAULTS = {
 def open_sources(
     connection: DuckDBPyConnection, paths: Sequence[Path], scratch: Path, asked: Mapping[str, str], apart: bool
 ) -> list[Source]:
-    """Return the files, those of folders included.
+    """Return the files, those of folders included; refuse any that cannot be read, or that do not fit together.
 
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        What reads them.
-    paths : sequence of Path
-        Files and folders that the user named.
-    scratch : Path
-        A folder for copies of pipes.
-    asked : mapping of str to str
-        The columns that are asked for, and the option that names each.
-    apart : bool
-        Whether a column ``file`` tells the paths apart.
-
-    Raises
-    ------
-    ValueError
-        If a file cannot be read or lacks a column, a column holds different kinds of values in different files, or two
-        paths have the same name.
+    `asked` are the columns and the option that names each, `scratch` a folder for copies of pipes; `apart` says whether
+    a column ``file`` tells the paths apart, whose names must then differ.
     """
     sources: list[Source] = []
     names: set[str] = set()
@@ -173,7 +157,7 @@ def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
     for name, option in asked.items():
         if name in there or (option not in _ROLES and name != absent):
             continue
-        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not _PROBABILITY.search(other)]
+        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not PROBABILITY.search(other)]
         if option == "--predicted":
             looking = looking or [other for other in free if _SYSTEM.match(other)]
         alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)

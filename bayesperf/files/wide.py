@@ -17,19 +17,9 @@ _ROWS = 1 << 40
 
 
 def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tuple[str, ...]) -> Settings:
-    """Return settings with the columns of predictions and scores that were named; if several, each is a system.
+    """Return settings with the columns of predictions and scores, in the order named; if several, each is a system.
 
-    Parameters
-    ----------
-    settings : Settings
-        All other options.
-    predictions, scores : tuple of str
-        The columns, in the order in which they were named.
-
-    Raises
-    ------
-    ValueError
-        If scores and predictions do not match, a threshold lacks scores, or a column is named twice.
+    Scores that do not match the predictions, a threshold without scores, and a column named twice are refused.
     """
     calls = settings.threshold is not None
     if calls and (predictions or not scores):
@@ -51,12 +41,13 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     if len(predictions) < 2 and len(scores) < 2:
         (predicted,) = predictions or (settings.predicted,)
         return replace(settings, predicted=predicted, score=scores[0] if scores else None)
-    others = {settings.actual, settings.id, settings.split, settings.judge}
-    others |= {*settings.clusters, *settings.slices, *settings.by}
-    if taken := {SYSTEM, ROW, *STACKED.values()} & others:
+    others = {
+        name: option for name, option in asked_columns(settings).items() if option not in ("--predicted", "--score")
+    }
+    if taken := {SYSTEM, ROW, *STACKED.values()} & others.keys():
         raise InputError(
-            "",
-            f"{min(taken)!r}: with a column for each system this is the name of a column of its own.",
+            f"{others[min(taken)]} {min(taken)}",
+            "with a column for each system this is the name of a column of its own.",
             "Rename the file's.",
         )
     return replace(
@@ -87,16 +78,9 @@ def asked_columns(settings: Settings) -> dict[str, str]:
 
 
 def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, place: int) -> list[Source]:
-    """Return a source for each system of a file, whose columns are those of one system a file.
+    """Return a source for each system of a file, the one at `place` of all, with columns as of one system a file.
 
-    Parameters
-    ----------
-    connection : DuckDBPyConnection
-        What reads them.
-    source : Source
-        The file, the one at `place` of all.
-    settings : Settings
-        The columns that are asked for; if the row says which example it is, rows are numbered.
+    If the row says which example it is, rows are numbered.
     """
     if settings.id == ROW:
         source = _numbered(connection, source, list(asked_columns(settings)), place)

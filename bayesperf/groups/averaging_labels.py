@@ -18,16 +18,16 @@ from bayesperf.core.random_streams import streams
 from bayesperf.data.cross_tabulation import cross_tabulate
 from bayesperf.data.label_indicators import LABEL, Indicators
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.drawing import LEAST_MASS
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.gamma import LEAST_MASS
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.joint_systems import process_masses
 from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Maximum size of temporary arrays.
@@ -102,7 +102,7 @@ def average_labels(
     posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
     alpha = _pseudo_counts(cm, resolved)
     outcomes, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
-    origin = _AverageOfLabels(wanted, alpha, counts, outcomes, checks.seed(random_seed))
+    origin = AverageOfLabels(wanted, alpha, counts, outcomes, checks.seed(random_seed))
     values = origin.sampled(checks.count("draws", draws, least=2), None)
     name = f"{wanted.name}_macro"
     return Marginal(
@@ -124,7 +124,7 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _AverageOfLabels(Origin):
+class AverageOfLabels(Origin):
     """Joint draws of the mean of a metric over labels.
 
     Attributes

@@ -12,7 +12,7 @@ from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.random_streams import stream
 from bayesperf.core.weights import at_random, cluster_weights
 from bayesperf.data.clusters import Clusters
-from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.drawing import gamma_masses
 
 # The most clusters that have weights of their own. More are put together at random.
 _MOST = 5_000

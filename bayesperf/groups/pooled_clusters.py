@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
@@ -13,11 +12,11 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.saving import Saved
 from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
@@ -28,11 +27,11 @@ from bayesperf.groups.attempts import as_parts_of_examples
 from bayesperf.groups.cluster_draws import cluster_cells
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class ClusterWeights(StoredDraws):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PooledClusters(Saved):
+class PooledClusters(Answer):
     """Matrices of examples that come in clusters, by ``pool(method="bayesian_bootstrap")``.
 
     Attributes
@@ -329,10 +328,6 @@ class PooledClusters(Saved):
         others = [f"{dim}: {self.summed.counts.sizes[dim]}" for dim in self.summed.dims]
         facts = [f"{self._sizes} {self.dim}s", *others, f"{len(self.cm.labels)} classes", "over examples"]
         return f"<bayesperf.groups.PooledClusters: {', '.join(facts)}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.mean.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{table}"
 
     # ── Counts ──
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,11 +12,11 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum
@@ -32,8 +31,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary
 
@@ -53,7 +52,7 @@ _SAME_AS_PRIOR = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pooled(Saved):
+class Pooled(Answer):
     """Binary matrices pooled over groups, by `pool`.
 
     Attributes
@@ -127,12 +126,12 @@ class Pooled(Saved):
     @cached_property
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
-        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, _DispersionOf(self))
+        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, DispersionOf(self))
 
     @property
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
-        origin = _BetaDraws(self.dispersion_weights, self.random_seed)
+        origin = BetaDraws(self.dispersion_weights, self.random_seed)
         return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), origin, "Prior")
 
     @property
@@ -338,10 +337,6 @@ class Pooled(Saved):
         ]
         return f"<bayesperf.groups.Pooled: {', '.join(facts)}>"
 
-    def _repr_html_(self) -> str:
-        tables = [table.summary()._repr_html_() for table in (self.mean, self.new_group)]  # type: ignore[operator]
-        return f"<p>{escape(repr(self))}<br>{escape(self.in_words())}</p>{''.join(tables)}"
-
     # ── Labels and words ──
 
     @property
@@ -419,7 +414,7 @@ def _beta(weights: tuple[float, float]) -> Beta:
 
 
 @dataclass(frozen=True, eq=False)
-class _BetaDraws(Origin):
+class BetaDraws(Origin):
     """Draws of one Beta."""
 
     weights: tuple[float, float]
@@ -431,7 +426,7 @@ class _BetaDraws(Origin):
 
 
 @dataclass(frozen=True, eq=False)
-class _DispersionOf(Origin):
+class DispersionOf(Origin):
     """The dispersion of groups."""
 
     pooled: Pooled

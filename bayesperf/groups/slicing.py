@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,11 +16,11 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import chance, estimate, metric_title, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -30,9 +29,10 @@ from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate, point_value
 from bayesperf.metrics.registry import applicable
+from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.quantity import Quantity, Scope, described
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _DRAWS = ("chain", "draw")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Slices(Saved):
+class Slices(Answer):
     """The metrics of every slice of a test set, by `slices`.
 
     Attributes
@@ -246,7 +246,7 @@ class Slices(Saved):
         share = np.bincount(flat.reshape(len(flat), -1).argmin(0), minlength=len(flat)) / flat[0].size
         return marginal.leading.copy(data=share.reshape(marginal.leading.shape)).rename("prob_worst")
 
-    def table(self, metric: str | Metric = "", ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+    def summary(self, metric: str | Metric = "", ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
         """Return a tidy table of all slices: what was observed beside what is estimated.
 
         Parameters
@@ -268,7 +268,7 @@ class Slices(Saved):
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
-        >>> bp.slices(cm).table("recall")[["site", "n", "observed"]].to_dict("list")
+        >>> bp.slices(cm).summary("recall")[["site", "n", "observed"]].to_dict("list")
         {'site': ['a', 'b'], 'n': [50, 50], 'observed': [0.9, 0.6]}
         """
         marginal = self[metric]
@@ -568,9 +568,9 @@ class Slices(Saved):
         sizes = " × ".join(f"{self.cm.counts.sizes[dim]} {dim}" for dim in self.dims)
         return f"<bayesperf.groups.Slices: {sizes}>\n{self.in_words()}"
 
-    def _repr_html_(self) -> str:
-        worst = self.table().sort_values("mean").head(10)
-        return f"<p>{escape(repr(self))}</p>{worst.to_html(index=False, border=0, float_format='{:.3f}'.format)}"
+    def _table_below(self) -> pd.DataFrame:
+        """Return the ten slices with the smallest estimates."""
+        return self.summary().nsmallest(10, "mean")
 
 
 def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.DataArray:
@@ -642,8 +642,8 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
     Returns
     -------
     Slices
-        With the verbs ``table``, ``prob_worst``, ``levels``, ``gap``, ``largest_gap``, ``which_dim``, ``in_words`` and
-        ``plot``; ``slices[metric]`` is the `Marginal` of a metric over all slices.
+        With the verbs ``summary``, ``prob_worst``, ``levels``, ``gap``, ``largest_gap``, ``which_dim``, ``in_words``,
+        and ``plot``; ``slices[metric]`` is the `Marginal` of a metric over all slices.
 
     Raises
     ------
@@ -663,7 +663,7 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
-    >>> bp.slices(cm).table("recall")[["site", "observed", "mean"]].round(1).values.tolist()
+    >>> bp.slices(cm).summary("recall")[["site", "observed", "mean"]].round(1).values.tolist()
     [['a', 0.9, 0.9], ['b', 0.6, 0.6]]
     """
     if isinstance(data, ConfusionMatrix):
@@ -678,9 +678,10 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
 def _of_fit(tree: xr.DataTree) -> Slices:
     """Read the slices of a fit."""
     posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
-    if posterior.attrs.get("model") != "slices":
+    counts = observed_table(tree)
+    if posterior.attrs.get("model") != "slices" or counts is None:
         raise InputError("data", "this is no fit of the model 'slices'.", "Fit it: bp.fit(cm, 'slices').")
-    counts, dims = tree["observed_data"].to_dataset()["counts"], json.loads(posterior.attrs["options"])["dims"]
+    dims = json.loads(posterior.attrs["options"])["dims"]
     if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
         raise InputError("data", "the fit is of several systems.", f"Select one: tree.sel({others[0]}=…).")
     position = int(posterior.attrs["positive"])

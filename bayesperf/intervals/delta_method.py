@@ -11,8 +11,7 @@ import xarray as xr
 from scipy.special import expit, logit
 
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import Array, complex_step
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width

@@ -8,8 +8,7 @@ import xarray as xr
 from scipy.special import ndtri
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
-from bayesperf.core.coordinates import CI_BOUND
+from bayesperf.core.arrays import CI_BOUND, Array
 from bayesperf.core.errors import warn
 
 # What to do instead, for a metric.

@@ -16,7 +16,7 @@ from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import CELL_DIMS, check_size
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.labels.sample import MODEL, VerifiedSample
-from bayesperf.labels.truth import Strata, dirichlet_cells, shared_cells
+from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import pseudo_counts
 from bayesperf.posteriors.sources.stored_draws import stored

@@ -17,10 +17,9 @@ from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.tabulated import Axis, Tabulated
-from bayesperf.labels import mislabelled_chain
 from bayesperf.labels.replaced_labels import RecordedCounts, Replacement
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import pseudo_counts
@@ -172,8 +171,8 @@ def noise(
         parts = blocks(n, recorded.counts.size)
         shares = (recorded.draw_shares(noise, part.stop - part.start, rng) for part in parts)
     else:
-        chains = mislabelled_chain.CHAINS
-        drawn = mislabelled_chain.draw_shares(recorded.counts, recorded.weights, noise, -(-n // chains), rng)
+        chains = CHAINS
+        drawn = draw_shares(recorded.counts, recorded.weights, noise, -(-n // chains), rng)
         shares = iter(drawn)
     cells = np.concatenate([columns.cells(part, rng) for part in shares], axis=2)
     if rates is not None:
@@ -390,3 +389,43 @@ def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
     at = np.ravel_multi_index(tuple(outcomes.predicted.T), (classes,) * systems)
     counts[:, outcomes.actual, at] = outcomes.counts.values.reshape(len(counts), -1)
     return Columns(counts, weights, predicted, margins.counts)
+
+
+# ── Labels that are wrong in any known way: the truth of every label is drawn in turn ──
+#
+# Of the examples recorded as r in a column, the numbers that are truly t are multinomial with probabilities
+# proportional to E[t, r]·s_t; given those numbers, the proportions s of the true classes are Dirichlet. The two are
+# drawn alternately (data augmentation, Tanner & Wong 1987).
+
+CHAINS = 50
+# Steps before the first draw, and between two draws.
+_WARMUP, _THIN = 300, 5
+
+
+def draw_shares(counts: Array, weights: Array, error: Array, n: int, rng: np.random.Generator) -> Array:
+    """Return n draws a chain of the proportions of the true labels in each column, (CHAINS, n, K, Z).
+
+    `counts` and Dirichlet `weights` are (K, Z), of recorded and of true labels; `error` is P(recorded | true), (K, K),
+    with rows of true labels.
+    """
+    column, recorded = np.nonzero(counts.T)
+    seen = counts[recorded, column].astype(int)
+    columns, begins = np.unique(column, return_index=True)
+    shares = _shares(weights, np.zeros((CHAINS, *weights.shape)), rng)
+    kept = np.empty((n, *shares.shape))
+    for step in range(_WARMUP + _THIN * n):
+        probability = error.T[recorded] * np.moveaxis(shares, 1, 2)[:, column]
+        probability /= probability.sum(-1, keepdims=True)
+        truth = np.zeros(shares.shape)
+        if len(seen):
+            drawn = rng.multinomial(seen, probability)
+            truth[:, :, columns] = np.moveaxis(np.add.reduceat(drawn, begins, axis=1), 1, 2)
+        shares = _shares(weights, truth, rng)
+        if step >= _WARMUP and (step - _WARMUP) % _THIN == _THIN - 1:
+            kept[(step - _WARMUP) // _THIN] = shares
+    return np.moveaxis(kept, 0, 1)
+
+
+def _shares(weights: Array, truth: Array, rng: np.random.Generator) -> Array:
+    masses = gamma_masses(rng, weights + truth, truth.shape)
+    return np.asarray(masses / masses.sum(1, keepdims=True))

@@ -26,26 +26,10 @@ if TYPE_CHECKING:
 
 
 def marginal_of_systems(source: Verified, post: Posterior, metric: Metric, draws: int, random_seed: int) -> Marginal:
-    """Return a metric of all systems of a partly verified sample together.
+    """Return a metric of all systems of a partly verified sample, along the dim ``model``, together.
 
-    Parameters
-    ----------
-    source : Verified
-        With the dim ``model``.
-    post : Posterior
-        Its posterior.
-    metric : Metric
-        The metric.
-    draws : int
-        Number of draws of each pair.
-    random_seed : int
-        Seed of these draws.
-
-    Notes
-    -----
     Strata are what the two systems of a pair and the judge say together: for the difference of two systems it matters
-    which of the two is right where they differ. The default priors are in the notes of
-    `bayesperf.labels.verify`.
+    which of the two is right where they differ. The default priors are in the notes of `bayesperf.labels.verify`.
     """
     sides = _pairs(source, post, metric, draws, random_seed)
     joint = _joint_draws(source, post, metric, sides, random_seed).transpose(..., MODEL, "draw")

@@ -26,7 +26,7 @@ import numpy as np
 from scipy import fft, special
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.drawing import gamma_masses
 
 # How close to the mean the tangent touches, in Poisson standard deviations: it decides how many draws are rejected, and
 # nothing else.

@@ -22,7 +22,7 @@ from bayesperf.data.frames import count_rows, refuse_missing_rows
 from bayesperf.data.joint_outcomes import JointOutcomes, distinct_outcomes
 from bayesperf.data.label_encoding import Column, encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.labels.truth import Strata
+from bayesperf.labels.voter_cells import Strata
 
 # The dim of the systems, if there are several.
 MODEL = "model"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, metric_title, printable, sentence
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.labels.noisy_labels import noise
@@ -23,6 +23,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.summary_table import table_of_intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +36,7 @@ _MOST_NAMES = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelNoiseSensitivity(Saved):
+class LabelNoiseSensitivity(Answer):
     """A metric at several rates of wrong labels. Made by `bayesperf.labels.noise_sensitivity`.
 
     Attributes
@@ -81,6 +82,10 @@ class LabelNoiseSensitivity(Saved):
         up_to = "holds if no label is wrong" if last == "0 %" else f"holds up to {last} wrong labels"
         return sentence(f"{subject} {up_to}: at {rates[changed]} it is another, and {best}")
 
+    def summary(self) -> pd.DataFrame:
+        """Return the variables of `dataset` as a table, with a row for each rate (and system)."""
+        return table_of_intervals(self.dataset)
+
     def plot(self, *, ax: Panels | None = None) -> Figure:
         """Draw the metric with its interval against the rate of wrong labels; see `bayesperf.plots.label_noise`."""
         from bayesperf import plots
@@ -99,9 +104,6 @@ class LabelNoiseSensitivity(Saved):
 
     def __repr__(self) -> str:
         return f"<bayesperf.labels.LabelNoiseSensitivity>\n{self.dataset!r}\n{self.in_words()}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
 @checked

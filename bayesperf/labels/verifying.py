@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,20 +13,21 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.arrays import Codes
+from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, SelectionWarning, warn
+from bayesperf.core.words import chance, metric_title
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.joint_outcomes import distinct_outcomes
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
-from bayesperf.labels.selection import warn_of_selection
-from bayesperf.labels.truth import Strata, agreement
-from bayesperf.labels.verified_in_words import unknown_in_words, verified_in_words, worth_in_words
+from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.posteriors import dirichlet
+from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -150,7 +151,7 @@ def verify(
         )
     seed = checks.seed(random_seed)
     if sample.is_complete:
-        return dirichlet.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
+        return posterior_of_counts.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
     draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
     what = "partly verified samples"
     named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), what, shared=True)
@@ -320,3 +321,99 @@ def _unknown(strata: Strata, shared: bool) -> float:
 def _warn_of_unknown(source: Verified) -> None:
     if said := unknown_in_words(source):
         warn(PriorWarning, "BP204", f"{said} Verify some of them; `source.strata()` of the posterior lists them.")
+
+
+# ── In words ──
+
+# The share of the examples, and the number of names, from which on it is said that nobody looked at any like them.
+_UNKNOWN_COUNTS, _NAMED = 0.01, 5
+
+
+def verified_in_words(sample: VerifiedSample) -> str:
+    """Return a sentence on how many examples are verified."""
+    known, n = int(sample.verified.sum()), int(sample.counts.sum())
+    of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
+    return f"Of {n:,} examples{of} {known:,} are verified."
+
+
+def worth_in_words(source: Verified, metric: Metric) -> list[str]:
+    """Return sentences: what the examples that are not verified add, of what nothing is known, and what is assumed."""
+    sample, said = source.sample, []
+    if source.template.ndim == 2 and not source.reweighted:
+        known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
+        origin = "What the judge says" if sample.has_judge else "What is predicted for the others"
+        if worth >= known:
+            said.append(
+                f"{origin} makes {metric_title(metric.name)} as certain as about {worth:,.0f} verified by chance would "
+                "alone."
+            )
+        else:
+            said.append(
+                f"For {metric_title(metric.name)} they say as much as about {worth:,.0f} verified by chance would."
+            )
+    said += filter(None, [unknown_in_words(source)])
+    alike = "the judge and the system call" if sample.has_judge else "the system calls"
+    rest = ", in each level of strata" if sample.levels.any() else ""
+    return [*said, f"Assumed is that the verified were chosen by chance among those that {alike} the same{rest}."]
+
+
+def unknown_in_words(source: Verified) -> str:
+    """Return a sentence on the examples of which none like them was verified; empty if they are few, without a name."""
+    most, names = float(source.unknown.max()), unverified(source.sample)
+    if most < _UNKNOWN_COUNTS and not names:
+        return ""
+    named = f" ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" if names else ""
+    decides = "the prior alone says"
+    if resolved(source.prior, source.sample).shared_by_classes:
+        decides = "what was found elsewhere, carried over by the model, says"
+    return f"None like {chance(most)} of the examples was verified{named}: {decides} what their true classes are."
+
+
+def unverified(sample: VerifiedSample) -> list[str]:
+    """Return names of the levels, and of the classes that judge and systems give, of which no example is verified."""
+    counts = sample.counts.values.reshape(-1, len(sample.votes))
+    known = sample.verified.sum("actual").values.reshape(counts.shape)
+
+    def names(codes: Codes, name: str, labels: Sequence[Any]) -> list[str]:
+        into = np.eye(int(codes.max()) + 1, dtype=int)[codes]
+        missing = ((counts @ into > 0) & (known @ into == 0)).any(0)
+        return [f"{name} {labels[code]!r}" for code in np.flatnonzero(missing).tolist()]
+
+    levels = names(sample.levels, "level", range(int(sample.levels.max()) + 1))
+    votes = zip(sample.votes.T, sample.voters(), strict=True)
+    return [*levels, *(each for codes, voter in votes for each in names(codes, str(voter), sample.labels))]
+
+
+# ── Whether the verified examples were chosen by what a system's own figures take no notice of ──
+
+# Standard errors from which on it is said that examples on which systems differ were chosen.
+_CHOSEN = 4
+
+
+def warn_of_selection(sample: VerifiedSample) -> None:
+    """Warn if examples on which the systems differ were verified more, or less, often than others like them.
+
+    A system's own strata do not tell these apart. The test is that of Mantel & Haenszel over its strata.
+    """
+    differ = (sample.votes[:, list(sample.positions)] != sample.votes[:, [sample.positions[0]]]).any(1)
+    if not differ.any():
+        return
+    counts = sample.counts.values.reshape(-1, len(differ))
+    verified = sample.verified.sum("actual").values.reshape(counts.shape)
+    judge = range(sample.has_judge)
+    for system in sample.positions:
+        which = distinct_outcomes(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
+        into = np.eye(which.max() + 1)[which]
+        n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
+        share = known / np.maximum(n, 1)
+        variance = share * (1 - share) * apart * (n - apart) / np.maximum(n - 1, 1)
+        score = (both - share * apart).sum() / max(np.sqrt(variance.sum()), np.finfo(float).tiny)
+        if abs(score) > _CHOSEN:
+            warn(
+                SelectionWarning,
+                "BP601",
+                f"examples on which the systems differ were verified {'more' if score > 0 else 'less'} often than "
+                "others that the judge and a system call the same, and the figures of each system by itself take no "
+                "notice. Tell them apart: strata= whether the systems differ.",
+            )
+            return

@@ -92,7 +92,7 @@ class ModelDraws(NamedTuple):
 
 
 def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) -> VoteModel:
-    """Return the model of strata, of what `labels.truth.Strata` holds."""
+    """Return the model of strata, of what `labels.voter_cells.Strata` holds."""
     (size, voters), classes = votes.shape, verified.shape[1]
     unanimous = (votes == votes[:, :1]).all(1)
     popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)
@@ -149,14 +149,9 @@ def log_likelihood(model: VoteModel, drawn: ModelDraws) -> Array:
 
 
 def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> ModelDraws:
-    """Return n draws of the parameters and of κ from their posterior.
+    """Return n draws of the parameters and of κ; warn if they are worth fewer than 100 independent ones.
 
     Draws of the same parameters follow each other, as in a chain, so that the autocorrelation says what they are worth.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the weighted draws are worth fewer than 100 independent ones.
     """
     drawn, weight = weighted_draws(model.seen(), rng)
     if (effective := 1 / (weight**2).sum()) < _TOO_FEW:

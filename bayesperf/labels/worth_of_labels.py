@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.fields import Held
 from bayesperf.intervals.delta_method import gradient_of
 from bayesperf.labels.cells import joint_cells, resolved, spread_over_strata
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.truth import Strata, shared_truth
 from bayesperf.labels.verifying import Verified
+from bayesperf.labels.voter_cells import Strata, shared_truth
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 
@@ -30,7 +31,7 @@ _LEAST = 1e-300
 
 
 @dataclass(frozen=True)
-class LabelValue:
+class LabelValue(Held):
     """The variance of a metric, by strata.
 
     Attributes

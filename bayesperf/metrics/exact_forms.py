@@ -160,30 +160,34 @@ def micro_jaccard(_: int) -> ExactForm:
 def micro_rest(classes: int) -> ExactForm:
     """Return the form of micro-averaged specificity and npv, 1 − (1 − A)/(K − 1)."""
     k = classes - 1
-    return IncreasingFunction(_ACCURACY, applied(_specificity_of_accuracy, k), applied(_accuracy_of_specificity, k))
+    return IncreasingFunction(_ACCURACY, applied(specificity_of_accuracy, k), applied(accuracy_of_specificity, k))
 
 
 def micro_rest_error(classes: int) -> ExactForm:
     """Return the form of micro-averaged fpr and false omission rate, (1 − A)/(K − 1)."""
     k = classes - 1
-    return IncreasingFunction(_ERROR, applied(_fraction_of_error, k), applied(_error_of_fraction, k))
+    return IncreasingFunction(_ERROR, applied(fraction_of_error, k), applied(error_of_fraction, k))
 
 
 @by_name
-def _specificity_of_accuracy(k: int, a: Numbers) -> Numbers:
+def specificity_of_accuracy(k: int, a: Numbers) -> Numbers:
+    """Return the micro-averaged specificity, given the accuracy a and the number of classes less one."""
     return 1 - (1 - a) / k
 
 
 @by_name
-def _accuracy_of_specificity(k: int, t: Numbers) -> Numbers:
+def accuracy_of_specificity(k: int, t: Numbers) -> Numbers:
+    """Return the accuracy at which the micro-averaged specificity is t."""
     return 1 - k * (1 - t)
 
 
 @by_name
-def _fraction_of_error(k: int, e: Numbers) -> Numbers:
+def fraction_of_error(k: int, e: Numbers) -> Numbers:
+    """Return the micro-averaged false positive rate, given the error rate e and the number of classes less one."""
     return e / k
 
 
 @by_name
-def _error_of_fraction(k: int, t: Numbers) -> Numbers:
+def error_of_fraction(k: int, t: Numbers) -> Numbers:
+    """Return the error rate at which the micro-averaged false positive rate is t."""
     return k * t

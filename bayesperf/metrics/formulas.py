@@ -177,7 +177,7 @@ def fbeta(beta: float) -> Metric:
     return Metric(
         name,
         formula,
-        exact=TwoProportions(applied(_jaccard_at_fbeta, formula.square), pair=HITS),
+        exact=TwoProportions(applied(jaccard_at_fbeta, formula.square), pair=HITS),
         micro=micro_accuracy,
         of_rates=_f_measure(formula.square),
     )
@@ -198,7 +198,8 @@ class _FBeta:
 
 
 @by_name
-def _jaccard_at_fbeta(square: float, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+def jaccard_at_fbeta(square: float, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+    """Return the Jaccard index at which F_β is t, with a share w of the errors missed and the rest false alarms."""
     k, g = 1 + square, w + square * rest
     return np.asarray(g * t / (k * (1 - t) + g * t))
 
@@ -208,20 +209,22 @@ FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 
 @by_name
-def _jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+def jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
+    """Return the Jaccard index at which the Fowlkes–Mallows index is t, with a share w of the errors missed."""
     # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
     odds = t * (t + np.sqrt(t * t + 4 * w * rest * (1 - t * t))) / (2 * (1 - t * t))
     return np.asarray(odds / (1 + odds))
 
 
 @by_name
-def _fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+def fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    """Return a quantity with the sign of the Fowlkes–Mallows index less t."""
     return np.asarray(tp**2 - t**2 * (tp + fn) * (tp + fp))
 
 
 @row(aliases=("fm", "g_measure", "g_score"), micro=micro_accuracy,
-      exact=TwoProportions(applied(_jaccard_at_fowlkes_mallows), pair=HITS),
-      of_rates=Level(applied(_fowlkes_mallows_level)))  # fmt: skip
+      exact=TwoProportions(applied(jaccard_at_fowlkes_mallows), pair=HITS),
+      of_rates=Level(applied(fowlkes_mallows_level)))  # fmt: skip
 def fowlkes_mallows(tp, fn, fp):
     """Geometric mean of precision and recall."""
     return tp / np.sqrt((tp + fn) * (tp + fp))
@@ -236,59 +239,65 @@ _ERRORS = ProportionPair(MISSES, FALSE_ALARMS)
 
 
 @by_name
-def _at_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+def at_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     """Return the rate whose mean with the other rate is t."""
     return 2 * t - other
 
 
 def _mean(pair: ProportionPair) -> TwoProportions:
-    return TwoProportions(applied(_at_mean), applied(_at_mean), multiple=0.5, by_subtraction=True, pair=pair)
+    return TwoProportions(applied(at_mean), applied(at_mean), multiple=0.5, by_subtraction=True, pair=pair)
 
 
 @by_name
-def _at_sum(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+def at_sum(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
     """Return the rate whose sum with the other rate is 1 + t."""
     return np.asarray(1 + t - other)
 
 
 def _sum_less_one(pair: ProportionPair) -> TwoProportions:
-    return TwoProportions(applied(_at_sum), applied(_at_sum), multiple=1.0, by_subtraction=True, pair=pair)
+    return TwoProportions(applied(at_sum), applied(at_sum), multiple=1.0, by_subtraction=True, pair=pair)
 
 
 @by_name
-def _at_geometric_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+def at_geometric_mean(t: Numbers, other: Numbers, _: Numbers) -> Numbers:
+    """Return the rate whose geometric mean with the other rate is t."""
     return t * t / other
 
 
 @by_name
-def _numerator_at_ratio(t: Numbers, denominator: Numbers, _: Numbers) -> Numbers:
+def numerator_at_ratio(t: Numbers, denominator: Numbers, _: Numbers) -> Numbers:
+    """Return the numerator of a ratio that is t."""
     return t * denominator
 
 
 @by_name
-def _denominator_at_ratio(t: Numbers, numerator: Numbers, _: Numbers) -> Numbers:
+def denominator_at_ratio(t: Numbers, numerator: Numbers, _: Numbers) -> Numbers:
+    """Return the denominator of a ratio that is t."""
     return numerator / t
 
 
 @by_name
-def _error_at_odds_ratio(t: Numbers, error: Numbers, rest: Numbers) -> Numbers:
+def error_at_odds_ratio(t: Numbers, error: Numbers, rest: Numbers) -> Numbers:
+    """Return the error rate at which the odds ratio is t, given the other error rate and its complement."""
     return np.asarray(rest / (t * error + rest))
 
 
 @by_name
-def _recall_at_prevalence_threshold(t: Numbers, fpr: Numbers, _: Numbers) -> Numbers:
+def recall_at_prevalence_threshold(t: Numbers, fpr: Numbers, _: Numbers) -> Numbers:
+    """Return the recall at which the prevalence threshold is t."""
     return fpr * ((1 - t) / t) ** 2
 
 
 @by_name
-def _fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Numbers:
+def fpr_at_prevalence_threshold(t: Numbers, recall: Numbers, _: Numbers) -> Numbers:
+    """Return the false positive rate at which the prevalence threshold is t."""
     return np.asarray(recall * (t / (1 - t)) ** 2)
 
 
 def _likelihood_ratio(pair: ProportionPair) -> TwoProportions:
     factors = ("proportion", "inverse")
     return TwoProportions(
-        applied(_numerator_at_ratio), applied(_denominator_at_ratio), increasing_outer=False, factors=factors, pair=pair
+        applied(numerator_at_ratio), applied(denominator_at_ratio), increasing_outer=False, factors=factors, pair=pair
     )
 
 
@@ -314,7 +323,7 @@ def informedness(tp, fn, fp, tn):
     return tp / (tp + fn) + tn / (fp + tn) - 1
 
 
-@row(aliases=("g_mean",), exact=TwoProportions(applied(_at_geometric_mean), applied(_at_geometric_mean), pair=_RATES))
+@row(aliases=("g_mean",), exact=TwoProportions(applied(at_geometric_mean), applied(at_geometric_mean), pair=_RATES))
 def geometric_mean(tp, fn, fp, tn):
     """Geometric mean of recall and specificity."""
     return np.sqrt(tp / (tp + fn) * (tn / (fp + tn)))
@@ -335,7 +344,7 @@ def negative_likelihood_ratio(tp, fn, fp, tn):
 
 
 @row(aliases=("dor",), bounds=(0.0, np.inf),
-      exact=TwoProportions(applied(_error_at_odds_ratio), applied(_error_at_odds_ratio), increasing=False,
+      exact=TwoProportions(applied(error_at_odds_ratio), applied(error_at_odds_ratio), increasing=False,
                            increasing_outer=False, factors=("odds", "odds"), pair=_ERRORS))  # fmt: skip
 def diagnostic_odds_ratio(tp, fn, fp, tn):
     """Ratio of the likelihood ratios, (tp·tn)/(fn·fp)."""
@@ -343,7 +352,7 @@ def diagnostic_odds_ratio(tp, fn, fp, tn):
 
 
 @row(aliases=("pt",), greater_is_better=False,
-      exact=TwoProportions(applied(_recall_at_prevalence_threshold), applied(_fpr_at_prevalence_threshold),
+      exact=TwoProportions(applied(recall_at_prevalence_threshold), applied(fpr_at_prevalence_threshold),
                            increasing=False, pair=ProportionPair(RECALL, FALSE_ALARMS)))  # fmt: skip
 def prevalence_threshold(tp, fn, fp, tn):
     """Prevalence below which precision falls most steeply: √fpr / (√recall + √fpr)."""
@@ -354,11 +363,12 @@ def prevalence_threshold(tp, fn, fp, tn):
 
 
 @by_name
-def _markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+def markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    """Return a quantity with the sign of markedness less t."""
     return np.asarray(tp * tn - fp * fn - t * (tp + fp) * (fn + tn))
 
 
-@row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(applied(_markedness_level)),
+@row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(applied(markedness_level)),
       exact=_sum_less_one(ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
     """Return precision + npv − 1."""
@@ -366,11 +376,12 @@ def markedness(tp, fn, fp, tn):
 
 
 @by_name
-def _p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+def p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    """Return a quantity with the sign of P4 less t."""
     return np.asarray(4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn))
 
 
-@row(of_rates=Level(applied(_p4_level), bends=True))
+@row(of_rates=Level(applied(p4_level), bends=True))
 def p4(tp, fn, fp, tn):
     """Harmonic mean of precision, recall, specificity and npv."""
     return 4 * tp * tn / (4 * tp * tn + (tp + tn) * (fp + fn))
@@ -402,11 +413,12 @@ def matthews_corrcoef(hits, misses, false_alarms):
 
 
 @by_name
-def _kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+def kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+    """Return a quantity with the sign of Cohen's kappa less t."""
     return np.asarray(2 * (tp * tn - fp * fn) - t * ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)))
 
 
-@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(applied(_kappa_level)))
+@row(aliases=("kappa",), bounds=(-1.0, 1.0), needs="classes", of_rates=Level(applied(kappa_level)))
 def cohen_kappa(hits, misses, false_alarms):
     """Agreement beyond chance."""
     actual = hits + misses
@@ -418,7 +430,7 @@ def cohen_kappa(hits, misses, false_alarms):
     aliases=("quadratic_weighted_kappa", "qwk"),
     bounds=(-1.0, 1.0),
     needs="ordered",
-    of_rates=Level(applied(_kappa_level)),
+    of_rates=Level(applied(kappa_level)),
 )
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
@@ -476,7 +488,7 @@ def cost(cost_matrix: ArrayLike, name: str = "cost") -> Metric:
 
     bounds = (float(matrix.min()), float(matrix.max()))
     return Metric(
-        name, _Cost(matrix), bounds=bounds, greater_is_better=False, needs="classes", of_rates=_cost_of_rates(matrix)
+        name, Cost(matrix), bounds=bounds, greater_is_better=False, needs="classes", of_rates=_cost_of_rates(matrix)
     )
 
 
@@ -489,12 +501,13 @@ def _cost_of_rates(matrix: Numbers) -> Fraction | None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cost(Held):
+class Cost(Held):
     """Mean cost of an example."""
 
     matrix: Numbers
 
     def __call__(self, cells):
+        """Return the mean cost of cells (…, K, K)."""
         if cells.shape[-1] != len(self.matrix):
             raise InputError(
                 "cost_matrix", f"is for {len(self.matrix)} classes; the confusion matrix has {cells.shape[-1]}."

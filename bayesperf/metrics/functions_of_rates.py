@@ -196,15 +196,7 @@ def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numb
 
 
 def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:
-    """Return a metric, or its average over both classes, as a function of the rates; None if that is not known.
-
-    Parameters
-    ----------
-    form : Proportion, FunctionOfRates or None
-        The metric itself; other exact forms are not known as functions of the rates.
-    average : {None, "macro", "weighted"}
-        How it is averaged over the classes.
-    """
+    """Return a metric, or its average over both classes, as a function of the rates; None if that is not known."""
     if isinstance(form, Proportion):
         form = _fraction(form)
     if average in ("macro", "weighted"):

@@ -230,17 +230,7 @@ class Metric:
     def trials(self, cells: Numbers, positive: int | None = None) -> Numbers | None:
         """Return of how many examples a metric that is a share of them is the share; None if it is none, or an average.
 
-        Parameters
-        ----------
-        cells : numpy.ndarray (..., K, K)
-            Counts.
-        positive : int, optional
-            Position of the positive class.
-
-        Returns
-        -------
-        numpy.ndarray or None
-            With the shape of `evaluate`: (...), or (..., K) for one a class.
+        Of counts (..., K, K) it has the shape of `evaluate`: (...), or (..., K) for one a class.
         """
         form = self.exact_form(cells.shape[-1])
         if not isinstance(form, Proportion) or self.average not in (None, "per_class"):

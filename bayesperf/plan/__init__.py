@@ -1,28 +1,27 @@
 """How many examples do we need? Plans for the next test set, from the evidence so far and its uncertainty.
 
 `sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
-be shown to be better than another, `precision` when an interval will be narrow enough. `labels` is for examples that
-are there and whose true labels are not. `decision` asks what more examples are worth to a decision at a threshold.
+be shown to be better than another, `interval_width` when an interval will be narrow enough. `labels` is for examples
+that are there and whose true labels are not. `decision` asks what more examples are worth to a decision at a threshold.
 
 A plan is for one look, at its end. Whoever looks as examples come in goes by the confidence sequence of
 `bayesperf.monitor`, which holds however often one looks; ``sample_size(look_every=…)`` says how many more that takes.
 """
 
-from bayesperf.plan.deciding import DecisionPlan, decision
+from bayesperf.plan.deciding import decision
 from bayesperf.plan.monitoring import Monitor
-from bayesperf.plan.numbers_of_labels import LabelsPlan, labels
-from bayesperf.plan.sample_sizes import Plan, UnreachableError, comparison, precision, sample_size
+from bayesperf.plan.numbers_of_labels import labels
+from bayesperf.plan.plans import Plan, UnreachableError
+from bayesperf.plan.sample_sizes import comparison, interval_width, sample_size
 
 __all__ = [
-    "DecisionPlan",
-    "LabelsPlan",
     "Monitor",
     "Plan",
     "UnreachableError",
     "comparison",
     "decision",
+    "interval_width",
     "labels",
-    "precision",
     "sample_size",
 ]
 

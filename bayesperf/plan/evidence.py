@@ -17,11 +17,11 @@ from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.posterior_of_rates import RATE
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.rate import RATE
 
 type Evidence = ConfusionMatrix | Posterior | Marginal | tuple[int, int] | None
 

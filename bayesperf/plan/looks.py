@@ -8,17 +8,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Counts
-from bayesperf.core.fields import Held
+from bayesperf.core.fields import Held, held
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
 
 # The greatest number of trials that is looked for; runs are followed from each to the next.
 MOST = 2**17
+
+
+@held
+class LooksCost(NamedTuple):
+    """What it costs to look again and again, and to stop as soon as the confidence sequence shows something.
+
+    Attributes
+    ----------
+    every : int
+        New trials between two looks.
+    mean : float
+        Mean number of new trials until it is shown that the requirement is met or that it is not, at most those of the
+        plan.
+    at_the_end : int or None
+        How many are needed for one look, at their end, by the posterior probability; None if a million are not enough.
+    """
+
+    every: int
+    mean: float
+    at_the_end: int | None
+
+    def in_words(self) -> str:
+        """Return a sentence on both numbers."""
+        once = "more than a million" if self.at_the_end is None else f"{self.at_the_end:,}"
+        after = "each" if self.every == 1 else f"every {self.every:,}"
+        return (
+            f"Who looks after {after} and stops once it is decided either way takes {self.mean:,.0f} of them on "
+            f"average; one look at the end, by the posterior probability, takes {once}."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
 from bayesperf.plan.evidence import requirement_of
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.summary_table import table_of_intervals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Monitor(Saved):
+class Monitor(Answer):
     """A metric as evidence comes in. Made by `monitor`.
 
     Attributes
@@ -48,6 +49,10 @@ class Monitor(Saved):
 
     dataset: xr.Dataset
     posterior: Posterior
+
+    def summary(self) -> pd.DataFrame:
+        """Return the variables of `dataset` as a table, with a row for each step (and system)."""
+        return table_of_intervals(self.dataset)
 
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
         """Draw the metric with its intervals, and the probability that the requirement is met, over the examples.
@@ -82,9 +87,6 @@ class Monitor(Saved):
 
     def __repr__(self) -> str:
         return f"<bayesperf.plan.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.in_words())}</p>{self.dataset._repr_html_()}"
 
 
 @checked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -12,43 +12,78 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
 from bayesperf.core.words import format_value, metric_title
 from bayesperf.labels.choosing_labels import value_of
 from bayesperf.labels.worth_of_labels import LabelValue
 from bayesperf.metrics.metric import Metric
-from bayesperf.plan.sample_sizes import UnreachableError
+from bayesperf.plan.plans import Plan, UnreachableError
 from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.posterior import Posterior
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelsPlan:
-    """How many more labels a partly verified sample needs. Made by `bayesperf.plan.labels`.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LabelsLeft(Held):
+    """The width of an interval, or the probability that a requirement is settled, after more labels.
 
     Attributes
     ----------
-    advised : int
-        Labels that are enough if they go where `bayesperf.labels.next_labels` says.
+    value : LabelValue
+        The variance that labels leave.
+    confidence : float
+        Probability of the interval, or with which the requirement is settled.
+    distance : float or None
+        The posterior mean less the requirement; None if the width is asked for.
     by_chance : int or None
         Labels that are enough if examples are chosen by chance; None if all are not.
-    claim : str
-        What is planned for, in words.
-    available : int
-        Examples without a label.
     """
 
-    advised: int
-    by_chance: int | None
-    claim: str
-    available: int
+    value: LabelValue
+    confidence: float
+    distance: float | None
+    by_chance: int | None = None
 
-    def in_words(self) -> str:
-        """Return the answer in a sentence."""
-        if not self.advised:
-            return f"For {self.claim} no more labels are needed."
+    @property
+    def available(self) -> int:
+        """Examples without a label."""
+        return int(self.value.available.sum())
+
+    def curve(self, n: Counts) -> tuple[Array, Array]:
+        return np.array([self.reached(each, self.value.allocation) for each in n.tolist()]), np.zeros(len(n))
+
+    def reached(self, n: int, allocation: Callable[[int], Array | Counts]) -> float:
+        """Return the width, or the probability, after n labels that are spent in some way."""
+        variance = self.value.variance(allocation(min(n, self.available)))
+        if self.distance is None:
+            return float(2 * stats.norm.isf((1 - self.confidence) / 2) * np.sqrt(variance))
+        return self._settled(variance)
+
+    def _settled(self, variance: float) -> float:
+        """Return with which probability a requirement will be settled, by the variance that labels leave.
+
+        The posterior mean to come is normal about the present one, with the variance that the labels take away.
+        """
+        now = self.value.variance(0 * self.value.available)
+        margin = stats.norm.isf(1 - self.confidence) * np.sqrt(variance)
+        moves = np.sqrt(max(now - variance, 1e-300))
+        away = self.distance or 0.0
+        return float(sum(stats.norm.cdf((side * away - margin) / moves) for side in (1, -1)))
+
+    def smallest_n(self, target: float, allocation: Callable[[int], Array | Counts]) -> int | None:
+        """Return the smallest number of labels, spent in some way, that is enough; None if all are not."""
+        sign = 1 if self.distance is None else -1
+
+        def holds(n: int) -> bool:
+            return sign * self.reached(n, allocation) <= sign * target
+
+        return smallest_by_bisection(holds) if holds(self.available) else None
+
+    def in_words(self, plan: Plan) -> str:
+        if not plan.n:
+            return f"For {plan.claim} no more labels are needed."
         chance = "all are not enough" if self.by_chance is None else f"about {self.by_chance:,}"
         return (
-            f"For {self.claim} about {self.advised:,} more labels are needed where they tell most, and by chance "
+            f"For {plan.claim} about {plan.n:,} more labels are needed where they tell most, and by chance "
             f"{chance}, of {self.available:,} examples without one."
         )
 
@@ -62,7 +97,7 @@ def labels(
     requirement: float | None = None,
     confidence: float = 0.95,
     assurance: float = 0.8,
-) -> LabelsPlan:
+) -> Plan:
     """Return how many more labels bring an interval to a width, or settle whether a requirement is met.
 
     Parameters
@@ -84,7 +119,9 @@ def labels(
 
     Returns
     -------
-    LabelsPlan
+    Plan
+        Its ``n`` counts labels that go where `bayesperf.labels.next_labels` says; its ``model.by_chance`` those of
+        examples chosen by chance.
 
     Raises
     ------
@@ -107,7 +144,7 @@ def labels(
     >>> judge, predicted = (np.where(rng.random(4000) < error, 1 - truth, truth) for error in (0.1, 0.1))
     >>> post = bp.labels.verify(np.where(np.arange(4000) < 100, truth, np.nan), predicted, judge=judge)
     >>> plan = bp.plan.labels(post, metric="accuracy", width=0.04)
-    >>> round(plan.advised, -1), round(plan.by_chance, -1), plan.available
+    >>> round(plan.n, -1), round(plan.model.by_chance, -1), plan.model.available
     (450, 650, 3900)
     """
     if (width is None) == (requirement is None):
@@ -118,51 +155,31 @@ def labels(
     if width is not None:
         if (width := checks.number("width", width)) <= 0:
             raise InputError("width", f"must be above 0; it is {width}.")
-        claim = f"an interval of {title} of width {format_value(width)}"
-        enough = _narrow(width, confidence)
+        target, claim = width, f"an interval of {title} of width {format_value(width)}"
+        model = LabelsLeft(value=value, confidence=confidence, distance=None)
     else:
         bound = checks.number("requirement", requirement)
-        claim = f"settling whether {title} is above {format_value(bound)}"
+        target, claim = assurance, f"settling whether {title} is above {format_value(bound)}"
         mean = np.subtract.reduce(np.atleast_1d(posterior[metric].mean().values))
-        enough = _settled(float(mean), bound, confidence, assurance, value)
-    left = int(value.available.sum())
-    advised, by_chance = (_smallest(enough, value, way, left) for way in (value.allocation, value.by_chance))
-    if advised is None:
+        model = LabelsLeft(value=value, confidence=confidence, distance=float(mean) - bound)
+    n = model.smallest_n(target, value.allocation)
+    limit = model.reached(model.available, value.allocation)
+    if n is None:
         raise UnreachableError(
-            f"for {claim}, the labels of all {left:,} examples are not enough. Predict more examples, or ask for less.",
-            limit=float(np.sqrt(value.variance(value.available))),
+            f"for {claim}, the labels of all {model.available:,} examples are not enough. Predict more examples, or "
+            "ask for less.",
+            limit,
         )
-    return LabelsPlan(advised=advised, by_chance=by_chance, claim=claim, available=left)
-
-
-def _smallest(
-    enough: Callable[[float], bool], value: LabelValue, way: Callable[[int], Array | Counts], left: int
-) -> int | None:
-    """Return the smallest number of labels, spent in some way, that is enough; None if all that are left are not."""
-
-    def holds(n: int) -> bool:
-        return enough(value.variance(way(min(n, left))))
-
-    return smallest_by_bisection(holds) if holds(left) else None
-
-
-def _narrow(width: float, confidence: float) -> Callable[[float], bool]:
-    half = width / 2 / stats.norm.isf((1 - confidence) / 2)
-    return lambda variance: bool(np.sqrt(variance) <= half)
-
-
-def _settled(
-    mean: float, requirement: float, confidence: float, assurance: float, value: LabelValue
-) -> Callable[[float], bool]:
-    """Return whether a requirement will be settled with the assurance, by the variance that labels leave.
-
-    The posterior mean to come is normal about the present one, with the variance that the labels take away.
-    """
-    now = value.variance(0 * value.available)
-
-    def enough(variance: float) -> bool:
-        margin, moves = stats.norm.isf(1 - confidence) * np.sqrt(variance), np.sqrt(max(now - variance, 1e-300))
-        above, below = ((side * (mean - requirement) - margin) / moves for side in (1, -1))
-        return bool(stats.norm.cdf(above) + stats.norm.cdf(below) >= assurance)
-
-    return enough
+    return Plan(
+        n=n,
+        counts="labels",
+        claim=claim,
+        quantity="assurance" if width is None else "width",
+        target=target,
+        reached=model.reached(n, value.allocation),
+        mcse=0.0,
+        limit=limit,
+        basis=posterior.prior_text,
+        share=1.0,
+        model=replace(model, by_chance=model.smallest_n(target, value.by_chance)),
+    )

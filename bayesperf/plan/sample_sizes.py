@@ -1,230 +1,44 @@
 """How many examples do we need? Plans for the next test set, from the evidence so far and its uncertainty.
 
 `sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
-be shown to be better than another, `precision` when an interval will be narrow enough.
+be shown to be better than another, `interval_width` when an interval will be narrow enough.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-import xarray as xr
-from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import held
-from bayesperf.core.saving import Saved
-from bayesperf.core.words import chance, percentage
+from bayesperf.core.fields import Held
+from bayesperf.core.words import percentage
 from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import Evidence, MetricEvidence, metric_evidence, requirement_of
-from bayesperf.plan.interval_width import IntervalWidth
 from bayesperf.plan.looks import MOST as MOST_LOOKED
-from bayesperf.plan.looks import Looks
+from bayesperf.plan.looks import Looks, LooksCost
 from bayesperf.plan.one_count import OneCount
+from bayesperf.plan.plans import Plan, UnreachableError, assurance_in_words
 from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
+from bayesperf.plan.widths import IntervalWidth
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import discordant_weights
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    pass
 
 Question = Literal["meet", "settle"]
 # How many outcomes are simulated, where there are more than can be summed over.
 SIMULATIONS = 1000
-# How many points a curve has, if none are asked for.
-_POINTS = 60
-
-
-class UnreachableError(ValueError):
-    """No number of examples is enough.
-
-    Attributes
-    ----------
-    limit : float
-        The assurance that ever more examples tend to.
-    settles : Plan or None
-        What settles the question one way or the other, if a million trials can.
-    """
-
-    def __init__(self, message: str, limit: float, settles: Plan | None = None):
-        super().__init__(message)
-        self.limit = limit
-        self.settles = settles
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Say how to make it again: by default exceptions are made from their message alone."""
-        return type(self), (str(self), self.limit, self.settles)
-
-
-@held
-class LooksCost(NamedTuple):
-    """What it costs to look again and again, and to stop as soon as the confidence sequence shows something.
-
-    Attributes
-    ----------
-    every : int
-        New trials between two looks.
-    mean : float
-        Mean number of new trials until it is shown that the requirement is met or that it is not, at most those of the
-        plan.
-    at_the_end : int or None
-        How many are needed for one look, at their end, by the posterior probability; None if a million are not enough.
-    """
-
-    every: int
-    mean: float
-    at_the_end: int | None
-
-    def in_words(self) -> str:
-        """Return a sentence on both numbers."""
-        once = "more than a million" if self.at_the_end is None else f"{self.at_the_end:,}"
-        after = "each" if self.every == 1 else f"every {self.every:,}"
-        return (
-            f"Who looks after {after} and stops once it is decided either way takes {self.mean:,.0f} of them on "
-            f"average; one look at the end, by the posterior probability, takes {once}."
-        )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Plan(Saved):
-    """How many new examples are needed. Made by `sample_size`, `comparison` and `precision`.
-
-    Attributes
-    ----------
-    n : int
-        The smallest number of the metric's trials from which on the target is met.
-    counts : str
-        What `n` counts: "positives" for recall, "examples" for accuracy.
-    claim : str
-        What is planned for, in words.
-    quantity : {"assurance", "width"}
-        What `curve` shows: the probability that the claim will be shown, or the expected width of an interval.
-    target : float
-        The assurance or the width asked for.
-    reached : float
-        What it is at `n`.
-    mcse : float
-        The Monte Carlo standard error of `reached`; 0 if it is an exact sum.
-    limit : float
-        Where it tends to with ever more examples. For a requirement that is to be met, it is the probability that it is
-        met as the evidence stands.
-    basis : str
-        Evidence and prior, in words.
-    share : float or None
-        Share of examples that are the metric's trials, if known.
-    looks : LooksCost or None
-        What looking again and again costs, if it was planned for.
-    """
-
-    n: int
-    counts: str
-    claim: str
-    quantity: str
-    target: float
-    reached: float
-    mcse: float
-    limit: float
-    basis: str
-    share: float | None
-    _model: AssuranceModel | IntervalWidth
-    looks: LooksCost | None = None
-    _either_way: bool = False
-
-    @property
-    def examples(self) -> int:
-        """Examples that hold `n` trials of the metric on average, n divided by their share.
-
-        Chance makes it some more or fewer: to be sure, take examples until n of them are trials. Where the share comes
-        from the evidence, it is its posterior mean.
-
-        Raises
-        ------
-        ValueError
-            If it is not known which share of the examples are trials.
-        """
-        if self.share is None:
-            raise InputError(
-                "examples",
-                f"n counts {self.counts}, and nothing says which share of the examples they are.",
-                "Give prevalence, or evidence that is a ConfusionMatrix of examples as they come.",
-            )
-        return math.ceil(self.n / self.share - 1e-9)
-
-    def curve(self, n: ArrayLike | None = None) -> xr.DataArray:
-        """Return the assurance, or the expected width, against the number of trials.
-
-        Parameters
-        ----------
-        n : int or array-like (m,), optional
-            By default from 0 to twice the answer.
-
-        Returns
-        -------
-        xarray.DataArray
-            With dim ``n``; 0-d for one number. Its coordinate ``mcse`` is the Monte Carlo standard error of each.
-        """
-        most = max(2 * self.n, 20)
-        asked = np.unique(np.linspace(0, most, _POINTS).astype(int)) if n is None else np.asarray(n)
-        if asked.ndim > 1 or not asked.size:
-            raise InputError("n", f"must be a number or a list of numbers of {self.counts}; it is {n!r}.")
-        whole = checks.whole_numbers("n", np.atleast_1d(asked)).astype(np.int64)
-        model = self._model
-        if isinstance(model, IntervalWidth):
-            values, errors = model.curve(whole)
-        else:
-            values, errors = model.assurance(whole, self._either_way)
-        curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
-        return curve if asked.ndim else curve.isel(n=0)
-
-    def plot(self, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-        """Draw the curve with the target, the limit and the answer; see `bayesperf.plots.plan`."""
-        from bayesperf import plots
-
-        return plots.plan(self, n, ax=ax)
-
-    def in_words(self) -> str:
-        """Return one or two sentences: how many new examples are needed, for what, and what that rests on.
-
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> print(bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1).in_words())
-        138 new positives, in some 1,380 examples, are enough: with probability 82 % they will show P(recall > 0.7) ≥ \
-        0.95 (80 % was asked for).
-        """
-        if not self.n:
-            width = f"with those at hand the {self.claim} is {self.reached:.3f} already ({self.target:g} was asked for)"
-            shown = width if self.quantity == "width" else f"those at hand show {self.claim} already"
-            return f"No new {self.counts} are needed: {shown}."
-        within = "" if self.share in (None, 1) else f", in some {self.examples:,} examples,"
-        enough = f"{self.n:,} new {self.counts}{within} are enough"
-        if self.quantity == "width":
-            return f"{enough}: the {self.claim} is then {self.reached:.3f} ({self.target:g} was asked for)."
-        error = f" (Monte Carlo error {self.mcse:.2g})" if self.mcse else ""
-        asked = f"({percentage(self.target)} was asked for)"
-        cost = f" {self.looks.in_words()}" if self.looks else ""
-        return f"{enough}: with probability {chance(self.reached)}{error} they will show {self.claim} {asked}.{cost}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(self.in_words())}</p>"
-
-    def __repr__(self) -> str:
-        error = f" ± {self.mcse:.2g}" if self.mcse else ""
-        asked = f"{self.quantity} {self.reached:.4g}{error} (wanted {self.target:g})"
-        return f"<bayesperf.Plan: {self.n} {self.counts}; {asked} of {self.claim}>"
 
 
 @checked
@@ -433,7 +247,7 @@ def comparison(
 
 
 @checked
-def precision(
+def interval_width(
     width: float,
     confidence: float = 0.95,
     metric: str | Metric = "recall",
@@ -472,9 +286,9 @@ def precision(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> bp.plan.precision(0.1, metric="recall", evidence=(4, 5)).n
+    >>> bp.plan.interval_width(0.1, metric="recall", evidence=(4, 5)).n
     224
-    >>> bp.plan.precision(0.1, metric="recall", evidence=(4, 5), assurance=0.9).n
+    >>> bp.plan.interval_width(0.1, metric="recall", evidence=(4, 5), assurance=0.9).n
     370
     """
     confidence = checks.probability("confidence", confidence)
@@ -511,7 +325,7 @@ def precision(
         limit=model.limit,
         basis=so_far.basis,
         share=share,
-        _model=model,
+        model=model,
     )
 
 
@@ -622,6 +436,21 @@ class AssuranceModel(Protocol):
         """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
 
 
+@dataclass(frozen=True, eq=False)
+class Assurance(Held):
+    """The probability that new examples show a claim, or with `either_way` that they show it or its contrary."""
+
+    of_claim: AssuranceModel
+    either_way: bool
+
+    def curve(self, n: Counts) -> tuple[Array, Array]:
+        return self.of_claim.assurance(n, self.either_way)
+
+    def in_words(self, plan: Plan) -> str:
+        cost = f" {plan.looks.in_words()}" if plan.looks and plan.n else ""
+        return f"{assurance_in_words(plan)}{cost}"
+
+
 class PlanText(NamedTuple):
     """What a plan is of: what is counted, the claim, the evidence, and the share of examples that are counted."""
 
@@ -656,8 +485,7 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
         limit=limit,
         basis=text.basis,
         share=text.share,
-        _model=model,
-        _either_way=either_way,
+        model=Assurance(model, either_way),
         looks=_cost(model, n, assurance, either_way) if isinstance(model, Looks) else None,
     )
 

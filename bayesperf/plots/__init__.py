@@ -4,23 +4,15 @@ No statistics in here: what is drawn is computed elsewhere. Every function retur
 ``ax``: axes in hand, of the only panel or a sequence of as many as there are panels.
 """
 
-from bayesperf.plots.comparisons import comparison, difference, prob_matrix, ranks, simplex
-from bayesperf.plots.confusion_matrices import confusion_matrix
-from bayesperf.plots.decisions import decision_curve
+from bayesperf.plots.comparisons import comparison, difference, prob_matrix, ranks, simplex, standings
+from bayesperf.plots.examples import autocorrelation, confusion_matrix
 from bayesperf.plots.expected_performance import epc
-from bayesperf.plots.joint_distributions import joint
-from bayesperf.plots.marginals import density, forest, panel
-from bayesperf.plots.noise_of_labels import label_noise
-from bayesperf.plots.planning import decision_plan, monitor, plan
-from bayesperf.plots.pooling import shrinkage
-from bayesperf.plots.rank_histograms import simulation_based_calibration
-from bayesperf.plots.ranked_systems import standings
-from bayesperf.plots.regions_of_scores import score_regions
+from bayesperf.plots.group_estimates import shrinkage, slices
+from bayesperf.plots.marginals import density, forest, joint, panel
+from bayesperf.plots.plans import monitor, plan
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
-from bayesperf.plots.sensitivities import prior_sensitivity
-from bayesperf.plots.sequences import autocorrelation
-from bayesperf.plots.slice_intervals import slices
+from bayesperf.plots.sensitivities import label_noise, prior_sensitivity
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -29,8 +21,10 @@ from bayesperf.plots.studies import (
     rate_coverage,
     repeated_splits,
     sequential,
+    simulation_based_calibration,
     split_scores,
 )
+from bayesperf.plots.thresholds import decision_curve, score_regions
 
 __all__ = [
     "autocorrelation",
@@ -41,7 +35,6 @@ __all__ = [
     "coverage_over",
     "curve",
     "decision_curve",
-    "decision_plan",
     "density",
     "difference",
     "epc",

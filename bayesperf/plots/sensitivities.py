@@ -1,16 +1,19 @@
-"""Figures of what a metric's posterior owes to the prior."""
+"""Figures of how a metric depends on what is assumed: on the prior, on the rate of wrong labels."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter
 
 from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.marginals import draw_densities, mark_handles, write_figures
 from bayesperf.plots.style import (
+    BLUE,
+    SERIES,
     closed,
     default_interval,
     label_edges,
@@ -27,6 +30,7 @@ from bayesperf.posteriors.sensitivity_to_prior import Priors, posteriors_under
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity
     from bayesperf.plots.style import Panels
 
 
@@ -93,4 +97,44 @@ def prior_sensitivity(
     handles, labels = panels[0].get_legend_handles_labels()
     write_legend(figure, [*handles, *marks.values()], [*labels, *marks], "prior", ax)
     write_title(figure, f"{one.estimand}:", f"mean and {interval_name(*interval)}", ax=ax)
+    return figure
+
+
+@closed
+def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None) -> Figure:
+    """Draw a metric with its interval against the rate at which labels are taken to be wrong.
+
+    Parameters
+    ----------
+    sensitivity : LabelNoiseSensitivity
+        What `bayesperf.labels.noise_sensitivity` returns; of several systems, a line each.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
+    >>> figure = bp.labels.noise_sensitivity(cm, "f1").plot()
+    >>> figure.axes[0].get_xlabel()
+    'labels that are wrong'
+    """
+    data = sensitivity.dataset
+    facts, dim = data.attrs, data.attrs["dim"]
+    systems = [data.sel({dim: name}) for name in data[dim].values] if dim in data.dims else [data]
+    figure, (axes,) = small_multiples(1, 6.4, 3.6, margin=(0.4, 0.2), ax=ax)
+    for number, system in enumerate(systems):
+        colour = SERIES[number % len(SERIES)] if len(systems) > 1 else BLUE
+        rate, (lower, upper) = system["rate"].values, system["interval"].transpose("ci_bound", "rate").values
+        axes.fill_between(rate, lower, upper, color=colour, alpha=0.15, lw=0)
+        name = shorten(str(system[dim].item())) if len(systems) > 1 else "mean"
+        axes.plot(rate, system["mean"].values, "o-", color=colour, lw=1.5, ms=3.5, label=name)
+    axes.set_xlabel("labels that are wrong")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:.3g} %"))
+    axes.set_ylabel(metric_title(facts["metric"]))
+    axes.spines[["top", "right"]].set_visible(False)
+    handles, labels = axes.get_legend_handles_labels()
+    if len(systems) > 1:
+        write_legend(figure, handles, labels, dim, ax)
+    write_title(figure, f"{facts['estimand']}:", f"mean and {interval_name(facts['ci_prob'], facts['ci_kind'])}", ax=ax)
     return figure

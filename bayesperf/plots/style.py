@@ -113,25 +113,8 @@ def small_multiples(
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, row by row: never more beside each other than fit a page, the rest below.
 
-    Parameters
-    ----------
-    count : int
-        Number of panels.
-    width, height : float
-        Of each, in inches.
-    columns : int
-        How many there are beside each other at most.
-    margin : tuple of two float
-        What the figure has besides, in inches.
-    ax : matplotlib.axes.Axes or sequence of them, optional
-        Axes in hand, which are then the panels.
-    **options
-        Of ``matplotlib.pyplot.subplots``.
-
-    Raises
-    ------
-    ValueError
-        If axes are given, and they are not as many as the panels.
+    Width and height are of each panel, and `margin` what the figure has besides, in inches; `ax` are axes in hand, as
+    many as the panels; options are those of ``matplotlib.pyplot.subplots``.
     """
     from matplotlib import pyplot as plt
 

@@ -43,7 +43,23 @@ def to_tree(
     groups = {"posterior": dataset}
     if observed is not None:
         groups["observed_data"] = observed.to_dataset(name="counts")
-    return xr.DataTree.from_dict(groups)
+    # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
+    return xr.DataTree.from_dict({name: _without_scalars(group) for name, group in groups.items()})
+
+
+def in_chains(cells: xr.DataArray) -> xr.DataArray:
+    """Return independent draws of one chain as four, which ArviZ compares, or as many as there are equal ones."""
+    draws = cells.sizes["draw"]
+    chains = next(chains for chains in (4, 3, 2, 1) if draws % chains == 0)
+    axis = cells.dims.index("chain")
+    shape = (*cells.shape[:axis], chains, draws // chains, *cells.shape[axis + 2 :])
+    coords = {name: coord for name, coord in cells.coords.items() if not {"chain", "draw"} & {*coord.dims}}
+    numbered = {"chain": np.arange(chains), "draw": np.arange(draws // chains)}
+    return xr.DataArray(cells.values.reshape(shape), coords | numbered, cells.dims)
+
+
+def _without_scalars(group: xr.Dataset) -> xr.Dataset:
+    return group.drop_vars([name for name, coord in group.coords.items() if not coord.dims])
 
 
 def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
@@ -90,11 +106,15 @@ def read_tree(tree: xr.DataTree, pos_label: Any) -> dict[str, Any]:
     return fields
 
 
+def observed_table(tree: xr.DataTree) -> xr.DataArray | None:
+    """Return the table of counts of a tree, which a model that observes parts of it has beside them; None without."""
+    tables = [tree[name].to_dataset().get("counts") for name in ("observed_data", "constant_data") if name in tree]
+    return next((table for table in tables if table is not None and set(CELL_DIMS) <= set(table.dims)), None)
+
+
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:
     """Return the counts, those of groups together where the cells are of their population; None if there are none."""
-    counts: xr.DataArray | None = None
-    if "observed_data" in tree.children:
-        counts = tree["observed_data"].to_dataset().get("counts")
+    counts = observed_table(tree)
     groups = facts.get("groups_dim")
     if counts is None or groups not in counts.dims or groups in template.dims:
         return counts

@@ -27,19 +27,18 @@ from bayesperf.core.random_streams import streams
 from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.differences import Discordant, discordant
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.distributions.draws import Draws, Sampled
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric, cells_of
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.quantity import Quantity
-from bayesperf.posteriors.sources.same_examples import SameExamples
-from bayesperf.posteriors.sources.stored_draws import stored
+from bayesperf.posteriors.sources.stored_draws import SameExamples, stored
 
 __all__ = ["JointOutcomes", "discordant_weights", "joint_posterior", "pseudo_counts"]
 
@@ -266,16 +265,8 @@ def process_masses(
 ) -> Array:
     """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on joint outcomes, given those seen.
 
-    Parameters
-    ----------
-    rng : Generator
-        Source of randomness.
-    n : int
-        Number of draws.
-    alpha : Array (M, K)
-        Prior weights of the K outcomes for each of M margins, all with the same sum.
-    counts, outcomes : NDArray (o,), (o, M)
-        How often each joint outcome was seen, and which it is.
+    `alpha` (M, K) are prior weights of each of M margins, all with the same sum; `counts` (o,) how often each of the
+    joint `outcomes` (o, M) was seen.
     """
     return _seen_masses(rng, n, counts, outcomes, alpha.shape[1]) + _prior_masses(rng, n, alpha)
 

@@ -13,17 +13,16 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.coordinates import CI_BOUND, coordinate, labelled
+from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import PredictedProportion
-from bayesperf.posteriors.marginal_page import MOST_PLACES, marginal_html
-from bayesperf.posteriors.posterior_in_words import marginal_in_words
+from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
 from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.sentences import marginal_in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -16,10 +15,9 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Numbers
-from bayesperf.core.coordinates import labelled
+from bayesperf.core.answer import Answer
+from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.saving import Saved
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -28,12 +26,12 @@ from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import point_values
 from bayesperf.metrics.registry import applicable, get
-from bayesperf.posteriors.arviz_trees import read_tree, to_tree
+from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
-from bayesperf.posteriors.posterior_in_words import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
+from bayesperf.posteriors.sentences import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
@@ -44,7 +42,7 @@ DRAWS = Source.n_draws
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Posterior(Saved):
+class Posterior(Answer):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`.
 
     Attributes
@@ -557,6 +555,7 @@ class Posterior(Saved):
             `summary`.
         draws, chains : int
             For an exact posterior, the number of independent draws per chain (default 1000) and of chains (default 4).
+            Other independent draws are dealt to four chains.
         random_seed : int or Generator, optional
             Seed of the draws; by default the posterior's own.
 
@@ -577,6 +576,8 @@ class Posterior(Saved):
         if isinstance(self.prevalence, Prevalence):
             facts["prevalence"] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
+        if self.source.independent and cells.sizes["chain"] == 1 and chains is None:
+            cells = in_chains(cells)
         asked = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
         named = [metric if isinstance(metric, str) else metric.name for metric in asked]
         wanted = list(zip(named, self._wanted(metrics), strict=True))
@@ -644,10 +645,6 @@ class Posterior(Saved):
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
         return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}" if self.default_metrics() else table
 
 
 @dataclass(frozen=True, eq=False)

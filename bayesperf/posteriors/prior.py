@@ -84,7 +84,7 @@ class Prior(Held):
 
 def flat() -> Prior:
     """Return the flat prior: one pseudo-example in every cell, uniform over matrices of cell probabilities."""
-    return Prior("flat", applied(_in_every_cell, 1.0))
+    return Prior("flat", applied(in_every_cell, 1.0))
 
 
 def jeffreys() -> Prior:
@@ -92,7 +92,7 @@ def jeffreys() -> Prior:
 
     This is the default for two classes: recall, precision and specificity have Beta(½, ½), and accuracy Beta(1, 1).
     """
-    return Prior("jeffreys", applied(_in_every_cell, 0.5))
+    return Prior("jeffreys", applied(in_every_cell, 0.5))
 
 
 def perks() -> Prior:
@@ -101,7 +101,7 @@ def perks() -> Prior:
     This is the default for more than two classes where a Dirichlet prior is needed: for systems evaluated on the same
     examples, and for plans. Elsewhere it is `shared`.
     """
-    return Prior("perks", applied(_one_in_all))
+    return Prior("perks", applied(one_in_all))
 
 
 def haldane() -> Prior:
@@ -109,7 +109,7 @@ def haldane() -> Prior:
 
     The posterior is improper if a cell is empty; metrics that need that cell then raise.
     """
-    return Prior("haldane", applied(_in_every_cell, 0.0))
+    return Prior("haldane", applied(in_every_cell, 0.0))
 
 
 def shared() -> Prior:
@@ -142,7 +142,7 @@ def shared() -> Prior:
     [0.71 1.  ]
     [0.6 1. ]
     """
-    return Prior("shared", applied(_not_dirichlet), shared_by_classes=True)
+    return Prior("shared", applied(not_dirichlet), shared_by_classes=True)
 
 
 @checked
@@ -178,7 +178,7 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
         raise InputError(
             "alpha", f"must be a number or (K, K); its shape is {values.shape}.", "Name more dims in a DataArray."
         )
-    return Prior("your", applied(_in_every_cell, weights))
+    return Prior("your", applied(in_every_cell, weights))
 
 
 @checked
@@ -224,7 +224,7 @@ def elicited(*, precision: float, recall: float, accuracy: float, weight: float)
             f"true positives alone would be a share of {tp / weight:.3g}.",
             "Raise the accuracy, or lower precision or recall.",
         )
-    return Prior("elicited", applied(_binary_table, np.array([[tn, fp], [fn, tp]])))
+    return Prior("elicited", applied(binary_table, np.array([[tn, fp], [fn, tp]])))
 
 
 @checked
@@ -262,7 +262,7 @@ def rate(a: float, b: float) -> Prior:
     for name, value in {"a": a, "b": b}.items():
         if not 0 <= number(name, value) < np.inf:
             raise InputError(name, f"must be finite and not negative; it is {value}.")
-    return Prior("rate", applied(_in_every_cell, 0.0), rates=(float(a), float(b)))
+    return Prior("rate", applied(in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
 # How a sentence names a prior that is named after a person.
@@ -275,24 +275,24 @@ _SHARED_TEXT = (
 
 
 @by_name
-def _not_dirichlet(classes: int, positive: int | None) -> Any:
+def not_dirichlet(classes: int, positive: int | None) -> Any:
     raise InputError(
         "prior", "'shared' has no pseudo-counts, which are needed here.", "Use a Dirichlet prior, as 'perks'."
     )
 
 
 @by_name
-def _in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
+def in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
     return weights
 
 
 @by_name
-def _one_in_all(classes: int, positive: int | None) -> float:
+def one_in_all(classes: int, positive: int | None) -> float:
     return 1 / classes**2
 
 
 @by_name
-def _binary_table(table: Array, classes: int, positive: int | None) -> Array:
+def binary_table(table: Array, classes: int, positive: int | None) -> Array:
     if classes != 2 or positive is None:
         raise InputError("prior", "elicited() is for a binary matrix with a pos_label.")
     return table if positive == 1 else table[::-1, ::-1]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses, gamma_of_counts
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import GivenSums
 
 # The greatest number of classes for which every cell is drawn to compute a metric.
@@ -38,20 +38,8 @@ def class_sums(
 ) -> Iterator[GivenSums]:
     """Yield n joint draws of the class sums of all systems, (M, n, K), in blocks.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of random numbers.
-    alpha : array (M, K, K)
-        Pseudo-counts of each system; those of a class sum to the same, at most `MOST_WEIGHT`, for all of them.
-    counts : array (outcomes,)
-        How often each outcome occurred, at least once.
-    actual : array (outcomes,)
-        Actual class of each outcome.
-    predicted : array (outcomes, M)
-        What each system predicted.
-    n : int
-        Number of draws.
+    `alpha` (M, K, K) are pseudo-counts of each system; those of a class sum to the same, at most `MOST_WEIGHT`, for all
+    of them. `counts` (outcomes,) are how often each occurred, `actual` and `predicted` (outcomes, M) their classes.
     """
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)

@@ -15,8 +15,8 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior_of_counts import posterior
 
 _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
 

@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, blocks, sums_of_others
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.shared_recalls import SharedRecalls, centred_log_sizes, draws_of_recalls
@@ -158,21 +158,10 @@ def draws(
     *,
     design: str = "joint",
 ) -> dict[str, xr.DataArray]:
-    """Return independent draws (chain, draw, …) of the parameters of the model `classes`.
+    """Return independent draws (chain, draw, …) of the parameters of the model `classes`, of counts (…, K, K).
 
-    Parameters
-    ----------
-    data : xarray.DataArray
-        Counts (…, actual, predicted).
-    parameters : mapping
-        Those of the priors, by name: Beta of ``mean_recall``, ``dispersion`` and ``clumping`` and normal of ``slope``
-        (…, 2), Dirichlet of ``popularity`` and ``prevalence`` (…, K).
-    rngs : sequence of numpy.random.Generator
-        One for each matrix.
-    size : tuple of two int
-        Chains and draws.
-    design : {"joint", "by_actual"}
-        Whether the data are informative about prevalence.
+    `parameters` are those of the priors, by name: Beta of ``mean_recall``, ``dispersion`` and ``clumping`` and normal
+    of ``slope`` (…, 2), Dirichlet of ``popularity`` and ``prevalence`` (…, K). Each matrix has a generator.
     """
     counts = data.transpose(..., "actual", "predicted")
     leading, classes = counts.dims[:-2], counts.sizes["actual"]

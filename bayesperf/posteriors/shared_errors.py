@@ -17,8 +17,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
-from bayesperf.distributions.gamma import gamma_masses
-from bayesperf.distributions.importance import resampled, stepwise, with_mass
+from bayesperf.distributions.drawing import gamma_masses, resampled, stepwise, with_mass
 
 # Nodes of log η, its range at first, scans that narrow it down, and how far its log density falls there.
 _NODES, _RANGE, _SCANS, _FALL = 17, (-16.0, 16.0), 3, 12.0
@@ -46,18 +45,9 @@ class SharedErrors(NamedTuple):
 def draws_of_errors(
     errors: Array, n: int, rng: np.random.Generator, popularity: Array, clumping: tuple[float, float]
 ) -> SharedErrors:
-    """Return n draws, of which some are alike.
+    """Return n draws, of which some are alike, of errors (K, K) by actual and predicted class, zero on the diagonal.
 
-    Parameters
-    ----------
-    errors : array (K, K)
-        Errors by actual and predicted class; zeros on the diagonal.
-    n, rng
-        Number of draws, and the source of random numbers.
-    popularity : array (K,)
-        Weights of the Dirichlet prior of g.
-    clumping : tuple of two float
-        The Beta of 1/(1 + η).
+    `popularity` (K,) are weights of the Dirichlet prior of g, `clumping` is the Beta of 1/(1 + η).
     """
     nodes, log_mass, counted = _approximation(errors, popularity, clumping)
     log_weight, log_proposal = stepwise(nodes, _POWER * log_mass, n, rng)

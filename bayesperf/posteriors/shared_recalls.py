@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.distributions.importance import interpolated, resampled, stepwise, with_mass
+from bayesperf.distributions.drawing import interpolated, resampled, stepwise, with_mass
 
 # Nodes of the logit of ρ, scans that narrow down the range of its mass, and how far its log density falls there.
 _NODES, _SCANS, _FALL = 65, 3, 12.0
@@ -71,18 +71,9 @@ def draws_of_recalls(
     slope: tuple[float, float],
     dispersion: tuple[float, float],
 ) -> SharedRecalls:
-    """Return n draws, of which some are alike.
+    """Return n draws, of which some are alike, of classes with so many predicted right (K,) of so many (K,).
 
-    Parameters
-    ----------
-    right, totals : array (K,)
-        How many examples of each class were predicted right, of how many.
-    n, rng
-        Number of draws, and the source of random numbers.
-    mean, dispersion : tuple of two float
-        The Betas of m and of ρ.
-    slope : tuple of two float
-        Mean and standard deviation of the normal prior of β.
+    `mean` and `dispersion` are the Betas of m and of ρ, `slope` mean and standard deviation of the normal prior of β.
     """
     classes = _Classes.of(right, totals, mean, slope, dispersion)
     rough = _approximation(classes)

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
-from bayesperf.distributions.gamma import LEAST_MASS, gamma_masses, gamma_of_counts
+from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import ClassSums
 from bayesperf.posteriors.shared_errors import SharedErrors
 

@@ -41,6 +41,16 @@ class Summary(pd.DataFrame):
         return f"{table}<p><small>{escape(caption(self.attrs))}</small></p>"
 
 
+def table_of_intervals(dataset: xr.Dataset) -> pd.DataFrame:
+    """Return a dataset with a variable ``interval`` as a summary, whose columns have the names of those of others."""
+    interval = dataset["interval"].transpose(..., "ci_bound")
+    ends = {"ci_lower": interval[..., 0], "ci_upper": interval[..., 1]}
+    figures = dataset.drop_dims("ci_bound").assign({name: end.drop_vars("ci_bound") for name, end in ends.items()})
+    summary = Summary(figures.to_dataframe().reset_index())
+    summary.attrs = {name: dataset.attrs[name] for name in ("ci_prob", "ci_kind", "estimand", "prior")}
+    return summary
+
+
 def caption(attrs: Mapping[Any, Any]) -> str:
     """Return a sentence that describes the intervals of a summary, and its note if there is one."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])

@@ -25,9 +25,9 @@ from bayesperf.files.settings import FOLD, ROW, Settings
 from bayesperf.groups.pooled_clusters import PooledClusters
 from bayesperf.groups.pooling import pool
 from bayesperf.labels.verifying import verify
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.reports.clustered import about_clusters, clustered_counts

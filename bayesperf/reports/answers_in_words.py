@@ -10,8 +10,8 @@ from bayesperf import metrics
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
 from bayesperf.data.label_indicators import LABEL
 from bayesperf.files.settings import FOLD, SYSTEM
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
 from bayesperf.posteriors.requirement import Requirement
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.reports.analysis import Analysis
 
 # Of more classes than these only the number is said, and the sizes of the smallest and the largest.

@@ -14,18 +14,16 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from bayesperf.core.glossary import terms_of
 from bayesperf.core.words import percentage, signed_value
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.glossary import terms_of
 from bayesperf.reports.page import (
     enough_data,
-    good_enough,
-    head,
     how_good,
     methods,
     probabilities,
-    scores,
-    summary,
+    score_sections,
+    top,
     trust,
     where_it_fails,
     which_is_better,
@@ -36,13 +34,13 @@ TITLE = "Classifier performance"
 # The question of each section, by the name of its template, and the function that finds what it shows, if anything.
 SECTIONS: dict[str, tuple[str, Callable[[Analysis], dict[str, Any] | None]]] = {
     "how_good": ("How good is it?", how_good.facts),
-    "good_enough": ("Is it good enough?", good_enough.facts),
+    "good_enough": ("Is it good enough?", how_good.good_enough),
     "which_is_better": ("Which is better?", which_is_better.facts),
-    "ranking": ("How well do the scores rank?", scores.ranking),
-    "thresholds": ("Where to put the threshold?", scores.over_thresholds),
+    "ranking": ("How well do the scores rank?", score_sections.ranking),
+    "thresholds": ("Where to put the threshold?", score_sections.over_thresholds),
     "trusted": ("Can its probabilities be trusted?", probabilities.trusted),
     "useful": ("At which thresholds is it useful?", probabilities.useful),
-    "expected": ("What is to be expected?", scores.expected),
+    "expected": ("What is to be expected?", score_sections.expected),
     "where_it_fails": ("Where does it fail?", where_it_fails.facts),
     "enough_data": ("Do we have enough data?", enough_data.facts),
     "trust": ("Can the figures be trusted?", trust.facts),
@@ -78,15 +76,15 @@ def render(analysis: Analysis, command: str, *, title: str | None = None, source
     versions = {"Python": python_version()} | {name: version(name) for name in _PACKAGES}
     said = _fill("methods", shared | methods.facts(analysis, command, versions))
     bodies.append({"id": "methods", "title": "Methods, to cite", "body": said})
-    top = _fill("summary", shared | summary.facts(analysis))
-    text = unescape(re.sub("<[^>]+>", " ", " ".join([top, *(body["body"] for body in bodies)])))
+    summary = _fill("summary", shared | top.summary(analysis))
+    text = unescape(re.sub("<[^>]+>", " ", " ".join([summary, *(body["body"] for body in bodies)])))
     scored = analysis.scores
     return _filled(
         "page",
         {
             "title": title or TITLE,
-            "head": head.facts(analysis, sources, date.today()),
-            "summary": top,
+            "head": top.head(analysis, sources, date.today()),
+            "summary": summary,
             "split": about_split(scored.split) if scored and scored.split else "",
             "selection": analysis.selection,
             "sections": bodies,

@@ -87,7 +87,7 @@ def _slices(sliced: SlicedSystem, ci_prob: float) -> dict[str, Any]:
     of_metrics = {
         metric: {
             "in_words": found.sentences(metric, ci_prob=ci_prob),
-            "slices": _records(found.table(metric, ci_prob).to_dict("records")),
+            "slices": _records(found.summary(metric, ci_prob).to_dict("records")),
             "gaps": {dim: _records(found.gap(dim, metric, ci_prob=ci_prob).to_dict("records")) for dim in found.dims},
         }
         for metric in sliced.metrics

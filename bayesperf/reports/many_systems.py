@@ -8,7 +8,7 @@ from bayesperf import metrics
 from bayesperf.core.errors import InputError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 
 # More than these are announced.
 _MANY_SYSTEMS = 100

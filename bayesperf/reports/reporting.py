@@ -15,14 +15,14 @@ from bayesperf import metrics as table
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.saving import write_whole
 from bayesperf.core.words import enumerated
-from bayesperf.core.writing import write_whole
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.html import render

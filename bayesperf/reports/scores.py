@@ -18,17 +18,18 @@ from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
-from bayesperf.curves.reliability.calibrating import Calibration, calibration
+from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
+from bayesperf.curves.reliability.measures import Calibration
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recall_curve, roc_curve
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import Settings
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_in_words import area_caveat
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.sentences import area_caveat
 
 # Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"

@@ -104,7 +104,7 @@ def print_slices(sliced: SlicedSystem, console: Console, ci_prob: float) -> None
     found = sliced.found
     console.print()
     for metric in sliced.metrics:
-        rows = found.table(metric, ci_prob).sort_values("mean", ascending=found[metric].greater_is_better is True)
+        rows = found.summary(metric, ci_prob).sort_values("mean", ascending=found[metric].greater_is_better is True)
         of_system = f" {printable(sliced.system)}" if sliced.system else ""
         table = Table(title=f"Where does it fail?{of_system}, {metrics.get(metric).title}", title_justify="left")
         for dim in found.dims:

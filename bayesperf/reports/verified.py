@@ -21,7 +21,7 @@ def refuse_beside_judge(*, score: Any, by: list[str] | None, **others: Any) -> N
     given = {"--score": score, "--split": others.get("split"), "--top": others.get("top")}
     if said := [option for option, value in given.items() if value]:
         raise InputError(
-            f"{said[0]}", "it needs the actual label of every row.", "Leave it out, or add --verified-only."
+            f"{said[0]}", "it needs the actual label of every row.", f"Ask without {said[0]}, or add --verified-only."
         )
     if FOLD in (by or ()):
         raise InputError(

@@ -655,6 +655,26 @@ def densities(model: pm.Model, names: Sequence[str], posterior: xr.Dataset) -> d
     return dict(zip(names, vectorize_graph(terms, at), strict=True))
 
 
+def log_shares(model: pm.Model, names: Sequence[str], posterior: xr.Dataset) -> dict[str, Any] | None:
+    """Return the logarithms of the shares of multinomial variables at each draw, as arrays (chain, draw, …, share).
+
+    None is returned where PyMC must compute the densities.
+    """
+    if unmet("draws together"):
+        return None
+    import pytensor.tensor as pt
+    from pymc.model.transform.conditioning import remove_value_transforms
+    from pytensor.graph.replace import vectorize_graph
+
+    untransformed = remove_value_transforms(model)
+    variables = [untransformed[name] for name in names]
+    shares = [pt.log(variable.owner.op.dist_params(variable.owner)[1]) for variable in variables]
+    given = posterior.transpose("chain", "draw", ...)
+    at = {untransformed.rvs_to_values[rv]: _constant(given[rv.name], rv) for rv in untransformed.free_RVs}
+    terms = untransformed.replace_rvs_by_values(shares)
+    return dict(zip(names, vectorize_graph(terms, at), strict=True))
+
+
 def dims_of(model: pm.Model, name: str, ndim: int) -> list[str]:
     """Return the first dims of a variable of a model; those without a name are called as ArviZ would."""
     dims = model.named_vars_to_dims.get(name) or [None] * ndim

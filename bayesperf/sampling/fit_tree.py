@@ -69,13 +69,32 @@ def positive(model: pm.Model, counts: xr.DataArray) -> int | None:
 
 
 def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
-    """Replace flat counts, observed and simulated, by tables; add the observed ones where the model has none."""
-    if set(CELL_DIMS) <= set(counts.dims):
-        observed = tree.get("observed_data", xr.Dataset()).drop_vars("counts", errors="ignore")
-        systems = same_examples(counts)
-        marked = counts.drop_attrs().assign_attrs({} if systems is None else {"same_examples": systems})
-        tree["observed_data"] = observed.drop_dims("cell", errors="ignore").assign(counts=marked)
+    """Replace flat counts, observed and simulated, by tables; add the table of a model that observes parts of it.
+
+    `observed_data` has the variables of `posterior_predictive` and no other, because ArviZ compares one with the other;
+    a table that no variable of the model simulates is in `constant_data`.
+    """
+    if not set(CELL_DIMS) <= set(counts.dims):
+        return
+    systems = same_examples(counts)
+    marked = counts.drop_attrs().assign_attrs({} if systems is None else {"same_examples": systems})
+    observed = tree.get("observed_data", xr.Dataset())
+    dims = set(observed["counts"].dims) if "counts" in observed else set()
+    if "cell" in dims:
         _unflatten(tree, counts)
+        observed = observed.drop_vars("counts").drop_dims("cell", errors="ignore")
+    group = "observed_data" if "cell" in dims or dims == set(counts.dims) else "constant_data"
+    tree[group] = {"observed_data": observed, "constant_data": tree.get("constant_data", xr.Dataset())}[group].assign(
+        counts=marked
+    )
+
+
+def with_a_dim(name: str, group: xr.Dataset) -> xr.Dataset:
+    """Give data that are single numbers a dim, as those of the rates of one matrix are: ArviZ plots them along one."""
+    if name not in ("observed_data", "prior_predictive", "posterior_predictive", "log_likelihood"):
+        return group
+    single = [variable for variable in group.data_vars.values() if not set(variable.dims) - {"chain", "draw"}]
+    return group.assign({value.name: value.expand_dims(f"{value.name}_dim_0", axis=-1) for value in single})
 
 
 def describe(
@@ -165,7 +184,7 @@ def _metrics(
                 raise InputError(
                     "metrics",
                     f"{name!r} is the name of another variable of the model, with dims {group[name].dims[2:]}.",
-                    f"Leave it out: bayesperf.Posterior.from_datatree(tree)[{metric.name!r}] is the metric.",
+                    f"Take it from metrics: bayesperf.Posterior.from_datatree(tree)[{metric.name!r}] is the metric.",
                 )
             computed[name] = values
     return {name: values for name, values in computed.items() if name not in group}

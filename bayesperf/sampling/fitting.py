@@ -19,8 +19,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.exact import exact_draws
-from bayesperf.sampling.fit_tree import check_metrics, describe, finished, knows_prevalence, observe
-from bayesperf.sampling.forward import given_data, log_densities, predictions, prior_draws
+from bayesperf.sampling.fit_tree import check_metrics, describe, finished, knows_prevalence, observe, with_a_dim
+from bayesperf.sampling.forward import given_data, log_densities, log_likelihoods, predictions, prior_draws
 from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import fingerprint, named, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["build", "fit"]
 
 TUNE = 1000
+_TOO_MANY = "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
 
 
 @checked
@@ -126,7 +127,8 @@ def fit(
     Notes
     -----
     The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and
-    an example (a step of a sequence) for the others: a whole matrix is too much to leave out. With more than 10⁷
+    an example (a step of a sequence) for the others, and for `pymc.Multinomial` counts in a model of your own: a whole
+    matrix is too much to leave out. With more than 10⁷
     values (draws × examples) the group is left out; take fewer draws to have it. With ``repeats`` > 1 the likelihood is
     a power, so there are no predictions and no log-likelihood. A model of your own that contains a `pymc.Potential`
     has none either, and its group ``prior`` is drawn without the potential. The attribute ``left_out`` of the tree says
@@ -157,7 +159,7 @@ def fit(
         exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, definition, counts, options, draws, seeds[3:])
-        tree = {name: finish(group) for name, group in prior.items()}
+        tree = {name: finish(with_a_dim(name, group)) for name, group in prior.items()}
         if exact is None:
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
             key = compilation_key(model, built, counts, options, priors)
@@ -166,7 +168,7 @@ def fit(
         else:
             sampler, groups = {"sampler": "exact", "sampler_version": version("bayesperf")}, {"posterior": exact}
         around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
-    tree |= {name: finish(group) for name, group in {**groups, **around}.items()}
+    tree |= {name: finish(with_a_dim(name, group)) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
         **describe(model, definition, built, counts, priors, options),
@@ -332,8 +334,9 @@ def _log_likelihood(
 ) -> tuple[xr.Dataset, str]:
     """Return the group log_likelihood, empty if it is left out, and the reason why."""
     if not hasattr(definition, "log_likelihood"):
-        return log_densities(model, model.observed_RVs, posterior), ""
+        densities, too_many = log_likelihoods(model, posterior)
+        return densities, _TOO_MANY if too_many else ""
     of_units = definition.log_likelihood(posterior, counts, **options)
     if of_units is None:
-        return xr.Dataset(), "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
+        return xr.Dataset(), _TOO_MANY
     return of_units.to_dataset(name="counts"), ""

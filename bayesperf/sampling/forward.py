@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.sampling.backend import INTERPRETED, densities, dims_of, drawn_together
+from bayesperf.sampling.backend import INTERPRETED, densities, dims_of, drawn_together, log_shares
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -56,6 +56,33 @@ def log_densities(model: pm.Model, variables: Sequence[Any], posterior: xr.Datas
         )  # fmt: skip
         return found
     return _evaluated(model, computed, posterior)
+
+
+def log_likelihoods(model: pm.Model, posterior: xr.Dataset) -> tuple[xr.Dataset, bool]:
+    """Return the log-likelihood of observed variables, and whether some had too many values.
+
+    That of multinomial counts is of each example, because a whole table is too much to leave out.
+    """
+    import pymc as pm
+
+    from bayesperf.models.building import MOST_VALUES
+
+    families = {variable.name: variable.owner.op for variable in model.observed_RVs}
+    tables = [name for name, family in families.items() if isinstance(family, type(pm.Multinomial.rv_op))]
+    shares = log_shares(model, tables, posterior) if tables else None
+    if shares is None:
+        return log_densities(model, model.observed_RVs, posterior), False
+    rest = [variable for variable in model.observed_RVs if variable.name not in tables]
+    computed = _evaluated(model, {}, posterior) if not rest else log_densities(model, rest, posterior)
+    seen = given_data(model)["observed_data"]
+    size = posterior.sizes["chain"] * posterior.sizes["draw"]
+    if sum(int(seen[name].sum()) for name in tables) * size > MOST_VALUES:
+        return xr.Dataset(), True
+    for name, values in zip(tables, pm.compile([], list(shares.values()), mode=INTERPRETED)(), strict=True):
+        counts = seen[name].values
+        flat = np.broadcast_to(values, (*values.shape[:2], *counts.shape)).reshape(*values.shape[:2], -1)
+        computed[name] = ("chain", "draw", f"{name}_example"), np.repeat(flat, counts.ravel(), axis=-1)
+    return computed, False
 
 
 def given_data(model: pm.Model) -> dict[str, xr.Dataset]:

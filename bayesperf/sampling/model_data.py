@@ -107,6 +107,8 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
             raise InputError("data", f"{taken[0]!r} is a dim that the models use for their own; rename that dim.")
     else:
         values = data if isinstance(data, xr.DataArray) else _counts(data, model, options)
+    # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
+    values = values.drop_vars([name for name, coord in values.coords.items() if not coord.dims])
     if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
         raise InputError(
             "data",

@@ -12,10 +12,9 @@ from scipy.special import betaln, ndtr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, complex_step
 from bayesperf.core.errors import DependenceWarning, InputError, warn
-from bayesperf.distributions.rank_envelopes import rank_envelope
+from bayesperf.distributions.draws import rank_envelope
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.chain import (

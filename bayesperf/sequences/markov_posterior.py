@@ -16,8 +16,8 @@ from bayesperf.core.arrays import Booleans
 from bayesperf.core.errors import InputError
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior as independent_posterior
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior as independent_posterior
 from bayesperf.posteriors.quantity import Scope
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.sources.stored_draws import PREDICTED, StoredDraws, stored

@@ -22,7 +22,7 @@ from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportions import METHODS as FREQUENTIST_OF_PROPORTIONS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
 from bayesperf.metrics.metric import ARGUMENTS, Metric
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 
 KINDS = ("hdi", "eti")
 

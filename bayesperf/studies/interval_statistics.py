@@ -14,21 +14,10 @@ OUTCOMES = ("coverage", "lower_miss", "upper_miss", "width")
 
 
 def interval_outcomes(lower: Array, upper: Array, true: Array | float) -> dict[str, NDArray[Any]]:
-    """Return, for each interval, whether it covers the truth and where it misses, and its width.
+    """Return by the names of `OUTCOMES` whether intervals (bounds included) cover the truth, miss it, and their width.
 
-    Parameters
-    ----------
-    lower, upper : array
-        Bounds of the intervals; both belong to them.
-    true : array or float
-        What they should cover; broadcast against the bounds.
-
-    Returns
-    -------
-    dict of arrays
-        By the names of `OUTCOMES`. ``coverage``: whether the interval holds the truth; ``lower_miss``: whether the
-        truth lies below its lower bound; ``upper_miss``: above its upper bound; ``width``. An interval with NaN bounds
-        neither covers nor misses.
+    ``lower_miss``: the truth lies below the lower bound; ``upper_miss``: above the upper one. An interval with NaN
+    bounds neither covers nor misses.
     """
     return {
         "coverage": (lower <= true) & (true <= upper),
@@ -39,20 +28,10 @@ def interval_outcomes(lower: Array, upper: Array, true: Array | float) -> dict[s
 
 
 def monte_carlo_means(values: Mapping[str, NDArray[Any]], defined: NDArray[np.bool_] | None = None) -> dict[str, Array]:
-    """Return means over simulations, and their Monte Carlo standard errors under the names ``*_mcse``.
+    """Return means over simulations (simulation, …), and their Monte Carlo standard errors under the names ``*_mcse``.
 
-    Parameters
-    ----------
-    values : mapping of arrays (simulation, …)
-        What is averaged, truth values among it.
-    defined : array of bool, optional
-        Which values count; broadcast against them. The mean of none is NaN.
-
-    Returns
-    -------
-    dict of arrays
-        For each name a mean, and the standard deviation over simulations (divided by their number n, not n − 1) over
-        √n: of a proportion p this is √(p(1 − p)/n).
+    Those not `defined` do not count; the mean of none is NaN. The error is the standard deviation over simulations
+    (divided by their number n, not n − 1) over √n: of a proportion p this is √(p(1 − p)/n).
     """
     means: dict[str, Array] = {}
     for name, of_simulations in values.items():

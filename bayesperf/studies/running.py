@@ -32,29 +32,13 @@ def run(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> Arrays:
-    """Run simulations 0, 1, …, count − 1 and stack their results.
+    """Run simulations 0, 1, …, count − 1 and stack their results: arrays by name, with a first axis of length `count`.
 
-    Parameters
-    ----------
-    simulate : callable (index, Generator) -> mapping of arrays
-        One simulation. Its generator is keyed by seed and index, so the results do not depend on `n_jobs`, on the order
-        in which simulations end, on how often the study was interrupted, or on how many simulations follow.
-    count : int
-        Number of simulations.
-    settings : mapping
-        The settings of the study: plain values, ``random_seed`` among them. A folder with results of other settings is
-        refused. The number of ``simulations`` does not count as a setting: a folder can be extended.
-    n_jobs : int, optional
-        Number of simulations run in parallel (joblib).
-    progressbar : bool
-        Shown on a terminal only.
-    folder : path, optional
-        Where to keep the result of each simulation.
-
-    Returns
-    -------
-    dict of arrays
-        Each with a first axis of length `count`.
+    `simulate(index, rng)` returns a mapping of arrays. Its generator is keyed by seed and index, so the results do not
+    depend on `n_jobs`, on the order in which simulations end, on how often the study was interrupted, or on how many
+    simulations follow. A folder keeps the result of each simulation. One with results of other settings (plain values,
+    ``random_seed`` among them) is refused; the number of ``simulations`` does not count as a setting: a folder can be
+    extended.
     """
     return run_batches(partial(_one_by_one, simulate), count, settings, 1,
                        n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
@@ -70,21 +54,9 @@ def run_batches(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> Arrays:
-    """Run simulations as `run` does, several at once where that is faster.
+    """Run simulations as `run` does, several at once where that is faster, `batch_size` at most.
 
-    Parameters
-    ----------
-    simulate : callable (indices, Generators) -> iterable of mappings of arrays
-        Several simulations, each with its own generator. No result may depend on the other simulations of a batch.
-    count, settings, n_jobs, progressbar, folder
-        As in `run`.
-    batch_size : int
-        Largest number of simulations at once.
-
-    Returns
-    -------
-    dict of arrays
-        Each with a first axis of length `count`.
+    `simulate(indices, rngs)` yields a mapping of arrays for each; none may depend on the others of a batch.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
@@ -210,3 +182,9 @@ def _whole_file(path: Path) -> Iterator[IO[bytes]]:
         raise OSError(error.errno, reason, str(path)) from error
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def with_random_state(estimator: Any, rng: np.random.Generator) -> Any:
+    """Set every ``random_state`` of an estimator and of its parts."""
+    names = [name for name in estimator.get_params() if name == "random_state" or name.endswith("__random_state")]
+    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})

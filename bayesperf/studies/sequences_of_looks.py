@@ -17,11 +17,10 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
 from bayesperf.posteriors.marginal import Kind
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.random_states import with_random_state
-from bayesperf.studies.running import run
+from bayesperf.studies.running import run, with_random_state
 
 DISTRIBUTIONS = ("posterior", "predictive")
 KINDS: tuple[Kind, ...] = ("hdi", "eti")

@@ -23,9 +23,8 @@ from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.random_states import with_random_state
-from bayesperf.studies.running import run
-from bayesperf.studies.true_cells import DISTRIBUTIONS, cell_draws
+from bayesperf.studies.running import run, with_random_state
+from bayesperf.studies.spread_of_scores import DISTRIBUTIONS, cell_draws
 
 # Pseudo-counts that are none in effect, but leave no distribution improper.
 _NEARLY_NONE = 1e-9
@@ -133,7 +132,7 @@ def repeated_splits(
     if checks.count("keep_draws", keep_draws, least=0) > draws:
         raise InputError("keep_draws", f"must not exceed draws; they are {keep_draws} and {draws}.")
     levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
-    resolved_prior = _prior_of_cells(prior, len(classes))
+    resolved_prior = priors.resolve_dirichlet(prior, len(classes), "studies of splits", shared=True)
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),
                 "metrics": [metric.name for metric in resolved_metrics], "prob": levels,
@@ -167,10 +166,6 @@ def _classes_of_three_parts(y: Any) -> NDArray[Any]:
     if smallest < 3:
         raise InputError("y", f"a class has {smallest} examples, and each of three parts needs one.")
     return classes
-
-
-def _prior_of_cells(prior: str | priors.Prior | None, classes: int) -> priors.Prior:
-    return priors.resolve_dirichlet(prior, classes, "studies of splits", shared=True)
 
 
 def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:

@@ -17,9 +17,9 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.studies.interval_statistics import monte_carlo_means
 from bayesperf.studies.running import run
-from bayesperf.studies.true_cells import DISTRIBUTIONS, cell_draws
 
 
 def predictive_spread(
@@ -115,3 +115,18 @@ def predictive_spread(
         iqr_ratio=predictive["iqr"] / bootstrap["iqr"],
         iqr_difference=predictive["iqr"] - bootstrap["iqr"],
     )
+
+
+# ── Draws of the cells of a confusion matrix: of a new test set's, of the system's own, and of the bootstrap's ──
+
+DISTRIBUTIONS = ("predictive", "posterior", "bootstrap")
+
+
+def cell_draws(cm: ConfusionMatrix, prior: priors.Prior, draws: int, rng: np.random.Generator) -> Array:
+    """Return draws of cells from each of `DISTRIBUTIONS`, (3, draws, K, K)."""
+    counts, total = cm.counts.values.ravel(), int(cm.total)
+    theta = posterior(cm, prior).draws(draws, random_seed=rng).values
+    flat = theta.reshape(draws, -1)
+    predictive = rng.multinomial(total, flat / flat.sum(-1, keepdims=True))
+    bootstrap = rng.multinomial(total, counts / total, draws)
+    return np.stack([predictive.reshape(theta.shape), theta, bootstrap.reshape(theta.shape)])

@@ -338,7 +338,7 @@ def test_systems_selected_from_a_dim_keep_their_names():
     assert bp.compare(bp.posterior(GRID.sel(model="A")), "chance", "recall").names == ("A", "chance")
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "f1_micro", "f1_macro", "jaccard_micro", "mcc", "specificity_micro"])
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro", "jaccard_micro"])
 def test_many_classes(metric):
     cm = three(4, np.random.default_rng(5))
     found = bp.compare(bp.posterior(cm, "perks", draws=20_000), metric=metric, rope=0.01)

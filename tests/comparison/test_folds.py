@@ -1,7 +1,5 @@
 """Cross-validated scores: the Student-t posterior, the correlated t-test, averages over folds."""
 
-import subprocess
-import sys
 import warnings
 
 import mpmath
@@ -470,19 +468,6 @@ def test_ratios_with_infinite_means_are_averaged():
 def test_bad_averages(error, arguments, message):
     with pytest.raises(error, match=message):
         bp.folds.average(*arguments)
-
-
-def test_nothing_heavy_is_loaded():
-    program = """
-import sys
-import bayesperf as bp
-from tests.shared.golden import golden
-found = bp.folds.correlated_ttest([0.8, 0.9, 0.7], [0.7, 0.75, 0.72], test_fraction=0.1, rope=0.01)
-found.summary(), found.prob_rope, found.expected_loss
-bp.folds.sign_test([0.8, 0.9], [0.7, 0.8]).summary(), bp.folds.signed_rank_test([0.8, 0.9], [0.7, 0.8]).summary()
-assert not {"pymc", "arviz", "matplotlib", "sklearn"} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 # ── Random splits: test parts that share examples ──

@@ -248,19 +248,6 @@ def test_ranks_of_what_is_never_defined_together():
         rank_probabilities(values, "model")
 
 
-def test_exact_figures_load_no_sampler():
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, bayesperf as bp; p = bp.posterior(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=1, tn=9)); "
-        "c = bp.compare(p, p, 'recall', rope=0.1); c.prob_greater, c.prob_rope, c.expected_loss, c.summary(); "
-        "print([m for m in ('pymc', 'arviz', 'arviz_stats', 'matplotlib', 'sklearn') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 def test_ratios_on_the_same_examples_against_our_own_draws():
     actual, said = hard_and_easy(120, 2, 2)
     found = bp.compare(judged(actual, **said), metric="recall", prior="flat", contrast="ratio", rope=0.05)

@@ -64,10 +64,9 @@ def enumerated(estimates, components, concentration, spread):
     "estimates",
     [
         Estimates(MEANS, VARIANCES),
-        Estimates(MEANS[:3] * 4, VARIANCES[:3], common=0.02),
         Estimates(MEANS, VARIANCES, common=0.01, of_family=0.02, families=np.array([0, 1, 1, 0])),
     ],
-    ids=["apart", "together", "families"],
+    ids=["apart", "families"],
 )
 def test_draws_are_those_of_a_sum_over_all_assignments(estimates, monkeypatch):
     components, concentration = 2, 1.0
@@ -365,7 +364,7 @@ def one_broken(simulations, seed=11):
 
 def test_one_broken_system_does_not_undo_the_others():
     covered, excess, said = [], [], []
-    for truth, post in one_broken(80):
+    for truth, post in one_broken(30):
         found = bp.compare(post, metric="recall", independent=True, shrink=True, draws=1000)
         mean = found.shrunk.mean().values
         best = mean.argmax()
@@ -381,7 +380,7 @@ def test_one_broken_system_does_not_undo_the_others():
 
 def test_the_sentence_says_what_the_shrunk_posterior_says_and_by_about_how_much_the_best_is_worse():
     said, true = [], []
-    for truth, post in one_broken(25):
+    for truth, post in one_broken(12):
         plain = bp.compare(post, metric="recall", independent=True, draws=1000)
         best = int(plain.prob_best.values.argmax())
         shrunk = bp.compare(post, metric="recall", independent=True, draws=1000, shrink=True).shrunk

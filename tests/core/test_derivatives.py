@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import complex_step
 
 
 @pytest.mark.parametrize("step", [1e-30, 1e-20])

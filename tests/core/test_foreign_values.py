@@ -205,7 +205,7 @@ CALLS = {
                              "random_seed": 0, "design": "joint", "cluster": None} | QUIET,
     bp.intervals.delta: {"cm": CM, "metric": "f1", "confidence": 0.9, "transform": None, "design": "joint"},
     bp.intervals.proportion: {"successes": 3, "trials": 10, "confidence": 0.9, "method": "wilson"},
-    bp.plan.precision: {"width": 0.2, "confidence": 0.9, "metric": "recall", "prior": None, "evidence": None,
+    bp.plan.interval_width: {"width": 0.2, "confidence": 0.9, "metric": "recall", "prior": None, "evidence": None,
                         "assurance": None, "prevalence": None},
     bp.prior.dirichlet: {"alpha": 1.0},
     bp.prior.rate: {"a": 1, "b": 1},

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bayesperf.core.writing import write_whole
+from bayesperf.core.saving import write_whole
 
 
 @pytest.fixture

@@ -283,7 +283,7 @@ def test_area_is_that_of_the_curve():
 def test_partial_areas(data, low, high):
     observed = Observed(scores_of(*data))
     ((fpr, recall),) = observed.rates()
-    inside = np.unique(np.concatenate([fpr[0], np.linspace(low, high, 4001)]))
+    inside = np.unique(np.concatenate([fpr[0], np.linspace(low, high, 401)]))
     inside = inside[(inside >= low) & (inside <= high)]
     # From the right at the start and the left at the end of a stretch, curves being steep at some places.
     right, left = (np.array(walked(fpr[0], recall[0], inside, choose)) for choose in (max, min))

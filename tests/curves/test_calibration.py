@@ -9,8 +9,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
-from bayesperf.curves.reliability.calibrating import MEASURES
-from bayesperf.curves.reliability.observed_calibration import drawn_labels, point_values, squared_calibration_error
+from bayesperf.curves.reliability.calibrating import drawn_labels, point_values, squared_calibration_error
+from bayesperf.curves.reliability.measures import MEASURES
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from tests.curves.test_reliability import DATA, every_data, simulated
 

@@ -133,15 +133,15 @@ def test_difference_of_expected_performance_by_a_loop():
     drawn = means.draws(4000)
     difference = drawn.sel(model="a") - drawn.sel(model="b")
     y, rng = FIRST[1][0], np.random.default_rng(3)
-    expected = np.empty((300, 3))
+    expected = np.empty((120, 3))
     for row in expected:
         w = rng.standard_exponential(len(y))
         of_systems = [means_by_enumeration(y, test[1], dev, w, grid=201) for dev, test in (FIRST, SECOND)]
         row[:] = of_systems[0] - of_systems[1]
     sd = expected.std(0)
     assert means.leading["quantity"].values.tolist() == ["E_V1", "E_V2", "G"]
-    np.testing.assert_allclose(difference.mean("draw"), expected.mean(0), atol=4 * sd.max() / np.sqrt(300) + 1e-3)
-    np.testing.assert_allclose(difference.std("draw"), sd, rtol=4 / np.sqrt(2 * 300))
+    np.testing.assert_allclose(difference.mean("draw"), expected.mean(0), atol=4 * sd.max() / np.sqrt(120) + 1e-3)
+    np.testing.assert_allclose(difference.std("draw"), sd, rtol=4 / np.sqrt(2 * 120))
     compared = bp.compare(means, rope=0.01)
     assert compared.greater_is_better is False
     assert compared.prob_greater.dims == ("quantity", "model", "model_other")

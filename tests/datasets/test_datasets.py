@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from importlib import resources
 
 import numpy as np
@@ -112,11 +110,3 @@ def test_make_reproduces_the_shipped_file(name):
 def test_unknown_name_is_refused_with_the_known_ones(unknown):
     with pytest.raises(ValueError, match="name must be one of 'anaesthetists', 'breast_cancer', 'digits'; it is"):
         datasets.load(unknown)
-
-
-def test_loading_does_not_import_scikit_learn():
-    program = (
-        "import sys, bayesperf as bp; [bp.datasets.load(name) for name in bp.datasets.names()]; "
-        "assert 'sklearn' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

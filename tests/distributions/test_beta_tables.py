@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.beta_tables import BetaTables
+from bayesperf.distributions.function_of_rates import BetaTables
 
 
 @pytest.mark.parametrize("decades", [(-2, 0), (0, 1), (1, 3), (3, 7)])

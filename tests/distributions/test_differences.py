@@ -14,19 +14,14 @@ from bayesperf.metrics.exact_forms import micro_jaccard, micro_rest
 # Parameters of X and of Y.
 PAIRS = {
     "a few examples": (3.5, 3.5, 10.5, 5.5),
-    "no examples": (1, 1, 1, 1),
     "no examples, little prior": (0.25, 0.25, 0.25, 0.25),
     "thousands": (900, 100, 880, 120),
     "a million against three": (1e6, 3, 3, 1e6),
-    "a million each": (1e6, 1.01e6, 1.001e6, 1e6),
-    "near 1": (1e6, 0.25, 1e6, 3),
     "near 0": (0.25, 1e6, 3, 1e6),
     "all right": (30.25, 0.25, 20.25, 0.25),
-    "none right": (0.25, 30.25, 0.25, 20.25),
     "at opposite ends": (1e4, 0.5, 0.5, 1e4),
     "narrow and wide": (5e5, 5e5, 0.25, 0.25),
     "wide and skewed": (0.5, 0.25, 80, 0.25),
-    "one each": (1, 2, 2, 1),
 }
 each_pair = pytest.mark.parametrize("parameters", PAIRS.values(), ids=PAIRS)
 _NODE, _WEIGHT = np.polynomial.legendre.leggauss(24)
@@ -156,7 +151,7 @@ def test_quantiles_and_their_levels(parameters):
 @pytest.mark.parametrize("prob", [0.5, 0.95])
 @pytest.mark.parametrize(
     "name",
-    ["a few examples", "no examples", "thousands", "a million against three", "a million each", "near 0", "all right"],
+    ["a few examples", "thousands", "a million against three", "near 0", "all right"],
 )
 def test_highest_density_interval(name, prob):
     parameters = PAIRS[name]

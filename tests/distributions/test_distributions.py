@@ -50,12 +50,11 @@ def adaptive_cdf(distribution, t):
 
 
 @pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
-@pytest.mark.parametrize("prior", ["flat", "jeffreys"])
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", [TABLES[1], TABLES[3], TABLES[4]])
 @pytest.mark.parametrize("name", QUADRATURE)
-def test_quadrature_agrees_with_adaptive_integration(name, table, prior):
-    marginal = posterior(table, prior)[name]
-    points = marginal.ppf([0.025, 0.3, 0.9]).values
+def test_quadrature_agrees_with_adaptive_integration(name, table):
+    marginal = posterior(table, "jeffreys")[name]
+    points = marginal.ppf([0.025, 0.9]).values
     expected = [adaptive_cdf(marginal.distribution, t) for t in points]
     np.testing.assert_allclose(marginal.cdf(points), expected, atol=1e-7, rtol=0)
     np.testing.assert_allclose(marginal.sf(points), 1 - np.array(expected), atol=1e-7, rtol=0)
@@ -88,8 +87,7 @@ def test_density_is_the_derivative_of_the_cdf(name, table):
     np.testing.assert_allclose(marginal.pdf(x), slope, rtol=1e-4)
 
 
-@pytest.mark.parametrize("a", [0.1, 0.25, 0.5, 1, 3, 80, 1e5])
-@pytest.mark.parametrize("b", [0.1, 0.5, 1, 7, 1e4])
+@pytest.mark.parametrize(("a", "b"), [(0.1, 0.1), (0.5, 1e4), (1, 1), (3, 7), (1e5, 0.5), (80, 1)])
 def test_moments_of_f1_agree_with_the_hypergeometric_series(a, b):
     form = metrics.get("f1").exact
     mean, sd = TransformedBeta(Beta(np.array([[a]]), np.array([[b]])), form.forward, form.inverse).mean_sd()
@@ -102,12 +100,11 @@ def test_moments_of_f1_agree_with_the_hypergeometric_series(a, b):
     assert sd[0] == pytest.approx(float(mpmath.sqrt(square - expected**2)), rel=1e-5)
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", [TABLES[0], TABLES[4]])
 @pytest.mark.parametrize(
     "name",
-    ["f0.5", "fowlkes_mallows", "half_total_error_rate", "balanced_accuracy", "informedness", "markedness",
-     "geometric_mean"],
-)  # fmt: skip
+    ["f0.5", "fowlkes_mallows", "balanced_accuracy", "markedness", "geometric_mean"],
+)
 def test_moments_of_two_betas_agree_with_the_integral_of_their_cdf(name, table):
     marginal = posterior(table)[name]
     low, high = marginal.bounds
@@ -148,7 +145,7 @@ def test_moments_of_ratios_are_closed_and_diverge_where_they_should():
 
 
 @pytest.mark.parametrize("name", [*QUADRATURE, "recall", "f1"])
-@pytest.mark.parametrize("millions", [1, 100, 10_000])
+@pytest.mark.parametrize("millions", [1, 10_000])
 def test_large_counts_meet_the_delta_method(name, millions):
     shares = np.array([0.40, 0.10, 0.05, 0.45])
     total = millions * 1_000_000
@@ -179,10 +176,9 @@ def shortest(ppf, prob):
     return ppf(np.array([tail, tail + prob]))
 
 
-@pytest.mark.parametrize("prob", [0.5, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize("prob", [0.5, 0.99])
 @pytest.mark.parametrize(
-    ("a", "b"),
-    [(5, 2), (2, 5), (40, 40), (1.001, 9), (1000, 3), (1e5, 2e3), (1.5, 1.5), (2, 1.0001), (0.5, 8), (8, 0.5), (1, 4)],
+    ("a", "b"), [(5, 2), (40, 40), (1.001, 9), (1e5, 2e3), (2, 1.0001), (0.5, 8), (8, 0.5), (1, 4)]
 )
 def test_hdi_of_a_beta_is_the_shortest_interval(a, b, prob):
     beta = Beta(np.array([[float(a)]]), np.array([[float(b)]]))
@@ -190,19 +186,17 @@ def test_hdi_of_a_beta_is_the_shortest_interval(a, b, prob):
     np.testing.assert_allclose(beta.hdi(prob)[0], shortest(stats.beta(a, b).ppf, prob), atol=1e-6)
 
 
-@pytest.mark.parametrize("prob", [0.5, 0.95])
-@pytest.mark.parametrize("table", [(5, 2, 1, 8), (0, 5, 5, 20), (30, 0, 0, 30), (1, 40, 2, 9)])
+@pytest.mark.parametrize("table", [(5, 2, 1, 8), (0, 5, 5, 20), (30, 0, 0, 30)])
 @pytest.mark.parametrize("name", ["f1", "balanced_accuracy", "f2"])
-def test_hdi_on_the_metrics_own_scale_is_the_shortest_interval(name, table, prob):
+def test_hdi_on_the_metrics_own_scale_is_the_shortest_interval(name, table):
     marginal = posterior(table)[name]
-    np.testing.assert_allclose(marginal.hdi(prob), shortest(lambda q: marginal.ppf(q).values, prob), atol=1e-6)
+    np.testing.assert_allclose(marginal.hdi(0.8), shortest(lambda q: marginal.ppf(q).values, 0.8), atol=1e-6)
 
 
-@pytest.mark.parametrize("prior", ["flat", "jeffreys", "perks"])
 @pytest.mark.parametrize("name", ["recall", "f1", *QUADRATURE])
-def test_intervals_hold_their_probability(name, prior):
+def test_intervals_hold_their_probability(name):
     tables = xr.DataArray(TABLES, dims=("table", "cell"))
-    marginal = posterior(tables.transpose("cell", "table"), prior)[name]
+    marginal = posterior(tables.transpose("cell", "table"), "jeffreys")[name]
     hdi, eti = marginal.hdi(0.95), marginal.eti(0.95)
     for interval in (hdi, eti):
         mass = np.diff(marginal.distribution.cdf(interval.values))
@@ -279,7 +273,7 @@ def test_hdi_of_draws_is_hardly_wider_than_the_shortest_window_and_has_no_bias()
     n, inside = 4000, 3800
     expected = Beta(np.array([[5.0]]), np.array([[2.0]])).hdi(0.95)[0]
     errors = []
-    for values in np.sort(np.random.default_rng(5).beta(5, 2, (200, n))):
+    for values in np.sort(np.random.default_rng(5).beta(5, 2, (60, n))):
         found = Draws(values[None, None, :], (0.0, 1.0)).hdi(0.95)[0]
         assert np.sum((values >= found[0]) & (values <= found[1])) == inside
         shortest = np.min(values[inside - 1 :] - values[: n - inside + 1])

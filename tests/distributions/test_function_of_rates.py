@@ -55,10 +55,9 @@ def integrated_cdf(metric, table, t, prevalence, reach=10):
     return p_weight @ (share if rises else 1 - share) @ weight
 
 
-@pytest.mark.parametrize("table", [(4, 2, 3, 4), (45, 5, 10, 90)])
 @pytest.mark.parametrize(
-    ("name", "at"),
-    [*((name, None) for name in JOINT), *((name, 0.03) for name in SHIFTED)],
+    ("name", "at", "table"),
+    [*((name, None, (4, 2, 3, 4)) for name in JOINT), *((name, 0.03, (45, 5, 10, 90)) for name in SHIFTED)],
 )
 def test_quadrature_agrees_with_bisection_of_the_metric(name, at, table):
     marginal = posterior(table, at=at)[name]

@@ -12,7 +12,7 @@ PRIORS = NormalPriors(np.array([0.0, 1.0]), np.array([2.5, 2.5]))
 
 def on_a_grid(x, y):
     """Return intercepts, slopes and their weights in sums over plain rectangles, far out on all sides."""
-    intercept, slope = np.meshgrid(np.linspace(-12, 12, 801), np.linspace(-10, 14, 801), indexing="ij")
+    intercept, slope = np.meshgrid(np.linspace(-12, 12, 401), np.linspace(-10, 14, 401), indexing="ij")
     log_density = stats.norm.logpdf(intercept, 0, 2.5) + stats.norm.logpdf(slope, 1, 2.5)
     for log_odds, happened in zip(x, y, strict=True):
         linear = intercept + slope * log_odds
@@ -37,8 +37,8 @@ def overlapping(n):
 
 @pytest.mark.parametrize(
     "data",
-    [separated(40, 3), separated(80, 12), separated(200, 12), separated(2, 8), one_class(30), overlapping(60)],
-    ids=["near", "far", "many far", "two", "one class", "overlapping"],
+    [separated(200, 12), separated(2, 8), one_class(30), overlapping(60)],
+    ids=["many far", "two", "one class", "overlapping"],
 )
 def test_draws_are_of_the_posterior(data):
     draws = 40_000

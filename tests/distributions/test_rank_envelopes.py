@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesperf.distributions.rank_envelopes import rank_envelope
+from bayesperf.distributions.draws import rank_envelope
 
 
 def outside(curves, lower, upper):

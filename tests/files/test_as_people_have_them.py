@@ -188,7 +188,7 @@ def test_scores_go_with_the_predictions_of_their_system(tmp_path, call):
     )
     assert "it is named twice" in refusal(call("summary", "p.csv", "--predicted", "a", "--predicted", "a"))
     taken = refusal(call("summary", "p.csv", *PAIR, "--by", "model"))
-    assert taken.startswith("'model': with a column for each system this is the name of a column of its own.")
+    assert taken.startswith("--by model: with a column for each system this is the name of a column of its own.")
 
 
 @pytest.mark.parametrize("command", ["summary", "compare", "report"])

@@ -644,9 +644,8 @@ def test_estimands():
 def test_text_and_html():
     assert repr(POOLED) == "<bayesperf.groups.Pooled: 5 folds, one prevalence, ρ ~ Beta(1, 24)>"
     html = POOLED._repr_html_()
-    assert "&lt;bayesperf.groups.Pooled" in html
-    assert html.count("<table") == 2
-    assert "Prediction of the metric of a new fold" in html
+    assert html.count("<table") == 1
+    assert html.count("new group") > 1
 
 
 def test_posteriors_predict_and_change_prevalence(tmp_path):
@@ -814,7 +813,7 @@ def test_more_attempts_than_were_made_are_refused(method):
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
 @pytest.mark.parametrize("population", [(0.3, 0.3), [0.05, 0.05, 0.05, 0.9, 0.9]], ids=["beta", "easy or hard"])
 def test_pass_at_k_covers_questions_that_are_not_like_sites(population):
-    """With the dispersion of sites the intervals are too narrow; see `benchmarks/attempts.csv`."""
+    """With the dispersion of sites the intervals are too narrow; see `validation/tables/attempts.csv`."""
     rng, sets, n, k = np.random.default_rng(5), 400, 50, 5
     if isinstance(population, tuple):
         rates, (a, b) = rng.beta(*population, (sets, n)), population

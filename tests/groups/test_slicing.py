@@ -126,15 +126,15 @@ def test_the_worst_is_among_slices_with_examples(found, metric, worst):
 
 
 def test_table(found):
-    table = found.table("recall")
+    table = found.summary("recall")
     columns = ["site", "age", "n", "observed", "mean", "ci_lower", "ci_upper", "prob_worst", "by_chance"]
     assert list(table) == columns
     # Four slices have an example.
     assert table["by_chance"].tolist() == np.where(table["observed"].notna(), 1 / 4, 0).tolist()
     assert table["n"].tolist() == SLICED.counts.sel(actual="yes").sum("predicted").values.ravel().tolist()
     np.testing.assert_array_equal(table["observed"], bp.score(SLICED, "recall").values.ravel())
-    assert found.table("f1")["n"].tolist() == SLICED.total.values.ravel().tolist()
-    assert "prob_worst" not in found.table("prevalence")
+    assert found.summary("f1")["n"].tolist() == SLICED.total.values.ravel().tolist()
+    assert "prob_worst" not in found.summary("prevalence")
     assert "95 % highest-density interval. Prior: any." in repr(table)
 
 
@@ -265,7 +265,7 @@ def test_one_dim_needs_no_sampler():
 
 def test_the_order_of_the_labels_does_not_matter():
     other = bp.ConfusionMatrix(SITES.counts.isel(actual=[1, 0], predicted=[1, 0]), "yes")
-    a, b = (bp.slices(cm, draws=3000).table("precision") for cm in (SITES, other))
+    a, b = (bp.slices(cm, draws=3000).summary("precision") for cm in (SITES, other))
     np.testing.assert_allclose(a["mean"], b["mean"], atol=0.02)
     assert a["observed"].tolist() == b["observed"].tolist()
 
@@ -308,12 +308,12 @@ def test_the_accuracy_of_several_classes(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)
     tree = bp.fit(THREE_SITES, "slices", options={"outcome": "accuracy"}, draws=50, tune=10, random_seed=1)
     found = bp.slices(tree)
-    assert found.table()["n"].tolist() == THREE_SITES.total.values.tolist()
-    np.testing.assert_array_equal(found.table()["observed"], bp.score(THREE_SITES, "accuracy"))
+    assert found.summary()["n"].tolist() == THREE_SITES.total.values.tolist()
+    np.testing.assert_array_equal(found.summary()["observed"], bp.score(THREE_SITES, "accuracy"))
     assert found.in_words().startswith("Of 2 slices, the data do not point to a worst one: ")
     assert found.levels("fold", before_data=True).mean().round(1).values.tolist() == [0.5, 0.5]
     with pytest.raises(ValueError, match="only the accuracy of these slices was modelled, and not 'matth"):
-        found.table("mcc")
+        found.summary("mcc")
 
 
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
@@ -338,7 +338,7 @@ def test_one_system_of_several_is_selected(monkeypatch):
         ),
         (lambda found: found.prob_worst("prevalence"), ValueError, "neither more nor less prevalence is better."),
         (lambda found: found["recall_per_class"], ValueError, "has a value a class"),
-        (lambda found: found.table("recal"), ValueError, "did you mean 'recall'"),
+        (lambda found: found.summary("recal"), ValueError, "did you mean 'recall'"),
         (lambda found: found.plot(worst=0), ValueError, "worst must be a whole number"),
         (lambda _: bp.slices(SLICED), ValueError, r"these have \['site', 'age'\]. Fit the model"),
         (lambda _: bp.slices(xr.DataTree()), ValueError, "this is no fit of the model 'slices'"),

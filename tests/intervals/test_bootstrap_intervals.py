@@ -8,9 +8,8 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.intervals import bootstrap, resampling
-from bayesperf.intervals.bootstrap_intervals import bca_levels
-from bayesperf.intervals.resampling import Units
+from bayesperf.intervals import bootstrap, bootstrap_intervals
+from bayesperf.intervals.bootstrap_intervals import Units, bca_levels
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.counts import pair_of
 from tests.shared.golden import golden
@@ -335,7 +334,7 @@ def test_another_system_changes_no_figure():
 
 def test_blocks_make_no_difference(monkeypatch):
     whole = bootstrap(CM, "f1", method="bca", random_seed=2, n_resamples=501).values
-    monkeypatch.setattr(resampling, "_AT_ONCE", 100)
+    monkeypatch.setattr(bootstrap_intervals, "_AT_ONCE", 100)
     assert bootstrap(CM, "f1", method="bca", random_seed=2, n_resamples=501).values.tolist() == whole.tolist()
 
 

@@ -75,7 +75,7 @@ def test_the_likelihood_of_known_errors_is_an_integral():
     np.testing.assert_allclose(np.diff(found), np.diff(expected), atol=1e-10)
 
 
-@pytest.mark.parametrize("beta", [(2, 38), (0.5, 20), (3, 4)])
+@pytest.mark.parametrize("beta", [(0.5, 20), (3, 4)])
 def test_a_rate_with_a_beta_is_integrated(beta):
     # Midpoints of the root of the rate, whose density is smooth at 0 if a is ½, too.
     root = np.sqrt(0.5) * (np.arange(300) + 0.5) / 300

@@ -8,8 +8,8 @@ import bayesperf as bp
 from bayesperf import labels
 from bayesperf.core.errors import PriorWarning, SelectionWarning
 from bayesperf.labels import votes as vote_model
-from bayesperf.labels.truth import Strata
-from tests.labels.test_truth import weighted_prior_draws
+from bayesperf.labels.voter_cells import Strata
+from tests.labels.test_voter_cells import weighted_prior_draws
 
 
 def simulated(n=1000, classes=2, known=100, seed=0, errors=(0.1, 0.2, 0.25)):

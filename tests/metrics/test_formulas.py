@@ -129,7 +129,7 @@ AVERAGED_PEERS = {
     "f1": sk.f1_score,
     "f2": lambda *columns, **options: sk.fbeta_score(*columns, beta=2, **options),
 }
-SEEDS = range(6)
+SEEDS = range(2)
 
 
 def six_classes(seed):
@@ -229,8 +229,8 @@ def test_agreement_of_two_constants_is_nan():
 
 @pytest.mark.parametrize("base", BINARY_NAMES)
 def test_averages_come_from_each_class_against_the_rest(base):
-    rates = np.linspace(0.05, 1.5, 40)[:, None, None]
-    tables = np.random.default_rng(1).poisson(rates, (40, 4, 4))
+    rates = np.linspace(0.05, 1.5, 10)[:, None, None]
+    tables = np.random.default_rng(1).poisson(rates, (10, 4, 4))
     cm = bp.ConfusionMatrix.from_table(tables, dims=["table"])
     rest = cm.one_vs_rest()
     per_class = score(rest, base)
@@ -285,12 +285,12 @@ def test_a_binary_metric_asks_for_the_positive_class(name):
         bp.score(cm, name)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name not in BINARY_NAMES])
-def test_other_metrics_do_not_ask_for_it(name):
+def test_other_metrics_do_not_ask_for_it():
     labels, table = ["a", "b"], [[1, 2], [3, 4]]
     named = bp.ConfusionMatrix.from_table(table, labels=labels, pos_label="a")
     unnamed = bp.ConfusionMatrix.from_table(table, labels=labels)
-    np.testing.assert_array_equal(score(named, name), score(unnamed, name))
+    for name in [name for name in EVERY if name not in BINARY_NAMES]:
+        np.testing.assert_array_equal(score(named, name), score(unnamed, name))
 
 
 def test_one_class_each_needs_the_dim_label_free():

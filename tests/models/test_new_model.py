@@ -20,8 +20,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models._counts import coords
-from bayesperf.models._priors import conjugate_parameters, prior_variables
+from bayesperf.models.building import conjugate_parameters, coords, prior_variables
 
 DATA = "counts"
 OPTIONS = {"dim": "dim of groups", "style": ("plain", "fancy"), "weight": "positive number"}

@@ -37,32 +37,32 @@ def value_by_brute_force(n, simulations, rng):
 def test_value_by_brute_force(n):
     expected, error = value_by_brute_force(n, 40_000, np.random.default_rng(1))
     # The plan's own error is that of as many draws again, of a maximum that varies less than the gain of one state.
-    found = plan(draws=40_000).value(n).item()
+    found = plan(draws=40_000).curve(n).item()
     assert abs(found - expected) < 4 * np.sqrt(2) * error
 
 
 def test_so_many_bring_the_share():
     found = plan()
-    perfect = found.value_of_perfect_information
-    assert abs(found.value(found.n).item() / perfect - 0.9) < 0.05
-    assert found.value(found.n // 3).item() < 0.9 * perfect
+    perfect = found.limit
+    assert abs(found.curve(found.n).item() / perfect - 0.9) < 0.05
+    assert found.curve(found.n // 3).item() < 0.9 * perfect
     assert plan(share=0.5).n < found.n
-    table = found.summary([found.n])
-    np.testing.assert_allclose(table["share"], table["value"] / perfect)
+    assert found.reached == found.curve(found.n).item()
+    assert found.target == 0.9 * perfect
 
 
 def test_nothing_to_gain():
     settled = bp.plan.decision(np.repeat([0, 1], 500), np.repeat([0.01, 0.99], 500), threshold=0.5, draws=500)
     assert settled.n == 0
-    assert settled.best == "system"
+    assert settled.model.best == "system"
     assert settled.in_words().endswith("More examples would not change that.")
-    assert (settled.summary([100])["share"] == 1).all()
+    assert settled.limit == settled.reached == settled.curve(100).item() == 0
 
 
 def test_words_have_the_figures():
     found = plan()
     text = found.in_words()
-    assert f"treating all is the best so far, with probability {chance(found.prob_best)}" in text
+    assert f"treating all is the best so far, with probability {chance(found.model.prob_best)}" in text
     assert f"about {found.n:,} more examples are expected to bring 90 % of that" in text.lower()
     assert f"{found.n} examples" in repr(found)
 

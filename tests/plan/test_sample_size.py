@@ -9,7 +9,8 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.plan import one_count
-from bayesperf.plan.sample_sizes import UnreachableError, sample_size
+from bayesperf.plan.plans import UnreachableError
+from bayesperf.plan.sample_sizes import sample_size
 
 mpl.use("Agg")
 
@@ -277,7 +278,7 @@ def test_a_simulated_curve_has_a_band_and_a_width_is_called_one():
     curve = simulated.curve([0, 40, 80])
     assert band[:, 1].max() == pytest.approx((curve + 1.96 * curve["mcse"]).max().item())
     assert "± 1.96 Monte Carlo errors" in [text.get_text() for text in axes.get_legend().get_texts()]
-    narrow = bp.plan.precision(0.2, evidence=(4, 5)).plot()
+    narrow = bp.plan.interval_width(0.2, evidence=(4, 5)).plot()
     assert narrow.axes[0].get_ylabel() == "expected width"
     assert narrow.get_suptitle().startswith(
         "Expected width of the 95 % highest-density interval of recall\nfrom 4 of 5"

@@ -75,7 +75,7 @@ def test_plans_start_from_a_rate(rate):
     expected = bp.plan.sample_size(0.7, evidence=(40, 50), **options)
     assert (plan.n, plan.examples) == (expected.n, expected.examples)
     assert "the rate given" in plan.basis
-    assert bp.plan.precision(0.1, metric="recall", evidence=rate).n == bp.plan.precision(
+    assert bp.plan.interval_width(0.1, metric="recall", evidence=rate).n == bp.plan.interval_width(
         0.1, metric="recall", evidence=(40, 50)
     ).n  # fmt: skip
     sides = bp.posterior_of_rate(40, 50), bp.posterior_of_rate(35, 50)

@@ -37,7 +37,7 @@ def check_comparison(comparison, prob=0.95):
     check_table(comparison.summary(prob))
 
 
-@properties(5)
+@properties(3)
 @given(data=st.data())
 def test_systems_judged_on_different_examples(data):
     a = data.draw(matrices(leading=(0,)))
@@ -49,7 +49,7 @@ def test_systems_judged_on_different_examples(data):
         check_comparison(comparison, data.draw(PROBS))
 
 
-@properties(10)
+@properties(5)
 @given(data=st.data())
 def test_several_systems_and_rules(data):
     cm = data.draw(matrices(leading=(3,)))
@@ -60,7 +60,7 @@ def test_several_systems_and_rules(data):
         check_comparison(bp.compare(post, rule, metric, draws=300))
 
 
-@properties(12)
+@properties(6)
 @given(data=st.data(), seed=SEEDS)
 def test_systems_judged_on_the_same_examples(data, seed):
     classes = data.draw(st.sampled_from([2, 3]))
@@ -79,7 +79,7 @@ def test_systems_judged_on_the_same_examples(data, seed):
             ordered(bp.intervals.delta(pair, metric, contrast="difference"), (low - high, high - low))
 
 
-@properties(8)
+@properties(4)
 @given(data=st.data())
 def test_predictions(data):
     a, b = (data.draw(matrices(classes=(2,), leading=(0,), some=True)) for _ in "ab")
@@ -90,7 +90,7 @@ def test_predictions(data):
         check_comparison(bp.compare(*(side.predict(n, 60) for side in sides), metric))
 
 
-@properties(10)
+@properties(5)
 @given(st.lists(st.integers(-3, 3), min_size=3, max_size=12), st.sampled_from([1e-9, 0.01, 1.0]), SEEDS)
 def test_scores_of_folds_and_data_sets(steps, unit, seed):
     a = np.array(steps) * unit
@@ -105,7 +105,7 @@ def test_scores_of_folds_and_data_sets(steps, unit, seed):
             within(result.prob_rope_next, (0, 1))
 
 
-@properties(8)
+@properties(4)
 @given(data=st.data())
 def test_average_over_folds(data):
     cm = data.draw(matrices(dim="fold", leading=(3,)))

@@ -23,7 +23,7 @@ def predictions(draw):
     return labels, y_true, y_pred, by
 
 
-@properties(60)
+@properties(30)
 @given(data=st.data())
 def test_score(data):
     cm = data.draw(matrices())
@@ -33,7 +33,7 @@ def test_score(data):
     within(score, bp.metrics.get(name).bounds, undefined=1, infinite=True)
 
 
-@properties(30)
+@properties(15)
 @given(st.lists(COUNTS, min_size=4, max_size=4), st.sampled_from([None, "vector", "labelled"]))
 def test_from_counts(cells, form):
     values = {
@@ -47,7 +47,7 @@ def test_from_counts(cells, form):
     assert cm.total.values.flat[0] == sum(cells)
 
 
-@properties(30)
+@properties(15)
 @given(predictions())
 def test_from_predictions_and_frames(case):
     labels, y_true, y_pred, by = case
@@ -62,7 +62,7 @@ def test_from_predictions_and_frames(case):
     assert cm.sum("group").counts.equals(pair.sel(model="a").counts.drop_vars("model"))
 
 
-@properties(30)
+@properties(15)
 @given(data=st.data())
 def test_tables_and_parts_of_matrices(data):
     cm = data.draw(matrices(leading=(2,)))
@@ -78,7 +78,7 @@ def test_tables_and_parts_of_matrices(data):
         assert cm._repr_html_()
 
 
-@properties(30)
+@properties(15)
 @given(labelled_scores(ends=(-np.inf, np.inf)), THRESHOLDS)
 def test_from_scores(case, thresholds):
     y, score = case

@@ -22,7 +22,7 @@ from tests.properties._cases import (
 CURVES = st.sampled_from([bp.roc_curve, bp.precision_recall_curve, bp.curves.det_curve])
 
 
-@properties(15)
+@properties(8)
 # A threshold of inf is kept for "nothing is called positive", so curves refuse such scores.
 @given(labelled_scores(ends=(-np.inf,)), CURVES, st.sampled_from(["bayesian_bootstrap", "beta"]), SEEDS)
 def test_curves(case, make, method, seed):
@@ -40,7 +40,7 @@ def test_curves(case, make, method, seed):
             within(point.recall.mean(), (0, 1))
 
 
-@properties(25)
+@properties(13)
 @given(
     labelled_scores(ends=(-np.inf,)),
     CURVES,
@@ -62,7 +62,7 @@ def test_confidence_bands_hold_the_curve_and_each_other(case, make, method, prob
             assert (upper - 1e-9 <= wider[name].values[:, 1]).all()
 
 
-@properties(15)
+@properties(8)
 @given(labelled_scores(ends=(-np.inf, np.inf)), SEEDS)
 def test_areas(case, seed):
     y, score = case
@@ -72,7 +72,7 @@ def test_areas(case, seed):
         check_marginal(bp.curves.weighted_score("average_precision", y, score, draws=300, random_seed=seed))
 
 
-@properties(15)
+@properties(8)
 @given(labelled_scores(least=2), st.integers(1, 9), SEEDS)
 def test_binned_scores(case, bins, seed):
     y, score = case
@@ -90,7 +90,7 @@ def test_binned_scores(case, bins, seed):
         assert abs(areas[0] - areas[1]) <= binned.binning_error + 1e-12
 
 
-@properties(15)
+@properties(8)
 @given(labelled_scores(least=2), st.sampled_from([("delong", None), ("delong", "logit"), ("binormal", None)]))
 def test_areas_by_assumption(case, kind):
     y, score = case
@@ -99,7 +99,7 @@ def test_areas_by_assumption(case, kind):
         check_marginal(bp.roc_auc(y, score, method=method, transform=transform, draws=300))
 
 
-@properties(15)
+@properties(8)
 @given(labelled_scores(least=2, systems=2), st.sampled_from(["bayesian_bootstrap", "delong"]))
 def test_comparison_of_areas(case, method):
     y, a, b = case
@@ -115,7 +115,7 @@ def test_comparison_of_areas(case, method):
         check_marginal(bp.compare(*sides, independent=True).difference)
 
 
-@properties(30)
+@properties(15)
 @given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_areas_of_reports(area, positives, negatives):
     check_marginal(bp.curves.auc_from_summary(area, positives, negatives))
@@ -123,7 +123,7 @@ def test_areas_of_reports(area, positives, negatives):
     check_marginal(bp.curves.auc_from_summary(np.clip(area, 1e-6, 1 - 1e-6), positives, negatives, "hanley_mcneil"))
 
 
-@properties(15)
+@properties(8)
 @given(
     labelled_scores(systems=2),
     labelled_scores(),

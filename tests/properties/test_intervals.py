@@ -13,7 +13,7 @@ CONFIDENCE = st.sampled_from([0.01, 0.5, 0.95, 1 - 1e-9])
 TRIALS = st.tuples(COUNTS, COUNTS).map(lambda pair: (min(pair), max(1, *pair)))
 
 
-@properties(40)
+@properties(20)
 @given(st.lists(TRIALS, min_size=1, max_size=4), st.sampled_from(sorted(METHODS)), CONFIDENCE)
 def test_proportion(pairs, method, confidence):
     k, n = np.array(pairs).T
@@ -22,7 +22,7 @@ def test_proportion(pairs, method, confidence):
     ordered(limits, (0, 1))
 
 
-@properties(60)
+@properties(30)
 @given(TRIALS, TRIALS, st.sampled_from(sorted(OF_DIFFERENCES)), CONFIDENCE)
 def test_proportion_difference(a, b, method, confidence):
     with unchanged(a, b):
@@ -38,7 +38,7 @@ def of_metric(data, interval):
         ordered(interval(cm, metric), metric.bounds)
 
 
-@properties(60)
+@properties(30)
 @given(data=st.data(), confidence=CONFIDENCE, design=st.sampled_from(["joint", "by_actual"]))
 def test_delta(data, confidence, design):
     def interval(cm, metric):
@@ -50,7 +50,7 @@ def test_delta(data, confidence, design):
     of_metric(data, interval)
 
 
-@properties(40)
+@properties(20)
 @given(data=st.data(), confidence=CONFIDENCE, design=st.sampled_from(["joint", "by_actual"]), seed=SEEDS)
 def test_bootstrap(data, confidence, design, seed):
     def interval(cm, metric):
@@ -60,7 +60,7 @@ def test_bootstrap(data, confidence, design, seed):
     of_metric(data, interval)
 
 
-@properties(30)
+@properties(15)
 @given(data=st.data(), confidence=CONFIDENCE)
 def test_wilson_f1(data, confidence):
     cm = data.draw(matrices(classes=(2,)))

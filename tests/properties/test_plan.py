@@ -26,7 +26,7 @@ def check_plan(make, *inputs):
         assert repr(plan)
 
 
-@properties(10)
+@properties(5)
 @given(TRIALS, METRICS, st.floats(0.05, 0.95), st.floats(0.55, 0.99), st.floats(0.1, 0.95), QUESTIONS)
 def test_sample_size(evidence, metric, requirement, confidence, assurance, question):
     def make():
@@ -36,7 +36,7 @@ def test_sample_size(evidence, metric, requirement, confidence, assurance, quest
         check_plan(make, evidence)
 
 
-@properties(15)
+@properties(8)
 @given(TRIALS, TRIALS, st.floats(-0.3, 0.3), st.floats(0.55, 0.99), st.floats(0.1, 0.9), QUESTIONS)
 def test_comparison(a, b, margin, confidence, assurance, question):
     def make():
@@ -47,13 +47,13 @@ def test_comparison(a, b, margin, confidence, assurance, question):
     check_plan(make, a, b)
 
 
-@properties(10)
+@properties(5)
 @given(TRIALS, st.floats(0.02, 0.9), st.floats(0.5, 0.99), st.none() | st.floats(0.1, 0.9))
 def test_precision(evidence, width, confidence, assurance):
-    check_plan(lambda: bp.plan.precision(width, confidence, evidence=evidence, assurance=assurance), evidence)
+    check_plan(lambda: bp.plan.interval_width(width, confidence, evidence=evidence, assurance=assurance), evidence)
 
 
-@properties(10)
+@properties(5)
 @given(data=st.data(), requirement=st.floats(0.05, 0.95), kind=st.sampled_from(["hdi", "eti"]))
 def test_monitor(data, requirement, kind):
     cm = data.draw(matrices(classes=(2,), dim="step", leading=(4,)))

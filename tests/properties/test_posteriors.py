@@ -33,7 +33,7 @@ def of_case(data, classes=(2, 3, 5), some=False):
         return cm, post if p is None else post.at_prevalence(p)
 
 
-@properties(30)
+@properties(15)
 @given(data=st.data())
 def test_any_metric(data):
     cm, post = of_case(data)
@@ -46,7 +46,7 @@ def test_any_metric(data):
         within(observed, marginal.bounds, undefined=1, infinite=True)
 
 
-@properties(5)
+@properties(3)
 @given(data=st.data())
 def test_summaries_and_what_follows_from_a_posterior(data):
     cm, post = of_case(data, some=True)
@@ -59,7 +59,7 @@ def test_summaries_and_what_follows_from_a_posterior(data):
         check_table(post.predict(n, draws=50).summary(ci_prob=prob, ci_kind=kind))
 
 
-@properties(8)
+@properties(4)
 @given(data=st.data())
 def test_joint_requirements_and_ranks(data):
     cm = data.draw(matrices(leading=(0,)))

@@ -31,7 +31,7 @@ def sequences(draw):
     return np.array(sides[0]), np.array(sides[1]), by
 
 
-@properties(4)
+@properties(3)
 @given(sequences(), CHAINS, WEIGHTS, st.sampled_from([0, 1]), SEEDS)
 def test_posterior(case, chain, prior, order, seed):
     y_true, y_pred, by = case
@@ -44,7 +44,7 @@ def test_posterior(case, chain, prior, order, seed):
         check_table(post.predict(3, draws=50).summary())
 
 
-@properties(20)
+@properties(10)
 @given(sequences(), CHAINS, WEIGHTS, SEEDS)
 def test_dependence(case, chain, prior, seed):
     y_true, y_pred, by = case
@@ -60,7 +60,7 @@ def test_dependence(case, chain, prior, seed):
             assert all(np.isfinite(variable).all() for variable in found.values() if variable.dtype.kind == "f")
 
 
-@properties(20)
+@properties(10)
 @given(sequences(), st.sampled_from(["recall", "accuracy", "f1", "mcc"]), SEEDS)
 def test_block_bootstrap(case, metric, seed):
     y_true, y_pred, by = case

@@ -19,7 +19,7 @@ from bayesperf.files.settings import Settings
 from bayesperf.groups.slicing import Slices
 from bayesperf.reports.analysis import analyse
 from bayesperf.reports.html import SECTIONS, render
-from bayesperf.reports.page import enough_data, head, methods, summary, trust, where_it_fails
+from bayesperf.reports.page import enough_data, methods, top, trust, where_it_fails
 from bayesperf.reports.sliced import SlicedSystem
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -199,9 +199,9 @@ def test_axe_finds_nothing(tmp_path, case, scheme):
 
 def test_the_digest_is_of_the_data_whatever_their_order():
     settings = Settings(by=("model",), pos_label="malignant", score="score")
-    same = head.digest(analyse(CANCER, settings))
+    same = top.digest(analyse(CANCER, settings))
     assert re.fullmatch("[0-9a-f]{16}", same)
-    assert head.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
+    assert top.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
     found = CANCER["predicted"][3] == "malignant"
     others = [
         CANCER.assign(score=CANCER["score"].where(CANCER.index != 3, 0.123)),
@@ -209,19 +209,19 @@ def test_the_digest_is_of_the_data_whatever_their_order():
         CANCER.replace({"model": {"naive_bayes": "bayes"}}),
         CANCER[1:],
     ]
-    assert len({same, *(head.digest(analyse(frame, settings)) for frame in others)}) == 5
+    assert len({same, *(top.digest(analyse(frame, settings)) for frame in others)}) == 5
 
 
 def test_the_digest_tells_pairings_of_the_same_counts_apart():
     settings = Settings(by=("model",), pos_label="malignant", id="example")
     paired = analyse(CANCER, settings)
-    assert head.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == head.digest(paired)
+    assert top.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == top.digest(paired)
     flipped = CANCER.copy()
     rows = flipped.query("model == 'naive_bayes' and actual == 'benign'").index
     flipped.loc[rows, "predicted"] = flipped.loc[rows, "predicted"].to_numpy()[::-1]
     again = analyse(flipped, settings)
     assert (again.counts.counts == paired.counts.counts).all()
-    assert head.digest(again) != head.digest(paired)
+    assert top.digest(again) != top.digest(paired)
 
 
 def test_the_head_names_files_rows_systems_and_classes(systems):
@@ -235,13 +235,13 @@ def test_the_head_names_files_rows_systems_and_classes(systems):
 
 
 def test_the_summary_is_three_to_six_sentences(analysis):
-    said = summary.sentences(analysis)
+    said = top.sentences(analysis)
     assert 3 <= len(said) <= 6
     assert all(re.fullmatch(r"[A-Z0-9].*\.", text) for text in said)
 
 
 def test_the_summary_speaks_of_the_best_system(systems):
-    said = summary.sentences(systems)
+    said = top.sentences(systems)
     assert said[4] == (
         "Of logistic_regression, 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign "
         "are taken for malignant."

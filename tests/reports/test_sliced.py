@@ -81,7 +81,7 @@ def test_one_column_is_sliced_without_a_sampler(call):
     expected = bp.slices(by_site(FIRST))
     assert list(document["metrics"]) == ["recall", "specificity", "precision"]
     for metric, found in document["metrics"].items():
-        table = expected.table(metric)
+        table = expected.summary(metric)
         assert [row["site"] for row in found["slices"]] == ["east", "north", "west"]
         for name in ("n", "observed", "mean", "prob_worst", "by_chance"):
             np.testing.assert_allclose([row[name] for row in found["slices"]], table[name])
@@ -117,7 +117,7 @@ def test_of_several_systems_the_best_is_sliced(call, tmp_path):
 def test_folds_are_pooled(unsampled):
     analysis = analyse(FIRST, Settings(by=("fold",), slices=("site",), pos_label="sick"))
     assert analysis.sliced.dims == ("site",)
-    assert analysis.slices.found.table("recall")["n"].sum() == (FIRST["actual"] == "sick").sum()
+    assert analysis.slices.found.summary("recall")["n"].sum() == (FIRST["actual"] == "sick").sum()
     assert not unsampled
 
 

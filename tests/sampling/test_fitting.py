@@ -15,7 +15,8 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.models import _counts
+from bayesperf.models import building
+from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.sampling.model_data import fingerprint, prepared
 from tests.shared.fits import (
     BINARY,
@@ -258,7 +259,7 @@ def test_tree_of_every_model(case, sampler):
     assert set(CELLS[case]) == {name for name in posterior if name.startswith("cells")}
     assert posterior["chain"].values.tolist() == [0, 1, 2, 3]
     if isinstance(data, bp.ConfusionMatrix) and data.outcomes is None:
-        xr.testing.assert_equal(tree["observed_data"]["counts"], data.counts)
+        xr.testing.assert_equal(observed_table(tree), data.counts)
     if CELLS[case]:
         summary = bp.Posterior.from_datatree(tree).summary(headline[:1])
         assert (summary["method"] == "draws").all()
@@ -313,7 +314,7 @@ def test_predictions_are_of_the_posterior():
         ("true_positives", 50, 40.5, 10.5),
         ("true_negatives", 50, 45.5, 5.5),
     ):
-        x, expected = drawn[name].values, stats.betabinom(n, a, b)
+        x, expected = drawn[name].values[..., 0], stats.betabinom(n, a, b)
         assert x.mean() == pytest.approx(expected.mean(), abs=5 * error(x))
         assert x.var() == pytest.approx(expected.var(), abs=5 * error((x - expected.mean()) ** 2))
     of_prior = tree["prior_predictive"]["positives"].values
@@ -377,8 +378,8 @@ def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
     tree = exact(bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0), draws=250)
     assert "log_likelihood" not in tree.children
     assert tree.attrs["left_out"] == "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
-    assert _counts.MOST_VALUES == 10**7
-    monkeypatch.setattr(_counts, "MOST_VALUES", 1000)
+    assert building.MOST_VALUES == 10**7
+    monkeypatch.setattr(building, "MOST_VALUES", 1000)
     assert exact(BINARY, draws=5, chains=2)["log_likelihood"]["counts"].size == 1000
     assert "log_likelihood" not in exact(BINARY, "rates", draws=11, chains=1).children
 

@@ -80,9 +80,9 @@ ERRORS = [
     (ValueError, SYSTEMS, with_cells, {}, "model: its variable 'cells' must have dims (…, 'actual', 'predicted'); it "
      "has ()."),
     (ValueError, SYSTEMS, with_table, {}, "metrics: 'recall' is the name of another variable of the model, with dims "
-     "(). Leave it out: bayesperf.Posterior.from_datatree(tree)['recall'] is the metric."),
+     "(). Take it from metrics: bayesperf.Posterior.from_datatree(tree)['recall'] is the metric."),
     (ValueError, SITES, "groups", {"metrics": ["recall", "prevalence"]}, "metrics: 'prevalence' is the name of another "
-     "variable of the model, with dims ('actual',). Leave it out: bayesperf.Posterior.from_datatree(tree)"
+     "variable of the model, with dims ('actual',). Take it from metrics: bayesperf.Posterior.from_datatree(tree)"
      "['prevalence'] is the metric."),
     (ValueError, SCORES, "datasets", {"metrics": ["recall"]}, "metrics: the model has no variable 'cells' (…, actual, "
      "predicted) to compute them of."),

@@ -7,7 +7,7 @@ import pytest
 from pymc.distributions.transforms import SimplexTransform
 from scipy import special
 
-from bayesperf.core.complex_step import complex_step
+from bayesperf.core.arrays import complex_step
 from bayesperf.sampling.backend import INTERPRETED, shares, simplex, slope
 
 SHAPES = [(1,), (2,), (9,), (4, 1), (3, 2), (2, 3, 9), (0, 2)]

@@ -199,7 +199,7 @@ def test_parameters_are_the_betas_drawn():
     assert narrow.dims == ("draw", "actual", "predicted_previous")
 
 
-@pytest.mark.parametrize("prior", [0.01, 0.5, 100])
+@pytest.mark.parametrize("prior", [0.01, 100])
 @pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_awkward_sequences_are_answered(prior, chain):
     for y_true, y_pred in (([1] * 9, [1] * 9), ([0, 1] * 5, [0, 1] * 5), ([0, 1] * 5, [1] * 10), ([0] * 9, [1] * 9)):
@@ -246,11 +246,11 @@ def test_a_posterior_says_what_it_is_of():
 
 @pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_prediction_against_simulating_sample_by_sample(chain):
-    post = of_frames(sequences.posterior, chain=chain, draws=4_000)
+    post = of_frames(sequences.posterior, chain=chain, draws=1_500)
     n, rng = 40, np.random.default_rng(6)
     theta = post.source.chain.theta if chain == CHAIN_KINDS[1] else np.repeat(post.source.chain.theta, 2, 1)
-    accuracy = np.empty(4_000)
-    for draw in range(4_000):
+    accuracy = np.empty(1_500)
+    for draw in range(1_500):
         matrix = dense(post.source.chain.stay[:, draw], theta[..., draw])
         cumulative = np.cumsum(matrix, 1)
         states = [np.searchsorted(np.cumsum(eigen_cells(matrix)), rng.random())]
@@ -258,11 +258,11 @@ def test_prediction_against_simulating_sample_by_sample(chain):
             states.append(min(np.searchsorted(cumulative[states[-1]], u), 3))
         accuracy[draw] = np.isin(states, (0, 3)).mean()
     found = post.predict(n, draws=20_000)["accuracy"]
-    error = accuracy.std() * np.sqrt(1 / 4_000 + 1 / 20_000)
+    error = accuracy.std() * np.sqrt(1 / 1_500 + 1 / 20_000)
     assert found.mean().item() == pytest.approx(accuracy.mean(), abs=4 * error)
     # The error of a standard deviation, from the fourth moment.
     fourth = ((accuracy - accuracy.mean()) ** 4).mean() / accuracy.var() ** 2
-    relative = np.sqrt((fourth - 1) / 4 * (1 / 4_000 + 1 / 20_000))
+    relative = np.sqrt((fourth - 1) / 4 * (1 / 1_500 + 1 / 20_000))
     assert found.sd().item() == pytest.approx(accuracy.std(), rel=4 * relative)
     # Independent draws of the same long-run cells would be too narrow.
     assert found.sd().item() > 1.3 * post["accuracy"].mean().pipe(lambda p: np.sqrt(p * (1 - p) / n)).item()

@@ -175,7 +175,7 @@ FIGURES = {
     "abstention": lambda: plots.score_regions(
         bp.curves.abstention(Y, SCORES[0], requirements={"npv": 0.7, "precision": 0.7}, draws=50)
     ),
-    "decision plan": lambda: plots.decision_plan(
+    "decision plan": lambda: plots.plan(
         bp.plan.decision(Y, ndtr(SCORES[0] - 0.75), threshold=0.3, draws=500)
     ),
     "decision curve": lambda: decisions(1).plot(),
@@ -195,7 +195,7 @@ FIGURES = {
     "joint": lambda: plots.joint(bp.posterior(BINARY, draws=500), "precision", "recall"),
     "joint of many": lambda: plots.joint(bp.posterior(MANY, draws=100), "precision", "mcc"),
     "plan": lambda: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(),
-    "plan of precision": lambda: bp.plan.precision(0.1, metric="recall", evidence=(8, 10)).plot(),
+    "plan of a width": lambda: bp.plan.interval_width(0.1, metric="recall", evidence=(8, 10)).plot(),
     "monitor": lambda: monitored().plot(),
     "monitor of systems": lambda: monitored(LONG).plot(),
     "pooled": lambda: pooled(FOLDS.isel(model=0)).plot(),

@@ -51,11 +51,11 @@ class Sampler:
             raise KeyboardInterrupt
         rng, drawn = np.random.default_rng(seed), {}
         draws, chains = settings["draws"], settings["chains"]
-        for name, outcome in models.rates.OUTCOMES.items():
+        for name, outcome in models.building.OUTCOMES.items():
             a, b = self.betas[name]
             won, n = compiled.data[f"{outcome}_data"], compiled.data[f"{outcome}_trials"]
             drawn[name] = rng.beta(a + self.weight * won, b + self.weight * (n - won), (chains, draws, *won.shape))
-        drawn["cells"] = models.rates.cells(drawn, 1)
+        drawn["cells"] = models.building.cells_of_rates(drawn, 1)
         dims = {name: ("chain", "draw", "dim_0", "actual", "predicted")[: v.ndim] for name, v in drawn.items()}
         posterior = xr.Dataset({name: (dims[name], value) for name, value in drawn.items()})
         flags = xr.Dataset({"diverging": (("chain", "draw"), np.arange(chains * draws).reshape(chains, draws) < 2)})

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
 from bayesperf import metrics, studies
-from bayesperf.studies.random_states import with_random_state
+from bayesperf.studies.running import with_random_state
 from bayesperf.studies.sequences_of_looks import _true_cells
 from bayesperf.studies.splitting import _intervals
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayesperf.core.arrays import Array, Counts, Numbers
+from bayesperf.core.arrays import Array, Codes, Counts, Numbers
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import held
 from bayesperf.data.binned_scores import BinnedScores, scores_of
@@ -27,14 +27,9 @@ class Cells(NamedTuple):
 
 @held
 class Candidates(NamedTuple):
-    """Thresholds from the strictest down, and the examples between them.
+    """Thresholds (T,), inf and then scores from the greatest down, and counts (2, T − 1) of examples between them.
 
-    Attributes
-    ----------
-    thresholds : ndarray (T,)
-        inf, then scores in descending order.
-    counts : ndarray (2, T - 1)
-        How many negatives, and how many positives, have a score at least each candidate and below the one before.
+    They are of negatives, and of positives, that score at least each candidate and less than the one before.
     """
 
     thresholds: Array
@@ -70,3 +65,10 @@ def cells_of(counts: Numbers) -> Cells:
     called = np.concatenate([np.zeros_like(counts[..., :1]), counts.cumsum(-1)], axis=-1)
     (fp, tp), (tn, fn) = (np.moveaxis(part, -2, 0) for part in (called, called[..., -1:] - called))
     return Cells(tp, fn, fp, tn)
+
+
+def placed(counts: Counts, chosen: Codes) -> Counts:
+    """Return how many of counts (…, 2, T − 1) are in each place among chosen thresholds (…, size): (…, 2, size + 1)."""
+    called = np.concatenate([np.zeros_like(counts[..., :1]), counts.cumsum(-1)], axis=-1)
+    at = np.take_along_axis(called, np.repeat(chosen[..., None, :], 2, axis=-2), -1)
+    return np.diff(np.concatenate([np.zeros_like(at[..., :1]), at, called[..., -1:]], axis=-1), axis=-1)

@@ -1,4 +1,4 @@
-"""Rules by which thresholds are chosen: from the cells at all candidates to the number of the one, or of the two."""
+"""Rules by which one threshold is chosen, or two between which people decide: from cells at all to their numbers."""
 
 from __future__ import annotations
 
@@ -36,21 +36,11 @@ class Rule(Protocol):
 class BestThreshold:
     """The threshold at which a metric is best among those that meet all requirements; of several the strictest.
 
-    Where none meets them, as may happen in a part of the examples, it is the one that comes nearest.
-
-    Attributes
-    ----------
-    metric : Metric
-        What is to be best: its value at the posterior mean of the cells under Jeffreys' prior.
-    requirements : list of ThresholdRequirement
-        What it must meet, each with the probability `confidence`.
-    confidence : float
-        That probability.
-    prevalence : float or None
-        The share of positives for which it is chosen; None for that of the examples.
+    Where none meets them, as may happen in a part of the examples, it is the one that comes nearest. What is best is
+    the metric at the posterior mean of the cells under Jeffreys' prior, at the given prevalence or the observed one.
     """
 
-    metric: Metric
+    best: Metric
     requirements: Sequence[ThresholdRequirement]
     confidence: float
     prevalence: float | None
@@ -77,8 +67,8 @@ class BestThreshold:
         if self.prevalence is not None:
             positives, negatives = self.prevalence / (tp + fn), (1 - self.prevalence) / (fp + tn)
             tp, fn, fp, tn = positives * tp, positives * fn, negatives * fp, negatives * tn
-        sign = 1 if self.metric.greater_is_better else -1
-        return np.asarray(np.nan_to_num(sign * self.metric.of_binary(tp, fn, fp, tn), nan=-np.inf))
+        sign = 1 if self.best.greater_is_better else -1
+        return np.asarray(np.nan_to_num(sign * self.best.of_binary(tp, fn, fp, tn), nan=-np.inf))
 
 
 def best_threshold(
@@ -114,6 +104,106 @@ def best_threshold(
     wanted = "".join(f", with {each}" for each in requirements)
     assured = f", with probability {confidence:g}{' each' if len(requirements) > 1 else ''}" if requirements else ""
     return BestThreshold(metric, requirements, confidence, prevalence), f"{goal}{at}{wanted}{assured}"
+
+
+# ── Two thresholds ──
+
+# What may be required: of what is called positive, and of what is called negative.
+_SIDES = "one of precision (or fdr), for what is called positive, and one of npv (or its complement), for the rest"
+
+
+@dataclass(frozen=True)
+class LeastCost:
+    """The thresholds of least mean cost of errors and of abstentions."""
+
+    cost_fp: float
+    cost_fn: float
+    cost_abstention: float
+    size = 2
+
+    def choose(self, cells: Cells) -> Codes:
+        """Return the numbers of both thresholds, (…, 2)."""
+        # The cost is a sum of what the strictest threshold costs and of what the other does.
+        called = self.cost_abstention * (cells.tp + cells.fp)
+        of_high, of_low = self.cost_fp * cells.fp - called, self.cost_fn * cells.fn + called
+        low = (np.minimum.accumulate(of_high, axis=-1) + of_low).argmin(-1)[..., None]
+        above = np.arange(of_high.shape[-1]) <= low
+        return np.concatenate([np.where(above, of_high, np.inf).argmin(-1)[..., None], low], axis=-1)
+
+
+@dataclass(frozen=True)
+class LimitedAbstention:
+    """The thresholds at which errors cost least, of those that leave no more than a share of examples to people."""
+
+    cost_fp: float
+    cost_fn: float
+    most: float
+    size = 2
+
+    def choose(self, cells: Cells) -> Codes:
+        """Return the numbers of both thresholds, (…, 2)."""
+        called = cells.tp + cells.fp
+        # The strictest threshold that goes with each as the other one.
+        least = called - self.most * called[..., -1:] - 1e-9
+        rows = zip(called.reshape(-1, called.shape[-1]), least.reshape(-1, called.shape[-1]), strict=True)
+        high = np.stack([np.searchsorted(row, wanted) for row, wanted in rows]).reshape(called.shape)
+        cost = self.cost_fp * np.take_along_axis(cells.fp, high, -1) + self.cost_fn * cells.fn
+        low = cost.argmin(-1)[..., None]
+        return np.concatenate([np.take_along_axis(high, low, -1), low], axis=-1)
+
+
+@dataclass(frozen=True)
+class RequiredPair:
+    """The thresholds that leave least to people, where those that are decided keep a bound on either side.
+
+    Where none does, as may happen in a data set drawn from the examples, it is the one that comes nearest.
+    """
+
+    requirements: Sequence[ThresholdRequirement]
+    confidence: float
+    size = 2
+
+    def choose(self, cells: Cells) -> Codes:
+        """Return the numbers of both thresholds, (…, 2)."""
+        of_positive, of_negative = self.requirements
+        high = cells.tp.shape[-1] - 1 - self._first(of_positive, cells)[..., ::-1].argmax(-1)[..., None]
+        low = self._first(of_negative, cells).argmax(-1)[..., None]
+        # Where either side could have the other's threshold, one between is enough: that of the fewest errors.
+        number = np.arange(cells.tp.shape[-1])
+        errors = np.where((number >= low) & (number <= high), cells.fp + cells.fn, np.inf)
+        one = errors.argmin(-1)[..., None]
+        return np.where(low <= high, np.concatenate([one, one], -1), np.concatenate([high, low], -1))
+
+    def _first(self, requirement: ThresholdRequirement, cells: Cells) -> Array:
+        """Return where a requirement is met, or where it comes nearest, as 1."""
+        met, margin = requirement.met(cells, self.confidence), requirement.margin(cells, self.confidence)
+        nearest = margin == margin.max(-1, keepdims=True)
+        return np.where(met.any(-1, keepdims=True), met, nearest).astype(float)
+
+
+def pair_rule(
+    cost: Any, max_abstention: Any, requirements: Sequence[ThresholdRequirement], confidence: float
+) -> tuple[Rule, str, Sequence[ThresholdRequirement]]:
+    """Return a checked rule, its goal in words, and what it requires of the strictest threshold and of the other."""
+    if requirements:
+        if cost is not None or max_abstention is not None:
+            raise InputTypeError("requirements", "give them, or costs, or max_abstention, and not both.")
+        sides = sorted(requirements, key=lambda each: each.of_called_negative)
+        if [each.of_called_positive for each in sides] != [True, False] or not sides[-1].of_called_negative:
+            raise InputError("requirements", f"give two, {_SIDES}.")
+        wanted = " and ".join(map(str, sides))
+        goal = f"least abstention with {wanted}, with probability {confidence:g} each"
+        return RequiredPair(sides, confidence), goal, sides
+    if max_abstention is not None:
+        most = checks.probability("max_abstention", max_abstention)
+        of_fp, of_fn = costs_of((1, 1) if cost is None else cost, ("cost_fp", "cost_fn"))
+        goal = f"least cost of errors, {of_fp:g} a false positive and {of_fn:g} a false negative"
+        return LimitedAbstention(of_fp, of_fn, most), f"{goal}, with at most {100 * most:g} % left to people", ()
+    if cost is None:
+        raise InputTypeError("cost, max_abstention, requirements", "give one of them.")
+    of_fp, of_fn, of_abstention = costs_of(cost, ("cost_fp", "cost_fn", "cost_abstention"))
+    goal = f"least cost, {of_fp:g} a false positive, {of_fn:g} a false negative and {of_abstention:g} an abstention"
+    return LeastCost(of_fp, of_fn, of_abstention), goal, ()
 
 
 def costs_of(cost: Any, names: Sequence[str]) -> list[float]:

@@ -270,7 +270,7 @@ def _pseudo_counts(prior: str | priors.Prior | None, method: str) -> tuple[Array
             raise InputError(
                 "prior",
                 "the bootstrap resamples examples and has none.",
-                "Leave it out, or take the Bayesian bootstrap.",
+                "Call it without `prior`, or take the Bayesian bootstrap.",
             )
         return np.zeros((2, 2)), "none (examples resampled)"
     dirichlet = priors.resolve_dirichlet(prior, 2, "expected performance curves")

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.weights import alike
 from bayesperf.curves.expected_performance.interval_counts import IntervalCounts
-from bayesperf.distributions.gamma import gamma_masses
+from bayesperf.distributions.drawing import gamma_masses
 
 
 @dataclass(frozen=True, eq=False)

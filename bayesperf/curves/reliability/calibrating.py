@@ -1,306 +1,31 @@
-"""Is a classifier calibrated? Its measures of calibration, beside those of a perfectly calibrated system."""
+"""Is a classifier calibrated? Measures of its labels, and of many sets of labels for the same probabilities."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import ArrayLike
+from scipy.optimize import isotonic_regression
+from scipy.special import entr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.fields import Held
-from bayesperf.core.saving import Saved
+from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputTypeError
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
-from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.score_functions import score_function_named
-from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.reliability.calibration_words import calibration_in_words
 from bayesperf.curves.reliability.frequency_curve import BINS
-from bayesperf.curves.reliability.observed_calibration import drawn_labels, point_values
+from bayesperf.curves.reliability.lines import draws_of_intercept, draws_of_line
+from bayesperf.curves.reliability.measures import MEASURES, Calibration, CalibrationFigures
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.curves.reliability.recalibration_line import (
-    PRIORS_IN_WORDS,
-    draws_of_intercept,
-    draws_of_line,
-)
 from bayesperf.data.class_probabilities import ClassProbabilities, has_columns
-from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.quantity import Quantity
-from bayesperf.posteriors.summary_table import Summary, summary_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TOP_LABEL = "top label"
-
-_BOOTSTRAP, _LINE = "Bayesian bootstrap", "Posterior by a recalibration line"
-_NO_ROOM = "any posterior of it is biased upward, for errors of either sign make it greater"
-_REFITTED = "the isotonic line is fitted anew to every draw, and fits it too well"
-_OF_LABELS = "it is of the labels alone, whatever the system"
-
-
-class Measure(NamedTuple):
-    """A measure of calibration.
-
-    Attributes
-    ----------
-    bounds : tuple of two float
-        Least and greatest possible value.
-    posterior : str
-        What its posterior is called; if `has_posterior` is false, why it has none that is honest.
-    worse : {"above", "both"} or None
-        On which side of a calibrated system's value it is worse; None if labels drawn from the probabilities do not
-        say what that is.
-    calibrated : float
-        The value of a calibrated system, where that is known.
-    """
-
-    bounds: tuple[float, float]
-    posterior: str
-    worse: str | None = None
-    has_posterior: bool = True
-    greater_is_better: bool | None = None
-    calibrated: float = np.nan
-
-
-_DECOMPOSED = {
-    score: {
-        score: Measure((0, greatest), _BOOTSTRAP, "both", greater_is_better=False),
-        f"{score}_miscalibration": Measure((0, greatest), _REFITTED, "above", has_posterior=False),
-        f"{score}_discrimination": Measure((0, greatest), _REFITTED, "both", has_posterior=False),
-        f"{score}_uncertainty": Measure((0, greatest), _OF_LABELS, has_posterior=False),
-    }
-    for score, greatest in {"brier": 1.0, "log_loss": np.inf}.items()
-}
-MEASURES: dict[str, Measure] = {
-    "calibration_in_the_large": Measure((-1, 1), _BOOTSTRAP, "both"),
-    "calibration_intercept": Measure((-np.inf, np.inf), _LINE, calibrated=0.0),
-    "calibration_slope": Measure((-np.inf, np.inf), _LINE, calibrated=1.0),
-    "squared_calibration_error": Measure((-1, 1), _NO_ROOM, "above", has_posterior=False),
-    **_DECOMPOSED["brier"],
-    **_DECOMPOSED["log_loss"],
-}
-
-
-@dataclass(frozen=True, eq=False)
-class CalibrationFigures(Held):
-    """The measures of calibration of one set of probabilities.
-
-    Attributes
-    ----------
-    counts : ProbabilityCounts
-        What they are of.
-    observed : mapping of str to float
-        Each measure of the labels; NaN of the line, whose estimate from the labels alone may be infinite.
-    posterior : mapping of str to ndarray (draws,)
-        Draws of those that have a posterior.
-    calibrated : mapping of str to ndarray (draws,)
-        The measures of labels drawn from the probabilities.
-    left_out : mapping of str to str
-        Measures that these probabilities do not have, and why.
-    """
-
-    counts: ProbabilityCounts
-    observed: Mapping[str, float]
-    posterior: Mapping[str, Array]
-    calibrated: Mapping[str, Array]
-    left_out: Mapping[str, str]
-
-    def tail(self, measure: str) -> float:
-        """Return how often calibrated systems show a value at least as far on the worse side, or on either side.
-
-        Of the slope, which has a posterior instead, it is twice the lesser of its probabilities beyond 1 and below.
-        """
-        facts = MEASURES[measure]
-        drawn, value = (
-            (self.calibrated[measure], self.observed[measure])
-            if measure in self.calibrated
-            else (self.posterior[measure], facts.calibrated)
-        )
-        above, below = ((1 + (side).sum()) / (1 + len(drawn)) for side in (drawn >= value, drawn <= value))
-        return float(above if facts.worse == "above" else min(1.0, 2 * min(above, below)))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Saved):
-    """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
-
-    ``calibration[measure]`` is the `Marginal` of a measure that has a posterior, `summary` has all.
-
-    Attributes
-    ----------
-    parts : mapping of str to CalibrationFigures
-        The measures: of two classes under the name "", of more under "top label" and each label.
-    random_seed : int
-        Seed of all draws.
-    """
-
-    parts: Mapping[Any, CalibrationFigures]
-    random_seed: int
-
-    @property
-    def labels(self) -> list[Any]:
-        """What the probabilities are of, if there are several: "top label", then each label."""
-        return [name for name in self.parts if name != ""]
-
-    def __getitem__(self, measure: str) -> Marginal:
-        """Return the posterior of a measure, over ``label`` if there are several.
-
-        Raises
-        ------
-        ValueError
-            If there is no such measure, or no honest posterior of it; the message says why.
-        """
-        checks.one_of("measure", measure, MEASURES)
-        facts = MEASURES[measure]
-        if not facts.has_posterior:
-            raise InputError(
-                measure,
-                f"has no posterior here: {facts.posterior}. summary() sets it beside what a perfectly "
-                "calibrated system would show.",
-            )
-        for part in self.parts.values():
-            if measure in part.left_out:
-                raise InputError("", part.left_out[measure])
-        draws = np.stack([part.posterior[measure] for part in self.parts.values()])
-        return self._marginal(measure, draws, self.labels)
-
-    def _marginal(self, measure: str, draws: Array, labels: Sequence[Any]) -> Marginal:
-        """Return the marginal of draws (L, draws) of a measure; without labels there is one row and no dim."""
-        leading = xr.DataArray(np.zeros(len(labels)), {"label": labels}, ["label"]) if labels else xr.DataArray(0.0)
-        facts = MEASURES[measure]
-        words = metric_title(measure)
-        quantity = Quantity(measure, greater_is_better=facts.greater_is_better, words=words, bounds=facts.bounds)
-        return marginal_of_draws(quantity, draws, leading, self.random_seed, facts.posterior)
-
-    def _rows(self) -> Iterator[tuple[Any, CalibrationFigures, str]]:
-        """Yield the label, its figures and the measure of each row of the summary."""
-        for label, part in self.parts.items():
-            for measure in MEASURES:
-                if measure not in part.left_out:
-                    yield label, part, measure
-
-    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
-        """Return a tidy table, a row for each measure.
-
-        Parameters
-        ----------
-        ci_prob : float
-            Probability of the intervals, and of the range of calibrated systems.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed. The range is equal-tailed.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``metric``, ``label`` (of more than two classes), ``observed``; ``mean, sd, median, ci_lower,
-            ci_upper, method, mcse, mcse_interval`` of the posterior, empty where there is none that is honest;
-            ``calibrated_lower, calibrated_upper``, between which a perfectly calibrated system with these scores shows
-            the measure with probability `ci_prob` (one value where it is known), and ``tail``, how often it would show
-            a value at least as far on the worse side (or, of a measure that has none, on either side).
-        """
-        prob = checks.probability("ci_prob", ci_prob)
-        tables = []
-        for label, part, measure in self._rows():
-            observed = xr.DataArray(part.observed[measure])
-            if measure in part.posterior:
-                marginal = self._marginal(measure, part.posterior[measure][None], [])
-                row = summary_rows([marginal], prob, ci_kind, [observed.values]).drop(columns="undefined")
-            else:
-                row = pd.DataFrame({"metric": [measure], "observed": [observed.item()], "method": ["none"]})
-            if self.labels:
-                row.insert(1, "label", pd.Series([label], dtype=object))
-            tables.append(row.assign(**_calibrated(part, measure, prob)))
-        first = next(i for i, table in enumerate(tables) if "mean" in table)
-        table = pd.concat(tables, ignore_index=True)[list(tables[first].columns)]
-        summary = Summary(table)
-        summary.attrs = {
-            "ci_prob": prob,
-            "ci_kind": ci_kind,
-            "estimand": "Measures of calibration",
-            "prior": f"Dirichlet(1) weights of the examples; {PRIORS_IN_WORDS}",
-            "note": " ".join(
-                [
-                    "calibrated_lower to calibrated_upper is the range of a perfectly calibrated system with these "
-                    "scores; tail, how often it is at least as far off.",
-                    *self._left_out(),
-                ]
-            ),
-        }
-        return summary
-
-    def _left_out(self) -> list[str]:
-        """Return sentences on the measures that are left out."""
-        reasons: dict[str, list[str]] = {}
-        for label, part in self.parts.items():
-            for measure, reason in part.left_out.items():
-                reasons.setdefault(reason, []).append(f"{measure} of {label}" if label != "" else measure)
-        return [f"Left out: {', '.join(measures)}. {reason}" for reason, measures in reasons.items()]
-
-    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
-        """Return sentences on whether the probabilities can be trusted.
-
-        Parameters
-        ----------
-        ci_prob : float
-            Probability of the intervals, and of the range of calibrated systems.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
-
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> frame = bp.datasets.load("breast_cancer")
-        >>> frame = frame[frame["model"] == "naive_bayes"]
-        >>> y_prob = frame["score"].clip(1e-4, 1 - 1e-4)
-        >>> print(bp.curves.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
-        On average its probability is 0.352, and it happens in 0.373 of the examples, a difference of 0.020 (95 % HDI \
-        0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
-        almost certainly too extreme. The squared difference of probability and frequency, debiased, is 0.00020, a \
-        difference of roughly 0.014; a perfectly calibrated system with these scores shows −0.00003 to 0.00008 in \
-        95 % of test sets, and as much or more in <0.1 %. The Brier score is 0.057 (95 % HDI 0.039–0.076): 0.234 of \
-        one probability for all, less 0.193 by telling examples apart, plus 0.016 by miscalibration. The mean, the \
-        slope, the squared difference and the Brier score speak against calibrated probabilities.
-        """
-        return calibration_in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
-
-    def plot(self, **options: Any) -> Figure:
-        """Draw the measures beside those of perfectly calibrated systems.
-
-        Parameters
-        ----------
-        **options
-            Of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
-        """
-        from bayesperf import plots
-
-        return plots.calibration(self, **options)
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
-
-    def __repr__(self) -> str:
-        total = next(iter(self.parts.values())).counts.total
-        of = f", top label and {len(self.labels) - 1} labels" if self.labels else ""
-        return f"<bayesperf.curves.Calibration of {total} examples{of}>"
-
-
-def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str, float]:
-    """Return what a calibrated system shows of a measure."""
-    if measure in part.calibrated:
-        lower, upper = np.quantile(part.calibrated[measure], [(1 - prob) / 2, (1 + prob) / 2])
-        return {"calibrated_lower": lower, "calibrated_upper": upper, "tail": part.tail(measure)}
-    value = MEASURES[measure].calibrated
-    return {"calibrated_lower": value, "calibrated_upper": value, "tail": np.nan}
+# Those that are known to `bayesperf.curves.weighted_score`.
+_NAMED = ("calibration_in_the_large", "brier", "log_loss")
 
 
 @checked
@@ -451,10 +176,6 @@ def _figures(
     )
 
 
-# Those that are known to `bayesperf.curves.weighted_score`.
-_NAMED = ("calibration_in_the_large", "brier", "log_loss")
-
-
 def _left_out(counts: ProbabilityCounts, observed: Mapping[str, float]) -> dict[str, str]:
     """Return the measures that are infinite or undefined, and why."""
     left_out: dict[str, str] = {}
@@ -463,7 +184,7 @@ def _left_out(counts: ProbabilityCounts, observed: Mapping[str, float]) -> dict[
             "What happened had a probability of 0 in some examples, so the log loss is infinite. Clip the "
             "probabilities, as np.clip(y_prob, 1e-6, 1 - 1e-6): the loss depends on where."
         )
-        left_out |= dict.fromkeys(_DECOMPOSED["log_loss"], reason)
+        left_out |= dict.fromkeys((name for name in MEASURES if name.startswith("log_loss")), reason)
     try:
         checks.none_certain("y_prob", counts.certain)
     except ValueError as error:
@@ -493,3 +214,91 @@ def _of_calibrated(
         for block in blocks_of_draws(draws, len(counts.values), progressbar)
     ]
     return {name: np.concatenate([each[name] for each in drawn]) for name in drawn[0]}
+
+
+# ── The measures of labels ──
+
+
+class Score(NamedTuple):
+    """A proper score: what it is of a probability where it happened and where it did not, and its least mean.
+
+    `least` is the mean score of a frequency where that frequency happens: no other probability has less.
+    """
+
+    happened: Callable[[Array], Array]
+    did_not: Callable[[Array], Array]
+    least: Callable[[Array], Array]
+
+
+def _minus_log(probability: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(probability))
+
+
+SCORES = {
+    "brier": Score(lambda p: (1 - p) ** 2, np.square, lambda q: q * (1 - q)),
+    "log_loss": Score(_minus_log, lambda p: _minus_log(1 - p), lambda q: entr(q) + entr(1 - q)),
+}
+
+
+def point_values(counts: ProbabilityCounts, positives: Array, first: Codes) -> dict[str, Array]:
+    """Return the measures of sets of labels, (m,) each, given how many of each probability are positive (m, V).
+
+    `first` is the first value of each bin of the squared calibration error, (G,).
+    """
+    examples, probability = counts.examples, counts.values
+    frequencies = positives / examples
+    lines = [isotonic_regression(row, weights=examples) for row in frequencies]
+    base_rate = positives.sum(-1) / examples.sum()
+    values = {
+        "calibration_in_the_large": base_rate - probability @ examples / examples.sum(),
+        "squared_calibration_error": squared_calibration_error(counts, positives, first),
+    }
+    for name, score in SCORES.items():
+        total = _sums(positives, examples, score.happened(probability), score.did_not(probability))
+        # Of each level of the line, which has the frequency of its examples.
+        best = np.array([line.weights @ score.least(line.x[line.blocks[:-1]]) for line in lines])
+        mean, calibrated, uncertainty = total / examples.sum(), best / examples.sum(), score.least(base_rate)
+        values |= {
+            name: mean,
+            f"{name}_miscalibration": mean - calibrated,
+            f"{name}_discrimination": uncertainty - calibrated,
+            f"{name}_uncertainty": uncertainty,
+        }
+    return values
+
+
+def _sums(positives: Array, examples: Counts, happened: Array, did_not: Array) -> Array:
+    """Return the sums of scores (V,) over sets of labels, (m,): inf if what was impossible happened.
+
+    What was certain, and happened, adds nothing.
+    """
+    never, always = np.isinf(happened), np.isinf(did_not)
+    refuted = (positives[:, never] > 0).any(-1) | (positives[:, always] < examples[always]).any(-1)
+    happened, did_not = (np.where(never | always, 0.0, score) for score in (happened, did_not))
+    return np.where(refuted, np.inf, positives @ (happened - did_not) + examples @ did_not)
+
+
+def squared_calibration_error(counts: ProbabilityCounts, positives: Array, first: Codes) -> Array:
+    """Return the debiased squared calibration error, (m,): the mean over bins of (mean probability − frequency)².
+
+    With d = p − y the square of a bin is estimated by the mean of d_i d_j over pairs of different examples,
+    ((Σd)² − Σd²)/(n(n − 1)), whose expectation is the square itself. Bins of one example have no pairs and are left
+    out; NaN if all are such.
+    """
+    examples, p = counts.examples, counts.values
+    sums = np.add.reduceat(examples * p, first) - np.add.reduceat(positives, first, axis=-1)
+    squares = np.add.reduceat(examples * p**2, first) + np.add.reduceat(positives * (1 - 2 * p), first, axis=-1)
+    sizes = np.add.reduceat(examples, first)
+    some = sizes > 1
+    if not some.any():
+        return np.full(len(positives), np.nan)
+    sums, squares, sizes = sums[:, some], squares[:, some], sizes[some]
+    return np.asarray(((sums**2 - squares) / (sizes - 1)).sum(-1) / sizes.sum())
+
+
+def drawn_labels(counts: ProbabilityCounts, sets: int, rng: np.random.Generator) -> Array:
+    """Return how many examples of each probability are positive in sets of labels drawn from them, (sets, V)."""
+    if (counts.examples == 1).all():
+        return (rng.random((sets, len(counts.values))) < counts.values).astype(float)
+    return rng.binomial(counts.examples, counts.values, (sets, len(counts.values))).astype(float)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,15 +14,20 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate, sentence
 from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.reliability.isotonic import PRIOR_IN_WORDS, draws_of_isotonic_line, interpolated
+from bayesperf.curves.reliability.lines import (
+    ISOTONIC_PRIOR,
+    LINE_PRIORS,
+    draws_of_isotonic_line,
+    draws_of_line,
+    interpolated,
+)
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.curves.reliability.recalibration_line import PRIORS_IN_WORDS, draws_of_line
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
@@ -48,7 +52,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recalibration(Saved):
+class Recalibration(Answer):
     """What the probabilities of a system should be. Made by `recalibrate`.
 
     ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
@@ -253,10 +257,6 @@ class Recalibration(Saved):
         labels = self.draws[self.dim].values.tolist() if self.dim else []
         return {label: self._lines(at, label).mean(0) for label in labels}
 
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
-
     def __repr__(self) -> str:
         of = f", {self.draws.sizes[self.dim]} of {self.dim}" if self.dim else ""
         return f"<bayesperf.curves.Recalibration: {self.method}, {self.counts.total} examples{of}>"
@@ -362,12 +362,12 @@ def recalibrate(
         checks.none_certain("y_prob", counts.certain)
         lines = draws_of_line(counts, count, rng)
         drawn = xr.Dataset({name: ("sample", lines[:, i]) for i, name in enumerate(("intercept", "slope"))})
-        return Recalibration(counts, method, drawn, "", PRIORS_IN_WORDS, seed)
+        return Recalibration(counts, method, drawn, "", LINE_PRIORS, seed)
     if few := too_few(counts):
         raise InputError("", few)
     knots, heights = draws_of_isotonic_line(counts, count, rng)
     drawn = xr.Dataset({"frequency": (("sample", "probability"), heights)}, {"probability": knots})
-    return Recalibration(counts, method, drawn, "", PRIOR_IN_WORDS, seed)
+    return Recalibration(counts, method, drawn, "", ISOTONIC_PRIOR, seed)
 
 
 def _of_groups(

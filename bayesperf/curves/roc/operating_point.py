@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,12 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, sentence
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior_in_words import estimate_in_words
+from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 # From the false positive rates and recalls at all thresholds, (draws, T), and the prevalence, (draws, 1), to the number
@@ -26,7 +25,7 @@ Choice = Callable[[Array, Array, Array], Codes]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OperatingPoint(Saved):
+class OperatingPoint(Answer):
     """The threshold that meets a target, and the rates at it. Made by `Curve.operating_point`.
 
     Attributes
@@ -86,10 +85,6 @@ class OperatingPoint(Saved):
     def __repr__(self) -> str:
         at = ", ".join(f"{name} {value.item():.3g}" for name, value in self.observed.items())
         return f"<bayesperf.curves.OperatingPoint: {self.target}: {at}>"
-
-    def _repr_html_(self) -> str:
-        table: str = self.summary()._repr_html_()  # type: ignore[operator]
-        return f"<p>{escape(self.in_words())}</p>{table}"
 
 
 def threshold_choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:

@@ -13,7 +13,7 @@ from bayesperf.curves.roc.curve_kinds import CurveKind
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.dirichlet import posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
 
 # Confidence intervals of a rate that have a width at the ends of a curve, too.
 CONFIDENCE_INTERVALS = ("wilson", "clopper_pearson", "agresti_coull")

@@ -16,10 +16,10 @@ from bayesperf.core.fields import applied, by_name
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
+from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
-from bayesperf.distributions.gamma import gamma_masses
 from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS, ProportionWeights
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
@@ -140,7 +140,7 @@ class Dirichlet(CellsByMatrix):
             self._beta(post, pair.inner, metric),
             self._beta(post, pair.outer, metric),
             form,
-            applied(_value_of_pair, metric, pair),
+            applied(metric_of_pair, metric, pair),
             metric.bounds,
         )
 
@@ -154,7 +154,8 @@ class Dirichlet(CellsByMatrix):
 
         def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
             errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
-            return RatesAtPrevalence.of(errors, prevalence, rates, applied(_of_cells, metric), metric.bounds, greater)
+            of_cells = applied(metric_of_cells, metric)
+            return RatesAtPrevalence.of(errors, prevalence, rates, of_cells, metric.bounds, greater)
 
         every = np.arange(len(tp))
         if post.prevalence == "observed":
@@ -298,11 +299,13 @@ def _argument_weights(weights: Array, positive: int | None, by_class: bool) -> C
 
 
 @by_name
-def _of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
+def metric_of_cells(metric: Metric, tp: Array, fn: Array, fp: Array, tn: Array) -> Array:
+    """Return a metric of the four cells of two classes."""
     cells = np.stack(np.broadcast_arrays(tn, fp, fn, tp), -1)
     return metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1)
 
 
 @by_name
-def _value_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
+def metric_of_pair(metric: Metric, pair: ProportionPair, x: Array, rest_x: Array, w: Array, rest_w: Array) -> Array:
+    """Return a metric of the cells that two proportions and their complements make."""
     return metric.of_binary(**pair.cells(x, rest_x, w, rest_w))

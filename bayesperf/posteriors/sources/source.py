@@ -58,16 +58,9 @@ class Source(Held, ABC):
         """An array with the dims and coordinates of the cells, without the dims of the draws."""
 
     def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        """Return why something is refused; empty if it is not.
+        """Return why something is refused, of a metric in words that follow its name; empty if it is not.
 
-        Parameters
-        ----------
-        post : Posterior
-            The posterior that asks.
-        what : {"metric", "draws", "a joint draw", "predict", "update", "at_prevalence"}
-            What is asked for.
-        metric : Metric, optional
-            The metric that is asked for; the reason then follows its name.
+        `what` is one of "metric", "draws", "a joint draw", "predict", "update", "at_prevalence".
         """
         if post.prevalence is not None:
             return ""
@@ -112,19 +105,7 @@ class Source(Held, ABC):
     def of_systems(
         self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
     ) -> tuple[Marginal, str]:
-        """Return a metric of the systems along a dim, joint if these are known together, and what its prior is called.
-
-        Parameters
-        ----------
-        post : Posterior
-            The posterior that asks.
-        metric : str or Metric
-            The metric.
-        dim : str
-            The dim of the systems.
-        draws, random_seed : int
-            Number of draws and their seed, where they are made for the purpose.
-        """
+        """Return a metric of the systems along a dim, joint if they are known together, and its prior in words."""
         return post[metric], post.prior_text
 
     def judged_together(self, dim: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -147,16 +147,9 @@ class StoredDraws(Source):
 
 
 def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArray:
-    """Return draws of the cells of a template (…, chains × draws, K, K) with dims (…, chain, draw, actual, predicted).
+    """Return draws of the cells of a template with dims (…, chain, draw, actual, predicted).
 
-    Parameters
-    ----------
-    cells : Array
-        The draws, in any shape that has these axes in this order.
-    template : xarray.DataArray
-        An array with the dims and coordinates of the cells.
-    chains : int
-        Number of chains that the draws come from, one after the other.
+    They have the axes (…, chains × draws, K, K) in this order, in any shape, one chain after the other.
     """
     draws = cells.size // (template.size * chains)
     shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
@@ -174,3 +167,34 @@ def _size(post: Posterior, n: int | None) -> Any:
     if (totals == 0).any():
         raise InputError("n", "some matrix has no examples; name the size of the new test set.")
     return totals
+
+
+@dataclass(frozen=True, eq=False)
+class SameExamples(StoredDraws):
+    """Joint draws of the cells of systems evaluated on the same examples.
+
+    Attributes
+    ----------
+    alone : Source
+        The Dirichlet of each system by itself, which refuses metrics that are undefined under an improper prior.
+    """
+
+    independent: bool = True
+    refusal: str = (
+        "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
+    )
+    alone: Source = field(kw_only=True)
+
+    def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
+        self._refuse_undefined(post, metrics)
+        return super().distributions(post, metrics)
+
+    def joint_draws(
+        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    ) -> Iterator[dict[Metric, Array]]:
+        self._refuse_undefined(post, metrics)
+        return super().joint_draws(post, metrics, n, random_seed)
+
+    def _refuse_undefined(self, post: Posterior, metrics: Sequence[Metric]) -> None:
+        for metric in metrics:
+            self.alone.refuse_undefined(post, metric)

@@ -1,14 +1,17 @@
-"""Blocks: tables of one quantity, a row for each system, all drawn on one scale."""
+"""Blocks: tables of one quantity, a row for each system, all drawn on one scale; and the places along leading dims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+import xarray as xr
 from markupsafe import Markup
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array
+from bayesperf.core.words import place_names
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.densities import Curves, curves, intervals
 from bayesperf.posteriors.marginal import Marginal
@@ -52,3 +55,8 @@ def block_rows(
         for i, (name, seen, mean, interval) in enumerate(figures)
     ]
     return {"groups": [("", rows)], "counted": True, "axis": svg.axis(scale)}
+
+
+def place_of(leading: xr.DataArray) -> list[tuple[tuple[int, ...], str]]:
+    """Return the position and the name of every place along leading dims."""
+    return list(zip(np.ndindex(leading.shape), place_names(leading), strict=True))

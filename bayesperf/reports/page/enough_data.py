@@ -13,7 +13,7 @@ from bayesperf.plan.one_count import OneCount
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.page.places import place_of
+from bayesperf.reports.page.blocks import place_of
 
 # A requirement is settled if it is met with this probability, or with one less this; and settled data are to be had
 # with this assurance.

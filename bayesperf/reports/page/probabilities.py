@@ -13,7 +13,7 @@ from bayesperf.core.words import metric_title, probability_value, signed_value
 from bayesperf.curves.decisions.decisions_in_words import ranges_in_words
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.page.scores import legend_of, of_systems, shared_pictures
+from bayesperf.reports.page.score_sections import legend_of, of_systems, shared_pictures
 from bayesperf.reports.scores import ScoredSystem
 
 # Bars of the distribution of the probabilities.

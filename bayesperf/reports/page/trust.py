@@ -9,9 +9,9 @@ import numpy as np
 from bayesperf import metrics
 from bayesperf.core.words import LOOKS_BETTER, enumerated, format_value, percentage, printable, sentence
 from bayesperf.files.settings import FOLD, ROW
-from bayesperf.posteriors.posterior_in_words import caveats_of
+from bayesperf.posteriors.sentences import caveats_of
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.page.places import place_of
+from bayesperf.reports.page.blocks import place_of
 from bayesperf.reports.ways_in import SHELL
 
 # Classes of fewer examples are remarked on, so many of them by name.

@@ -1,0 +1,287 @@
+"""The command ``bayesperf check``: a gate that ends with 0 if requirements are shown met, 1 if missed, 3 if neither."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bayesperf.cli.options import (
+    Actual,
+    By,
+    Cluster,
+    DropMissing,
+    Files,
+    Id,
+    Judge,
+    Labels,
+    PosLabel,
+    Predicted,
+    Prior,
+    Require,
+    Score,
+    Seed,
+    Threshold,
+    existing,
+    settings_of,
+)  # fmt: skip
+from bayesperf.cli.planning import Goal, answered, evidence_in_words, number_in_words
+from bayesperf.cli.running_commands import analysed, say_warnings
+from bayesperf.core.errors import InputError
+
+if TYPE_CHECKING:
+    from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.files.settings import Settings
+    from bayesperf.reports.analysis import Analysis
+    from bayesperf.reports.verdicts import Verdict
+
+_FORMATS = ("text", "markdown", "json")
+_CODES = {"met": 0, "missed": 1, "undecided": 3}
+# The column that tells the files apart from those that they are held against.
+_VERSION, _NEW, _OLD = "version", "new", "old"
+
+Against = Annotated[
+    Path | None, typer.Option(help="File of the version before: the new one must not be worse by --metric.")
+]
+NoWorseBy = Annotated[float | None, typer.Option(help="How much worse than --against it may be. [0]")]
+Metric = Annotated[str | None, typer.Option(help="The metric of --against. [accuracy]")]
+State = Annotated[
+    Path | None,
+    typer.Option(help="File in which runs on new examples add up, to be looked at as often as one likes."),
+]
+Confidence = Annotated[float, typer.Option(help="Probability that shows a requirement met.")]
+Format = Annotated[str, typer.Option("--format", help="text, markdown or json.")]
+
+
+def check(
+    files: Files,
+    require: Require = None,
+    confidence: Confidence = 0.95,
+    against: Against = None,
+    no_worse_by: NoWorseBy = None,
+    metric: Metric = None,
+    id_: Id = None,
+    state: State = None,
+    actual: Actual = "actual",
+    predicted: Predicted = None,
+    score: Score = None,
+    threshold: Threshold = None,
+    by: By = None,
+    labels: Labels = None,
+    pos_label: PosLabel = None,
+    drop_missing: DropMissing = False,
+    judge: Judge = None,
+    cluster: Cluster = None,
+    prior: Prior = None,
+    seed: Seed = 0,
+    format_: Format = "text",
+) -> None:
+    """Say whether requirements are shown met (exit code 0), shown missed (1) or neither (3): a gate for a release.
+
+    Several files are parts of one data set.
+    """
+    from bayesperf.posteriors.requirement import Requirement
+    from bayesperf.reports.answers_in_words import what_was_read
+    from bayesperf.reports.verdicts import overall
+
+    _refuse_what_is_not_there(require, against, state, confidence, format_)
+    _refuse_without_against(against, no_worse_by, metric, id_)
+    if against is not None and state is not None:
+        raise InputError("--state", "it does not go with --against.", "Check both by a command each.")
+    _refuse_several_systems({"--against": against, "--state": state}, by, predicted, judge, cluster)
+    requirements = [Requirement.parse(text) for text in require or ()]
+    settings = settings_of(
+        files, by, True, actual=actual, predicted=predicted, score=score, threshold=threshold, labels=labels,
+        pos_label=pos_label, drop_missing=drop_missing, judge=judge, cluster=cluster, prior=prior, seed=seed,
+        require=require, ci_prob=0.95, metrics=[each.metric for each in requirements] or [metric or "accuracy"],
+    )  # fmt: skip
+    analysis = analysed(files, settings)
+    say_warnings(analysis)
+    rule, verdicts = (_required if state is None else _in_repeated_runs)(analysis, confidence, files, state)
+    if against is not None:
+        versions = _versions(files, against, replace(settings, id=id_, metrics=(metric or "accuracy",)))
+        verdicts = [*verdicts, _held_against(versions, metric or "accuracy", no_worse_by or 0.0, confidence)]
+    _print(verdicts, rule, what_was_read(analysis), format_)
+    raise typer.Exit(_CODES[overall(verdicts)])
+
+
+# ── What is asked ──
+
+
+def _refuse_what_is_not_there(
+    require: list[str] | None, against: Path | None, state: Path | None, confidence: float, format_: str
+) -> None:
+    from bayesperf.core import checks
+
+    if format_ not in _FORMATS:
+        raise InputError(f"--format {format_}", f"there is none; they are {', '.join(_FORMATS)}.")
+    if not require and (against is None or state is not None):
+        raise InputError("--require", "say what must be met, as --require 'recall>=0.8'.")
+    if checks.probability("--confidence", confidence) <= 0.5:
+        raise InputError("--confidence", f"must be above 0.5; it is {confidence:g}.")
+
+
+def _refuse_without_against(
+    against: Path | None, no_worse_by: float | None, metric: str | None, id_: str | None
+) -> None:
+    if against is None:
+        named = {"--no-worse-by": no_worse_by, "--metric": metric, "--id": id_}
+        if lone := [option for option, value in named.items() if value is not None]:
+            raise InputError(lone[0], "it goes with --against.", "Name the file of the version before by --against.")
+    elif no_worse_by is not None and not 0 <= no_worse_by < 1:
+        raise InputError("--no-worse-by", f"must be in [0, 1); it is {no_worse_by:g}.")
+
+
+def _refuse_several_systems(
+    options: dict[str, Path | None],
+    by: list[str] | None,
+    predicted: list[str] | None,
+    judge: str | None,
+    cluster: list[str] | None,
+) -> None:
+    """Refuse what a comparison of two versions, and the sum of runs, cannot take: systems, judges and clusters."""
+    others = {"--by": by, "--predicted": (predicted or ())[1:], "--judge": judge, "--cluster": cluster}
+    for option in (option for option, path in options.items() if path is not None):
+        if found := [other for other, value in others.items() if value]:
+            raise InputError(
+                option, f"it takes one system whose examples are independent, without {found[0]}.",
+                "Check each system by a command of its own.",
+            )  # fmt: skip
+
+
+# ── What is shown ──
+
+
+def _required(
+    analysis: Analysis, confidence: float, files: Sequence[Path], state: Path | None
+) -> tuple[str, list[Verdict]]:
+    """Return how requirements are judged, and what is shown of each by its posterior probability."""
+    from bayesperf.reports.verdicts import ASSURANCE, by_probability
+
+    pooled, found = analysis.pooled_counts, []
+    for requirement in analysis.requirements:
+        for place, names in analysis.systems:
+            matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
+            goal = Goal(requirement, confidence, ASSURANCE, "settle", None)
+            probability = analysis.met(requirement).values[place].item()
+            found.append(
+                _verdict(goal, ", ".join(names), matrix, probability, None if analysis.handed_in else analysis)
+            )
+    return by_probability(confidence), found
+
+
+def _verdict(
+    goal: Goal, system: str, matrix: ConfusionMatrix, probability: float, planned_from: Analysis | None
+) -> Verdict:
+    """Return what is shown of one system, and how many more examples would settle it if that can be planned."""
+    from bayesperf.reports.verdicts import UNDECIDED, Verdict, verdict_of
+
+    verdict, seen, more = verdict_of(probability, goal.confidence), evidence_in_words(matrix, goal.requirement), ""
+    if verdict == UNDECIDED and planned_from is not None:
+        more = number_in_words(answered(goal, matrix, seen, planned_from.settings.prior, None).plan)
+    return Verdict(str(goal.requirement), system, seen, probability, verdict, more)
+
+
+def _in_repeated_runs(
+    analysis: Analysis, confidence: float, files: Sequence[Path], state: Path | None
+) -> tuple[str, list[Verdict]]:
+    """Add a run to a state, and return what all runs show of each requirement by a confidence sequence."""
+    from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
+    from bayesperf.plan.monitoring import monitor
+    from bayesperf.reports.verdicts import UNDECIDED, Verdict, by_sequence
+
+    assert state is not None
+    held = with_run(state, analysis.counts, files)
+    runs, found = counts_of_runs(held, analysis.counts), []
+    for requirement in analysis.requirements:
+        seen = monitor(
+            runs, requirement.bound, requirement.metric, dim=RUN, prior=analysis.settings.prior, ci_prob=confidence
+        )
+        if "anytime_verdict" not in seen.dataset:
+            raise InputError(
+                "--state", f"{requirement.metric} is no share of independent examples, so nothing holds at all looks.",
+                "Require recall, precision, accuracy or another share; or check without --state.",
+            )  # fmt: skip
+        last = seen.dataset.isel({RUN: -1})
+        said = last["anytime_verdict"].item()
+        limits = (
+            "runs contradict each other" if said == "contradicted"
+            else f"from {last['anytime_lower'].item():.3f} to {last['anytime_upper'].item():.3f}"
+        )  # fmt: skip
+        verdict = said if said in ("met", "missed") else UNDECIDED
+        observed = f"{evidence_in_words(runs.sum(RUN), requirement)}: {limits}"
+        found.append(Verdict(str(requirement), "", observed, None, verdict))
+    write(state, held)
+    return by_sequence(confidence, len(held["runs"])), found
+
+
+def _versions(files: list[Path], against: Path, settings: Settings) -> Analysis:
+    """Return the analysis of new and old files, each a system; paired if a column says which rows are one example."""
+    import numpy as np
+    import pandas as pd
+
+    from bayesperf.files.reading import read
+    from bayesperf.reports.analysis import analyse
+
+    settings = replace(settings, require=())
+    new, old = read(files, settings), read(existing([against]), settings)
+    for column in (settings.actual, settings.predicted):
+        kinds = [pd.api.types.is_numeric_dtype(each.frame[column]) for each in (new, old) if column in each.frame]
+        if len(set(kinds)) > 1:
+            raise InputError(
+                f"--against {against}", f"column {column!r} holds numbers in one file and text in the other.",
+                "Write its labels the same way in both.",
+            )  # fmt: skip
+    frame = pd.concat([new.frame.assign(**{_VERSION: _NEW}), old.frame.assign(**{_VERSION: _OLD})], ignore_index=True)
+    rows = None if new.rows is None or old.rows is None else np.concatenate([new.rows, old.rows])
+    return analyse(frame, replace(settings, by=(_VERSION,)), rows)
+
+
+def _held_against(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> Verdict:
+    """Return whether the new version is shown to be no worse than the old by more than a margin."""
+    from bayesperf import metrics
+    from bayesperf.core.words import metric_title
+    from bayesperf.reports.verdicts import UNDECIDED, Verdict, verdict_of
+
+    wanted = metrics.get(metric)
+    if wanted.greater_is_better is None:
+        raise InputError(
+            f"--metric {metric}", "neither more nor less of it is better.", "Name one that has a direction."
+        )
+    difference = versions.comparisons[0].comparison.difference
+    above = difference.prob_above(-no_worse_by) if wanted.greater_is_better else difference.prob_below(no_worse_by)
+    verdict = verdict_of(above.item(), confidence)
+    new, old = versions.marginals[wanted.name].observed.sel({_VERSION: [_NEW, _OLD]}).values.tolist()
+    margin = f"by more than {no_worse_by:g}" if no_worse_by else "than before"
+    observed = f"{new:.3f}, before {old:.3f} ({'the same' if versions.is_paired else 'other'} examples)"
+    more = _more_to_compare(versions, wanted.name, no_worse_by, confidence) if verdict == UNDECIDED else ""
+    return Verdict(f"{metric_title(metric)} not worse {margin}", "", observed, above.item(), verdict, more)
+
+
+def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> str:
+    """Return how many more examples would settle a comparison; nothing where that cannot be planned."""
+    from bayesperf.plan.plans import UnreachableError
+    from bayesperf.plan.sample_sizes import comparison
+    from bayesperf.reports.verdicts import ASSURANCE
+
+    new, old = (versions.pooled_counts.sel(**{_VERSION: version}) for version in (_NEW, _OLD))
+    a, b = (new, old) if versions.paired is None else (versions.paired, None)
+    try:
+        return number_in_words(
+            comparison(a, b, metric, margin=-no_worse_by, confidence=confidence, assurance=ASSURANCE)
+        )
+    except (InputError, UnreachableError):
+        return ""
+
+
+def _print(verdicts: list[Verdict], rule: str, read: str, format_: str) -> None:
+    """Print verdicts in a format."""
+    from bayesperf.reports import verdicts as words
+
+    if format_ == "text":
+        words.print_verdicts(verdicts, rule, read)
+    else:
+        print({"markdown": words.verdicts_as_markdown, "json": words.verdicts_as_json}[format_](verdicts, rule, read))

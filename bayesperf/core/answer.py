@@ -1,0 +1,58 @@
+"""What every answer has in common: sentences and a table, which a notebook shows together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+from bayesperf.core.saving import Saved
+
+# The characters that Markdown, and HTML in it, may take for markup.
+_MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#$~"})
+
+
+class Answer(Saved, ABC):
+    """Base class of results that can be saved, and that say in words and in a table what was found.
+
+    A class of answers has the methods `in_words` and `summary`, and `plot` where there is something to draw.
+    """
+
+    @abstractmethod
+    def in_words(self) -> str:
+        """Return the answer in sentences."""
+
+    @abstractmethod
+    def summary(self) -> pd.DataFrame:
+        """Return the answer as a tidy table."""
+
+    def _table_below(self) -> pd.DataFrame:
+        """Return the table that a notebook shows below the sentences; an empty one is left out."""
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        words, table = "<br>".join(map(escape, self.in_words().splitlines())), self._table_below()
+        return f"<p>{words}</p>{'' if table.empty else table._repr_html_()}"  # type: ignore[operator]
+
+    def _repr_markdown_(self) -> str:
+        words, table = self.in_words().translate(_MARKUP), self._table_below()
+        return words if table.empty else f"{words}\n\n{_markdown(table)}"
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    """Return a table in Markdown."""
+    rows: list[Iterable[Any]] = [table.columns, ["---"] * table.shape[1], *table.itertuples(index=False)]
+    return "\n".join(_row(row) for row in rows)
+
+
+def _row(cells: Iterable[Any]) -> str:
+    return f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if pd.isna(value) else f"{value:.4f}"
+    return value if value == "---" else " ".join(str(value).translate(_MARKUP).split())

@@ -1,0 +1,109 @@
+"""Lines through what happened over the probability: isotonic with its bands, or logistic, which recalibrates."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+from scipy.optimize import isotonic_regression
+
+from bayesperf.core.arrays import Array, Counts
+from bayesperf.curves.curve import widened
+from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.distributions import logistic_line
+from bayesperf.distributions.logistic_line import NormalPriors
+
+# The band compares all pairs of so many groups of examples at most.
+MOST_GROUPS = 200
+ISOTONIC_PRIOR = "Beta of one example, at the share of positives in all, of each bin's frequency"
+# Standard deviation of the normal priors: of the intercept around 0, and of the slope around 1. They are those of the
+# model `recalibration`.
+PRIOR_SD = 2.5
+LINE_PRIORS = f"intercept ~ Normal(0, {PRIOR_SD:g}), slope ~ Normal(1, {PRIOR_SD:g})"
+PRIORS = NormalPriors(np.array([0.0, 1.0]), np.array([PRIOR_SD, PRIOR_SD]))
+
+
+def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
+    """Return the frequencies that never fall and are nearest to the observed ones, by pooling adjacent violators."""
+    return np.asarray(isotonic_regression(positives / examples, weights=examples).x)
+
+
+def isotonic_band(counts: ProbabilityCounts, prob: float) -> Array:
+    """Return the simultaneous confidence band of a frequency that does not fall as the probability rises, (V, 2).
+
+    Where the frequency at x is p(x), the number of positives among examples whose probabilities are all at least x is
+    stochastically greater than binomial with p(x). So the upper Clopper–Pearson limit of any run of neighbouring groups
+    bounds p at all x up to the first of the run, and the lower limit bounds it from the last of the run upwards. Each
+    limit of the K(K + 1)/2 runs of K groups has the level (1 − prob)/(K(K + 1)): all hold together with a confidence of
+    at least `prob`, whatever p is, as long as it does not fall. The groups depend on the probabilities alone, not on
+    what happened, so any are valid; within a group the bounds are those of the groups beside it.
+
+    The band is widened to hold the isotonic line, which matters only where the frequency seems to fall.
+    """
+    groups = counts.merged(counts.grouped(MOST_GROUPS))
+    level = (1 - prob) / (len(groups.values) * (len(groups.values) + 1))
+    upper = _upper_bounds(groups.positives, groups.examples, level)
+    lower = 1 - _upper_bounds(groups.negatives[::-1], groups.examples[::-1], level)[::-1]
+    bounds = np.stack([
+        np.insert(lower, 0, 0.0)[np.searchsorted(groups.highest, counts.lowest, side="right")],
+        np.append(upper, 1.0)[np.searchsorted(groups.lowest, counts.highest, side="left")],
+    ], axis=-1)  # fmt: skip
+    return widened(bounds, isotonic_line(counts.positives, counts.examples))
+
+
+def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
+    """Return the least upper limit of the runs that begin at each group, or later, (K,).
+
+    Only some runs can have it. One that begins with a group without negatives has a smaller limit without that group,
+    and one before a group without positives has a smaller limit with it.
+    """
+    begins = np.flatnonzero(examples > positives)
+    ends = np.flatnonzero(np.append(positives[1:] > 0, True))
+    of_begin, of_end = np.nonzero(begins[:, None] <= ends)
+    k, n = (
+        np.cumsum(number)[ends[of_end]] - (np.cumsum(number) - number)[begins[of_begin]]
+        for number in (positives, examples)
+    )
+    bounds = np.ones(len(examples))
+    np.minimum.at(bounds, begins[of_begin], special.betainccinv(k + 1, n - k, level))
+    return np.minimum.accumulate(bounds[::-1])[::-1]
+
+
+def draws_of_isotonic_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return the mean probabilities of bins (B,), and draws (draws, B) of frequencies there that do not fall.
+
+    The √n bins have a Beta posterior each, and each draw of all of them is replaced by the nearest frequencies that do
+    not fall, weighted by examples: the projection posterior of Chakraborty & Ghosal (2021). Its intervals cover where
+    there are more bins than the curve can tell apart (their number grows faster than the cube root of n), with many
+    examples in each; of one example a bin, which is the Bayesian bootstrap of the isotonic line, they do not.
+    """
+    bins = counts.merged(counts.grouped(max(2, round(np.sqrt(counts.total)))))
+    share = counts.positives.sum() / counts.total
+    drawn = rng.beta(share + bins.positives, 1 - share + bins.negatives, (draws, len(bins.values)))
+    return bins.values, np.stack([isotonic_regression(row, weights=bins.examples).x for row in drawn])
+
+
+def interpolated(heights: Array, knots: Array, at: Array) -> Array:
+    """Return drawn lines (draws, k), given their heights (draws, B) at knots (B,): straight between, level beyond."""
+    if len(knots) == 1:
+        return np.repeat(heights, len(at), axis=1)
+    left = np.clip(np.searchsorted(knots, at) - 1, 0, len(knots) - 2)
+    share = np.clip((at - knots[left]) / np.diff(knots)[left], 0, 1)
+    return np.asarray(heights[:, left] * (1 - share) + heights[:, left + 1] * share)
+
+
+# ── The recalibration line ──
+
+
+def draws_of_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
+    """Return draws of intercept and slope, (draws, 2), of the posterior of P(y = 1) = expit(α + β log-odds)."""
+    return _draws(counts, PRIORS, draws, rng)
+
+
+def draws_of_intercept(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
+    """Return draws of the intercept where the slope is 1, (draws,): P(y = 1) = expit(α + log-odds)."""
+    return _draws(counts, NormalPriors(PRIORS.means[:1], PRIORS.sds[:1]), draws, rng)[:, 0]
+
+
+def _draws(counts: ProbabilityCounts, priors: NormalPriors, draws: int, rng: np.random.Generator) -> Array:
+    log_odds = special.logit(counts.values)
+    return logistic_line.draws_of_line(log_odds, counts.positives, counts.examples, priors, draws, rng)

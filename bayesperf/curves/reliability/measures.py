@@ -1,0 +1,376 @@
+"""The measures of calibration of a classifier, beside those of a perfectly calibrated system, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.answer import Answer
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.fields import Held
+from bayesperf.core.words import (
+    chance,
+    enumerated,
+    estimate,
+    likelihood,
+    metric_title,
+    percentage,
+    sentence,
+    signed_value,
+)
+from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.reliability.lines import LINE_PRIORS
+from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.summary_table import Summary, summary_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_BOOTSTRAP, _LINE = "Bayesian bootstrap", "Posterior by a recalibration line"
+_NO_ROOM = "any posterior of it is biased upward, for errors of either sign make it greater"
+_REFITTED = "the isotonic line is fitted anew to every draw, and fits it too well"
+_OF_LABELS = "it is of the labels alone, whatever the system"
+# What speaks against calibration where a calibrated system would seldom be as far off.
+_EVIDENCE = {
+    "calibration_in_the_large": "the mean",
+    "calibration_slope": "the slope",
+    "squared_calibration_error": "the squared difference",
+    "brier": "the Brier score",
+}
+
+
+class Measure(NamedTuple):
+    """A measure of calibration.
+
+    Attributes
+    ----------
+    bounds : tuple of two float
+        Least and greatest possible value.
+    posterior : str
+        What its posterior is called; if `has_posterior` is false, why it has none that is honest.
+    worse : {"above", "both"} or None
+        On which side of a calibrated system's value it is worse; None if labels drawn from the probabilities do not
+        say what that is.
+    calibrated : float
+        The value of a calibrated system, where that is known.
+    """
+
+    bounds: tuple[float, float]
+    posterior: str
+    worse: str | None = None
+    has_posterior: bool = True
+    greater_is_better: bool | None = None
+    calibrated: float = np.nan
+
+
+_DECOMPOSED = {
+    score: {
+        score: Measure((0, greatest), _BOOTSTRAP, "both", greater_is_better=False),
+        f"{score}_miscalibration": Measure((0, greatest), _REFITTED, "above", has_posterior=False),
+        f"{score}_discrimination": Measure((0, greatest), _REFITTED, "both", has_posterior=False),
+        f"{score}_uncertainty": Measure((0, greatest), _OF_LABELS, has_posterior=False),
+    }
+    for score, greatest in {"brier": 1.0, "log_loss": np.inf}.items()
+}
+MEASURES: dict[str, Measure] = {
+    "calibration_in_the_large": Measure((-1, 1), _BOOTSTRAP, "both"),
+    "calibration_intercept": Measure((-np.inf, np.inf), _LINE, calibrated=0.0),
+    "calibration_slope": Measure((-np.inf, np.inf), _LINE, calibrated=1.0),
+    "squared_calibration_error": Measure((-1, 1), _NO_ROOM, "above", has_posterior=False),
+    **_DECOMPOSED["brier"],
+    **_DECOMPOSED["log_loss"],
+}
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationFigures(Held):
+    """The measures of calibration of one set of probabilities.
+
+    Attributes
+    ----------
+    counts : ProbabilityCounts
+        What they are of.
+    observed : mapping of str to float
+        Each measure of the labels; NaN of the line, whose estimate from the labels alone may be infinite.
+    posterior : mapping of str to ndarray (draws,)
+        Draws of those that have a posterior.
+    calibrated : mapping of str to ndarray (draws,)
+        The measures of labels drawn from the probabilities.
+    left_out : mapping of str to str
+        Measures that these probabilities do not have, and why.
+    """
+
+    counts: ProbabilityCounts
+    observed: Mapping[str, float]
+    posterior: Mapping[str, Array]
+    calibrated: Mapping[str, Array]
+    left_out: Mapping[str, str]
+
+    def tail(self, measure: str) -> float:
+        """Return how often calibrated systems show a value at least as far on the worse side, or on either side.
+
+        Of the slope, which has a posterior instead, it is twice the lesser of its probabilities beyond 1 and below.
+        """
+        facts = MEASURES[measure]
+        drawn, value = (
+            (self.calibrated[measure], self.observed[measure])
+            if measure in self.calibrated
+            else (self.posterior[measure], facts.calibrated)
+        )
+        above, below = ((1 + (side).sum()) / (1 + len(drawn)) for side in (drawn >= value, drawn <= value))
+        return float(above if facts.worse == "above" else min(1.0, 2 * min(above, below)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(Answer):
+    """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
+
+    ``calibration[measure]`` is the `Marginal` of a measure that has a posterior, `summary` has all.
+
+    Attributes
+    ----------
+    parts : mapping of str to CalibrationFigures
+        The measures: of two classes under the name "", of more under "top label" and each label.
+    random_seed : int
+        Seed of all draws.
+    """
+
+    parts: Mapping[Any, CalibrationFigures]
+    random_seed: int
+
+    @property
+    def labels(self) -> list[Any]:
+        """What the probabilities are of, if there are several: "top label", then each label."""
+        return [name for name in self.parts if name != ""]
+
+    def __getitem__(self, measure: str) -> Marginal:
+        """Return the posterior of a measure, over ``label`` if there are several.
+
+        Raises
+        ------
+        ValueError
+            If there is no such measure, or no honest posterior of it; the message says why.
+        """
+        checks.one_of("measure", measure, MEASURES)
+        facts = MEASURES[measure]
+        if not facts.has_posterior:
+            raise InputError(
+                measure,
+                f"has no posterior here: {facts.posterior}. summary() sets it beside what a perfectly "
+                "calibrated system would show.",
+            )
+        for part in self.parts.values():
+            if measure in part.left_out:
+                raise InputError("", part.left_out[measure])
+        draws = np.stack([part.posterior[measure] for part in self.parts.values()])
+        return self._marginal(measure, draws, self.labels)
+
+    def _marginal(self, measure: str, draws: Array, labels: Sequence[Any]) -> Marginal:
+        """Return the marginal of draws (L, draws) of a measure; without labels there is one row and no dim."""
+        leading = xr.DataArray(np.zeros(len(labels)), {"label": labels}, ["label"]) if labels else xr.DataArray(0.0)
+        facts = MEASURES[measure]
+        words = metric_title(measure)
+        quantity = Quantity(measure, greater_is_better=facts.greater_is_better, words=words, bounds=facts.bounds)
+        return marginal_of_draws(quantity, draws, leading, self.random_seed, facts.posterior)
+
+    def _rows(self) -> Iterator[tuple[Any, CalibrationFigures, str]]:
+        """Yield the label, its figures and the measure of each row of the summary."""
+        for label, part in self.parts.items():
+            for measure in MEASURES:
+                if measure not in part.left_out:
+                    yield label, part, measure
+
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table, a row for each measure.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the intervals, and of the range of calibrated systems.
+        ci_kind : {"hdi", "eti"}
+            Highest-density or equal-tailed. The range is equal-tailed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``metric``, ``label`` (of more than two classes), ``observed``; ``mean, sd, median, ci_lower,
+            ci_upper, method, mcse, mcse_interval`` of the posterior, empty where there is none that is honest;
+            ``calibrated_lower, calibrated_upper``, between which a perfectly calibrated system with these scores shows
+            the measure with probability `ci_prob` (one value where it is known), and ``tail``, how often it would show
+            a value at least as far on the worse side (or, of a measure that has none, on either side).
+        """
+        prob = checks.probability("ci_prob", ci_prob)
+        tables = []
+        for label, part, measure in self._rows():
+            observed = xr.DataArray(part.observed[measure])
+            if measure in part.posterior:
+                marginal = self._marginal(measure, part.posterior[measure][None], [])
+                row = summary_rows([marginal], prob, ci_kind, [observed.values]).drop(columns="undefined")
+            else:
+                row = pd.DataFrame({"metric": [measure], "observed": [observed.item()], "method": ["none"]})
+            if self.labels:
+                row.insert(1, "label", pd.Series([label], dtype=object))
+            tables.append(row.assign(**_calibrated(part, measure, prob)))
+        first = next(i for i, table in enumerate(tables) if "mean" in table)
+        table = pd.concat(tables, ignore_index=True)[list(tables[first].columns)]
+        summary = Summary(table)
+        summary.attrs = {
+            "ci_prob": prob,
+            "ci_kind": ci_kind,
+            "estimand": "Measures of calibration",
+            "prior": f"Dirichlet(1) weights of the examples; {LINE_PRIORS}",
+            "note": " ".join(
+                [
+                    "calibrated_lower to calibrated_upper is the range of a perfectly calibrated system with these "
+                    "scores; tail, how often it is at least as far off.",
+                    *self._left_out(),
+                ]
+            ),
+        }
+        return summary
+
+    def _left_out(self) -> list[str]:
+        """Return sentences on the measures that are left out."""
+        reasons: dict[str, list[str]] = {}
+        for label, part in self.parts.items():
+            for measure, reason in part.left_out.items():
+                reasons.setdefault(reason, []).append(f"{measure} of {label}" if label != "" else measure)
+        return [f"Left out: {', '.join(measures)}. {reason}" for reason, measures in reasons.items()]
+
+    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences on whether the probabilities can be trusted.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the intervals, and of the range of calibrated systems.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> frame = bp.datasets.load("breast_cancer")
+        >>> frame = frame[frame["model"] == "naive_bayes"]
+        >>> y_prob = frame["score"].clip(1e-4, 1 - 1e-4)
+        >>> print(bp.curves.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
+        On average its probability is 0.352, and it happens in 0.373 of the examples, a difference of 0.020 (95 % HDI \
+        0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
+        almost certainly too extreme. The squared difference of probability and frequency, debiased, is 0.00020, a \
+        difference of roughly 0.014; a perfectly calibrated system with these scores shows −0.00003 to 0.00008 in \
+        95 % of test sets, and as much or more in <0.1 %. The Brier score is 0.057 (95 % HDI 0.039–0.076): 0.234 of \
+        one probability for all, less 0.193 by telling examples apart, plus 0.016 by miscalibration. The mean, the \
+        slope, the squared difference and the Brier score speak against calibrated probabilities.
+        """
+        return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
+
+    def plot(self, **options: Any) -> Figure:
+        """Draw the measures beside those of perfectly calibrated systems.
+
+        Parameters
+        ----------
+        **options
+            Of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
+        """
+        from bayesperf import plots
+
+        return plots.calibration(self, **options)
+
+    def __repr__(self) -> str:
+        total = next(iter(self.parts.values())).counts.total
+        of = f", top label and {len(self.labels) - 1} labels" if self.labels else ""
+        return f"<bayesperf.curves.Calibration of {total} examples{of}>"
+
+
+def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str, float]:
+    """Return what a calibrated system shows of a measure."""
+    if measure in part.calibrated:
+        lower, upper = np.quantile(part.calibrated[measure], [(1 - prob) / 2, (1 + prob) / 2])
+        return {"calibrated_lower": lower, "calibrated_upper": upper, "tail": part.tail(measure)}
+    value = MEASURES[measure].calibrated
+    return {"calibrated_lower": value, "calibrated_upper": value, "tail": np.nan}
+
+
+# ── In words ──
+
+
+def _in_words(summary: pd.DataFrame, parts: Mapping[Any, CalibrationFigures], left_out: Sequence[str]) -> str:
+    """Return sentences on each part of a `Calibration`, given its summary, and on what is left out."""
+    texts = []
+    for label, part in parts.items():
+        rows = summary[summary["label"] == label] if "label" in summary else summary
+        facts = {name: summary.attrs[name] for name in ("ci_prob", "ci_kind")}
+        table = {str(row["metric"]): row | facts for row in rows.to_dict("records")}
+        sentences = [describe(table, part) for describe in (_in_the_large, _slope, _squared_error, _brier, _verdict)]
+        name = "" if label == "" else f"{label}: "
+        texts.append(name + " ".join(text for text in sentences if text))
+    return "\n".join([*texts, *left_out])
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    return estimate(row["mean"], row["ci_lower"], row["ci_upper"], row["ci_prob"], row["ci_kind"]).partition(" ")[2]
+
+
+def _in_the_large(table: Mapping[str, Any], part: CalibrationFigures) -> str:
+    row, counts = table["calibration_in_the_large"], part.counts
+    said, happened = counts.values @ counts.examples / counts.total, counts.positives.sum() / counts.total
+    return sentence(
+        f"on average its probability is {said:.3f}, and it happens in {happened:.3f} of the examples, a difference of "
+        f"{signed_value(row['observed'])} {_interval(row)}"
+    )
+
+
+def _slope(table: Mapping[str, Any], part: CalibrationFigures) -> str:
+    if "calibration_slope" not in table:
+        return ""
+    row = table["calibration_slope"]
+    extreme = float((part.posterior["calibration_slope"] < 1).mean())
+    what = (
+        f"its probabilities are {likelihood(max(extreme, 1 - extreme))} too {'extreme' if extreme > 0.5 else 'timid'}"
+        if not 0.1 < extreme < 0.9
+        else "whether its probabilities are too extreme or too timid these labels do not tell"
+    )
+    return sentence(f"the calibration slope is {signed_value(row['mean'])} {_interval(row)}; 1 is calibrated: {what}")
+
+
+def _squared_error(table: Mapping[str, Any], _: CalibrationFigures) -> str:
+    if "squared_calibration_error" not in table:
+        return ""
+    row = table["squared_calibration_error"]
+    width = row["calibrated_upper"] - row["calibrated_lower"]
+    value, low, high = (signed_value(row[name], width) for name in ("observed", "calibrated_lower", "calibrated_upper"))
+    size = f", a difference of roughly {np.sqrt(row['observed']):.3f}" if row["observed"] > 0 else ""
+    return sentence(
+        f"the squared difference of probability and frequency, debiased, is {value}{size}; a perfectly calibrated "
+        f"system with these scores shows {low} to {high} in {percentage(row['ci_prob'])} of test sets, and as much or "
+        f"more in {chance(row['tail'])}"
+    )
+
+
+def _brier(table: Mapping[str, Any], _: CalibrationFigures) -> str:
+    row = table["brier"]
+    parts = ("miscalibration", "discrimination", "uncertainty")
+    lost, gained, base = (table[f"brier_{part}"]["observed"] for part in parts)
+    return sentence(
+        f"the Brier score is {row['observed']:.3f} {_interval(row)}: {base:.3f} of one probability for all, less "
+        f"{gained:.3f} by telling examples apart, plus {lost:.3f} by miscalibration"
+    )
+
+
+def _verdict(table: Mapping[str, Any], part: CalibrationFigures) -> str:
+    """Say which measures a calibrated system seldom shows: with a false alarm in at most 1 − ci_prob of test sets."""
+    names = {name: title for name, title in _EVIDENCE.items() if name in table}
+    seldom = (1 - table["brier"]["ci_prob"]) / len(names)
+    against = [title for name, title in names.items() if part.tail(name) < seldom]
+    if not against:
+        return "None of this speaks against calibrated probabilities, which does not prove them."
+    return sentence(f"{enumerated(against)} speak{'s' * (len(against) == 1)} against calibrated probabilities")

@@ -1,0 +1,78 @@
+"""Random draws: Gamma masses that remain normal numbers when they are normalised, and importance resampling."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.distributions.beta_binomial import stratified
+
+# ── Gamma masses ──
+
+# Draws with tiny concentrations underflow to 0, and a row of such draws gives 0/0. Ratios of draws of at least this
+# size are still normal numbers; arithmetic on subnormal numbers is a hundred times slower.
+LEAST_MASS = 1e-280
+
+
+def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
+    """Return n Gamma draws for each count above 0, (n, len(counts)).
+
+    All of one shape are drawn together, which is several times as fast as drawing each of its own shape.
+    """
+    masses = np.empty((n, len(counts)))
+    distinct, which = np.unique(counts, return_inverse=True)
+    for place, count in enumerate(distinct):
+        same = np.flatnonzero(which == place)
+        masses[:, same] = rng.standard_gamma(count, (n, len(same)))
+    return masses
+
+
+def gamma_masses(rng: np.random.Generator, concentration: Array, shape: tuple[int, ...]) -> Array:
+    """Return Gamma draws for Dirichlet draws, at least `LEAST_MASS` where the concentration is above 0."""
+    gamma = rng.standard_gamma(concentration, shape)
+    small = (concentration > 0) & (concentration < 0.1)
+    if small.any():
+        np.maximum(gamma, np.where(small, LEAST_MASS, 0), out=gamma)
+    return gamma
+
+
+# ── Importance resampling: a proposal that is tabulated at nodes, and what is drawn again by weight ──
+
+# The least density of a proposal, as a share of its greatest: weights stay bounded where a rough density is too low.
+_LEAST_DENSITY = 1e-4
+
+
+def stepwise(nodes: Array, log_density: Array, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return n stratified draws from a density that is constant between equidistant nodes, and its logarithm at them.
+
+    `log_density` (k,) is that at the nodes (k,), in order, up to a constant.
+    """
+    density = np.exp(log_density - log_density.max())
+    mass = np.maximum((density[1:] + density[:-1]) / 2, _LEAST_DENSITY)
+    cumulative = np.concatenate([[0.0], np.cumsum(mass)])
+    place = stratified(n, rng) * cumulative[-1]
+    cell = np.clip(np.searchsorted(cumulative, place) - 1, 0, len(mass) - 1)
+    part = (place - cumulative[cell]) / mass[cell]
+    return nodes[cell] + part * (nodes[1] - nodes[0]), np.log(mass[cell])
+
+
+def interpolated(values: Array, nodes: Array, at: Array) -> Array:
+    """Return values (k, …) at equidistant nodes, interpolated linearly, (n, …)."""
+    reached = (at - nodes[0]) / (nodes[1] - nodes[0])
+    cell = np.clip(reached.astype(int), 0, len(nodes) - 2)
+    part = (reached - cell).reshape(-1, *(1,) * (values.ndim - 1))
+    return np.asarray(values[cell] * (1 - part) + values[cell + 1] * part)
+
+
+def with_mass(nodes: Array, log_density: Array, fall: float) -> tuple[float, float]:
+    """Return the ends of the range where a log density at equidistant nodes is within `fall` of its greatest value."""
+    there = np.flatnonzero(log_density > log_density.max() - fall)
+    return float(nodes[max(there[0] - 1, 0)]), float(nodes[min(there[-1] + 1, len(nodes) - 1)])
+
+
+def resampled(log_weight: Array, rng: np.random.Generator) -> Codes:
+    """Return positions of as many draws as there are, chosen in proportion to their weights, in random order."""
+    n = len(log_weight)
+    cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
+    positions = (np.arange(n) + rng.random()) / n * cumulative[-1]
+    return rng.permutation(np.minimum(np.searchsorted(cumulative, positions), n - 1))

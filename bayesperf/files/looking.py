@@ -1,0 +1,241 @@
+"""A first look at a file of predictions: what each column probably is, and what to type next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from bayesperf.core.arguments import checked
+from bayesperf.core.words import listed
+from bayesperf.data.axis_names import axis_role
+from bayesperf.files.data_quality import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, MOST_SYSTEMS, PART_COLUMNS, SYSTEM_COLUMNS
+from bayesperf.files.formats import Source
+from bayesperf.files.settings import FOLD
+from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# What a column can be, the option that says so, and what it is in words. The order is that of the options.
+ROLES = {
+    "actual": ("--actual", "actual labels"),
+    "predicted": ("--predicted", "predicted labels"),
+    "score": ("--score", "scores"),
+    "system": ("--by", "systems"),
+    "fold": ("--by", "folds"),
+    "part": ("--split", "parts of the data"),
+    "cluster": ("--cluster", "clusters: examples of one are alike"),
+    "id": ("--id", "ids of examples"),
+    "group": ("--slice", "groups of examples"),
+    "": ("", ""),
+}
+# Labels that say themselves which is positive.
+_PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
+# Of more different values than this a column holds no labels; of more different numbers scores.
+_MOST_LABELS, _FEW_NUMBERS = 1_000, 20
+
+
+class _Column(NamedTuple):
+    """What is known of a column: its rows, missing and different values, numbers among them, and values if few."""
+
+    name: str
+    rows: int
+    missing: int
+    distinct: int
+    numbers: int
+    whole: bool
+    lowest: float | None
+    highest: float | None
+    values: dict[str, int]
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether it holds numbers that are no labels: broken ones, or many."""
+        if not self.distinct or self.numbers < self.rows - self.missing:
+            return False
+        return not self.whole or self.distinct > _FEW_NUMBERS
+
+    @property
+    def is_labels(self) -> bool:
+        """Whether it may hold labels."""
+        return 1 < self.distinct <= _MOST_LABELS and not self.is_continuous and bool(self.values)
+
+
+@checked
+def look(path: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return what a file of predictions holds: a row a column, what it probably is, and what to type next.
+
+    Parameters
+    ----------
+    path : path
+        A file, or a folder of files, as the command line reads them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``column``, ``holds`` (in words), ``distinct``, ``missing``, ``role`` (one of "actual", "predicted",
+        "score", "system", "fold", "part", "cluster", "id", "group", or empty) and ``option`` of the command line.
+        ``attrs["rows"]`` is the number of rows, ``attrs["commands"]`` a command for each question that the file can
+        answer; none if it has no column of actual labels.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"truth": ["sick", "well"] * 4, "forest": ["sick"] * 2 + ["well"] * 6, "age": range(8)})
+    >>> frame.to_csv("wards.csv", index=False)
+    >>> found = bp.files.look("wards.csv")
+    >>> found[["column", "role"]].values.tolist()
+    [['truth', 'actual'], ['forest', 'predicted'], ['age', 'id']]
+    >>> found.attrs["commands"]["How good is it?"]
+    'bayesperf summary wards.csv --actual truth --predicted forest --pos-label sick'
+    """
+    import duckdb
+
+    named = Path(path)
+    with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder, duckdb.connect() as connection:
+        sources = open_sources(connection, [named], Path(folder), {}, apart=False)
+        with faults_of(named):
+            columns = _columns(connection, sources)
+    roles = _roles(columns)
+    rows = [
+        (each.name, _holds(each), each.distinct, each.missing, role, ROLES[role][0])
+        for each, role in zip(columns, roles, strict=True)
+    ]
+    found = pd.DataFrame(rows, columns=["column", "holds", "distinct", "missing", "role", "option"])
+    found.attrs = {"rows": columns[0].rows if columns else 0, "commands": _commands(named, columns, roles)}
+    return found
+
+
+# ── What columns hold ──
+
+
+def _columns(connection: DuckDBPyConnection, sources: Sequence[Source]) -> list[_Column]:
+    """Return what is known of every column that all files share."""
+    names = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
+    parts = [
+        "SELECT {} FROM {}".format(
+            ", ".join(f"({source.columns[name]})::VARCHAR AS k{place}" for place, name in enumerate(names)), source.scan
+        )
+        for source in sources
+    ]
+    connection.execute(f"CREATE TEMP VIEW looked AS {' UNION ALL '.join(parts)}")
+    return [_column(connection, name, f"k{place}") for place, name in enumerate(names)]
+
+
+def _column(connection: DuckDBPyConnection, name: str, key: str) -> _Column:
+    number = f"try_cast({key} AS DOUBLE)"
+    rows, missing, distinct, numbers, whole, lowest, highest = connection.execute(
+        f"SELECT count(*), count(*) - count({key}), count(DISTINCT {key}), count({number}), "
+        f"coalesce(bool_and({number} = floor({number})), false), min({number}), max({number}) FROM looked"
+    ).fetchall()[0]
+    values = {}
+    if distinct <= _MOST_LABELS:
+        counted = f"SELECT {key}, count(*) AS n FROM looked WHERE {key} IS NOT NULL GROUP BY 1 ORDER BY n DESC, 1"
+        values = dict(connection.execute(counted).fetchall())
+    return _Column(name, rows, missing, distinct, numbers, whole, lowest, highest, values)
+
+
+def _holds(column: _Column) -> str:
+    """Return in words what a column holds."""
+    gaps = f"; {column.missing:,} missing" if column.missing else ""
+    if not column.distinct:
+        return "nothing"
+    if column.is_continuous and column.lowest is not None and column.highest is not None:
+        return f"numbers from {column.lowest:g} to {column.highest:g}{gaps}"
+    few = [f"{value} ({n:,})" for value, n in list(column.values.items())[:4]]
+    if column.distinct > len(few):
+        return f"{column.distinct:,} values{f', as {listed(list(column.values)[:3])}' if few else ''}{gaps}"
+    return ", ".join(few) + gaps
+
+
+# ── What columns are ──
+
+_IS: Mapping[str, Callable[[_Column], bool]] = {
+    "actual": lambda c: axis_role(c.name) == "actual" and c.is_labels and not PROBABILITY.search(c.name),
+    "predicted": lambda c: axis_role(c.name) == "predicted" and c.is_labels and not PROBABILITY.search(c.name),
+    "score": lambda c: c.is_continuous and (not c.whole or bool(PROBABILITY.search(c.name))),
+    "system": lambda c: c.name.lower() in SYSTEM_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
+    "fold": lambda c: c.name == FOLD and c.distinct > 1,
+    "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
+    "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
+    "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct == c.rows,
+}
+
+
+def _roles(columns: Sequence[_Column]) -> list[str]:
+    """Return what each column probably is: by its name and what it holds; then by the labels that it shares."""
+    roles = [next((role for role, test in _IS.items() if test(column)), "") for column in columns]
+    if roles.count("actual") > 1:
+        # Only the first is taken: the user chooses among them.
+        first = roles.index("actual")
+        roles = ["" if role == "actual" and place != first else role for place, role in enumerate(roles)]
+    if "actual" in roles and "predicted" not in roles:
+        labels = set(columns[roles.index("actual")].values)
+        roles = [
+            "predicted" if role in ("", "system") and column.is_labels and set(column.values) <= labels else role
+            for column, role in zip(columns, roles, strict=True)
+        ]
+    return [
+        "group" if role == "" and column.is_labels and column.distinct <= MOST_SYSTEMS else role
+        for column, role in zip(columns, roles, strict=True)
+    ]
+
+
+# ── What to type ──
+
+
+def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, str]:
+    """Return a command for each question that the columns can answer."""
+    of: dict[str, list[_Column]] = {}
+    for column, role in zip(columns, roles, strict=True):
+        of.setdefault(role, []).append(column)
+    if "actual" not in of or not ({"predicted", "score"} & of.keys()):
+        return {}
+    wide = of.get("predicted", [])
+    systems = of.get("system", []) if len(wide) < 2 else []
+    reading = ["--actual", of["actual"][0].name]
+    if wide:
+        reading += [word for column in wide for word in ("--predicted", column.name)]
+    else:
+        reading += [word for column in of["score"] for word in ("--score", column.name)] + ["--threshold", "0.5"]
+    reading += [word for column in systems[:1] for word in ("--by", column.name)]
+    positive = _positive(of["actual"][0])
+    several = bool(systems) or len(wide) > 1 or (not wide and len(of["score"]) > 1)
+    paired = ["--id", of["id"][0].name] if systems and "id" in of else []
+    clustered = [word for column in of.get("cluster", [])[:1] for word in ("--cluster", column.name)]
+    folds = [word for column in of.get("fold", []) for word in ("--by", column.name)] if not clustered else []
+    commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
+    if several:
+        commands["Which is better?"] = ["compare", *reading, *positive, *(clustered or paired)]
+    required = "recall>=0.8" if positive or set(of["actual"][0].values) in _PLAIN else "accuracy>=0.8"
+    commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
+    commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
+    return {
+        question: shlex.join(["bayesperf", command, str(path), *options])
+        for question, (command, *options) in commands.items()
+    }
+
+
+def _positive(actual: _Column) -> list[str]:
+    """Return the option that names the rarer of two labels as positive, where they do not say it themselves."""
+    if len(actual.values) != 2 or {label.lower() for label in actual.values} in _PLAIN:
+        return []
+    return ["--pos-label", list(actual.values)[-1]]
+
+
+def look_as_rows(found: pd.DataFrame) -> list[list[Any]]:
+    """Return the cells of a printed look: a column, what it holds, and what it probably is."""
+    columns = (found[name].tolist() for name in ("column", "holds", "role"))
+    return [[column, holds, ROLES[role][1]] for column, holds, role in zip(*columns, strict=True)]

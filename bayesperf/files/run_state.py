@@ -1,0 +1,83 @@
+"""The file in which runs of a gate add up: the counts of each run, as JSON that can be kept in a repository."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bayesperf.core.errors import InputError
+from bayesperf.core.saving import write_whole
+from bayesperf.data.matrix import ConfusionMatrix
+
+_FORMAT = "bayesperf runs 1"
+# The dim of the runs.
+RUN = "run"
+
+
+def with_run(state: Path, counts: ConfusionMatrix, files: Sequence[Path]) -> dict[str, Any]:
+    """Return what a state holds once the counts of these files are one run more; the state's file stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If the file is no state, its classes are others, or a run of the same files is in it: counted again they would
+        pass for new examples.
+    """
+    labels, positive = [str(label) for label in counts.labels], str(counts.pos_label)
+    held = _read(state) if state.exists() else {"format": _FORMAT, "labels": labels, "positive": positive, "runs": []}
+    if (held["labels"], held["positive"]) != (labels, positive):
+        raise InputError(
+            f"--state {state}",
+            f"its classes are {', '.join(held['labels'])} (positive: {held['positive']}), and those of the files "
+            f"{', '.join(labels)} (positive: {positive}).",
+            "Name the classes by --labels and --pos-label, or begin another state.",
+        )
+    digest = _digest(files)
+    for number, run in enumerate(held["runs"], 1):
+        if run["sha256"] == digest:
+            raise InputError(
+                f"--state {state}",
+                f"the same files are run {number} in it, and are no new examples.",
+                "Check the files of another run, or check these without --state.",
+            )
+    return {**held, "runs": [*held["runs"], {"sha256": digest, "counts": counts.counts.values.tolist()}]}
+
+
+def counts_of_runs(held: dict[str, Any], counts: ConfusionMatrix) -> ConfusionMatrix:
+    """Return the counts of all runs of a state, with a leading dim ``run`` and the classes of the given counts."""
+    tables = [run["counts"] for run in held["runs"]]
+    return ConfusionMatrix.from_table(tables, labels=counts.labels, pos_label=counts.pos_label, dims=[RUN])
+
+
+def write(state: Path, held: dict[str, Any]) -> None:
+    """Write a state, whole: what was there before stays if it cannot be written."""
+    write_whole(state, json.dumps(held, indent=1) + "\n")
+
+
+def _read(state: Path) -> dict[str, Any]:
+    try:
+        held: dict[str, Any] = json.loads(state.read_text("utf-8"))
+        sound = held["format"] == _FORMAT and all({"sha256", "counts"} <= run.keys() for run in held["runs"])
+        sound = sound and all(
+            isinstance(held[name], expected) for name, expected in (("labels", list), ("positive", str))
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise InputError(
+            f"--state {state}", "is no file that check has written.", "Name another; it is made by the first run."
+        )
+    return held
+
+
+def _digest(files: Sequence[Path]) -> str:
+    """Return what tells the contents of files from those of others."""
+    digest = hashlib.sha256()
+    for path in files:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,148 @@
+"""Figures of plans for sample sizes, and of a system monitored batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from bayesperf import metrics
+from bayesperf.core.words import (
+    REPEATED_LOOKS,
+    interval_name,
+    percentage,
+    place_names,
+    sentence,
+    short_interval_name,
+)
+from bayesperf.plots.style import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SERIES,
+    closed,
+    remark,
+    shorten,
+    small_multiples,
+    write_title,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from bayesperf.plan.monitoring import Monitor
+    from bayesperf.plan.plans import Plan
+
+# The labels of a plan's axis.
+_QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
+
+
+@closed
+def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
+    """Draw what a plan reaches, such as its assurance, against the number of new examples, with target and answer.
+
+    Parameters
+    ----------
+    plan : Plan
+        What `bayesperf.plan` returns.
+    n : array-like (m,), optional
+        Numbers of new examples to draw; by default from 0 to twice the answer.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+    """
+    curve = plan.curve(n)
+    x, y = np.atleast_1d(curve["n"].values), np.atleast_1d(curve.values)
+    figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
+    axes.axhline(plan.target, color=ORANGE, lw=1.2, ls="--", label=f"wanted: {plan.target:g}")
+    if plan.quantity == "value" or (plan.quantity == "assurance" and plan.limit < 1):
+        axes.axhline(plan.limit, color=GREY, lw=1.2, ls=":", label=f"limit: {plan.limit:.3g}")
+    if ((errors := 1.96 * np.atleast_1d(curve["mcse"].values)) > 0).any():
+        axes.fill_between(x, y - errors, y + errors, color=BLUE, alpha=0.2, lw=0, label="± 1.96 Monte Carlo errors")
+    axes.plot(x, y, color=BLUE, lw=1.6)
+    error = f" ± {plan.mcse:.2g}" if plan.mcse > 0 else ""
+    answer = f"from {plan.n} {plan.counts} on ({plan.reached:.3g}{error})"
+    axes.plot(plan.n, plan.reached, "o", color=BLUE, ms=7, mec="white", label=answer)
+    axes.set_xlabel(f"new {plan.counts}")
+    axes.set_ylabel(_QUANTITIES[plan.quantity])
+    axes.set_ylim(0, 1.03 if plan.quantity == "assurance" else None)
+    axes.set_xlim(left=0)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    what = {"assurance": "Probability of showing ", "value": "Value of "}.get(plan.quantity, "")
+    write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
+    return figure
+
+
+@closed
+def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
+    """Draw a metric with its intervals against the examples so far, and the probability that it meets the requirement.
+
+    Dotted lines are the limits of its confidence sequence, if it has one; a diamond is at the first step at which they
+    show that the requirement is met, or missed.
+
+    Parameters
+    ----------
+    monitor : Monitor
+        What `bayesperf.monitor` returns; with other leading dims, a line a coordinate.
+    ax : sequence of two matplotlib.axes.Axes, optional
+        Axes to draw in, of the metric and of the probability.
+    """
+    data = monitor.dataset
+    dim, bound = data.attrs["dim"], data.attrs["requirement"]
+    sign = "≥" if data.attrs["greater_is_better"] else "≤"
+    title = metrics.get(data.attrs["metric"]).title
+    names, anytime = place_names(data["prob_met"].isel({dim: 0})), "anytime_verdict" in data
+    figure, panels = small_multiples(
+        2, 7.2, 2.7, columns=1, margin=(0, 0.2 * len(names)), ax=ax, sharex=True, height_ratios=[3, 2]
+    )
+    top, bottom = panels
+    top.axhline(bound, color=GREY, lw=1.2, ls="--", label=f"required: {sign} {bound:g}")
+    rest = [other for other in data["prob_met"].dims if other != dim]
+    flat = data.transpose(dim, *rest, ...).stack(system=rest) if rest else data.expand_dims(system=[""])
+    for i, name in enumerate(names):
+        system, colour = flat.isel(system=i), SERIES[i % len(SERIES)]
+        x = system["examples"].values
+        lower, upper = system["interval"].transpose("ci_bound", dim).values
+        top.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0)
+        top.plot(x, system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=shorten(name) or "posterior mean")
+        bottom.plot(x, system["prob_met"], "o-", color=colour, lw=1.5, ms=3.5)
+        if anytime:
+            _draw_confidence_sequence(top, bottom, system, colour)
+    _write_legends(top, bottom, data, 1 if rest else 2 if anytime else 3)
+    top.set_ylabel(title)
+    bottom.set_ylim(0, 1.03)
+    bottom.set_ylabel(f"P({title} {sign} {bound:g})")
+    bottom.set_xlabel(f"examples so far, {dim} by {dim}")
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)
+    interval = interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
+    write_title(figure, f"{data.attrs['estimand']}: mean and {interval}", ax=ax)
+    if ax is None:
+        remark(figure, REPEATED_LOOKS)
+    return figure
+
+
+def _draw_confidence_sequence(top: Axes, bottom: Axes, system: xr.Dataset, colour: str) -> None:
+    """Draw the limits of a system's confidence sequence, and mark the first step at which it settles the question."""
+    x = system["examples"].values
+    top.plot(x, system["anytime_lower"], ":", x, system["anytime_upper"], ":", color=colour, lw=1.2)
+    first = np.flatnonzero(system["anytime_verdict"].isin(["met", "missed"]))[:1]
+    if len(first):
+        bottom.scatter(x[first], system["prob_met"].values[first], 55, color=colour, marker="D", zorder=3)
+
+
+def _write_legends(top: Axes, bottom: Axes, data: xr.Dataset, columns: int) -> None:
+    """Write what shades, dotted lines and diamonds are."""
+    confidence = percentage(data.attrs["ci_prob"])
+    interval = short_interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
+    top.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{interval} after each {data.attrs['dim']}")
+    if "anytime_verdict" in data:
+        top.plot([], [], ":", color=GREY, lw=1.2, label=f"{confidence} confidence sequence: however often one looks")
+    top.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=columns)
+    if bottom.collections:
+        bottom.scatter([], [], 55, color=GREY, marker="D", label="settled by the confidence sequence")
+        bottom.legend(frameon=False, fontsize="small")

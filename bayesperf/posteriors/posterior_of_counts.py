@@ -1,0 +1,185 @@
+"""The posterior of counts: under a Dirichlet prior, or under one that classes share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, overload
+
+import numpy as np
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.errors import DependenceWarning, InputTypeError, warn
+from bayesperf.data.given_tables import matrix_of
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
+from bayesperf.posteriors.sources.shared_cells import SharedClasses
+from bayesperf.posteriors.sources.source import Source
+
+_DESIGNS = ("joint", "by_actual")
+# Greatest default number of draws, and the number of cells in all of them that lowers it to `DRAWS`; the number of
+# classes in all of them that lowers it further, and the least.
+_MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_000_000, 1000
+
+
+@overload
+def posterior(
+    cm: ConfusionMatrix,
+    prior: str | priors.Prior | None = None,
+    design: str = "joint",
+    random_seed: Any = 0,
+    *,
+    draws: int | None = None,
+) -> Posterior: ...
+
+
+@overload
+def posterior(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    prior: str | priors.Prior | None = None,
+    design: str = "joint",
+    random_seed: Any = 0,
+    draws: int | None = None,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+) -> Posterior: ...
+
+
+@checked  # type: ignore[misc]  # after a matrix the second argument is the prior
+def posterior(
+    cm: Any = None,
+    y_pred: Any = None,
+    prior: Any = None,
+    design: Any = "joint",
+    random_seed: Any = 0,
+    *,
+    draws: int | None = None,
+    labels: Iterable[Any] | None = None,
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+    y_true: Any = None,
+) -> Posterior:
+    """Return the posterior of confusion matrices: exact, or by independent draws if their classes share a prior.
+
+    Parameters
+    ----------
+    cm : ConfusionMatrix or array-like (n,)
+        Counts; or the actual labels, in which case the next argument must be the predicted labels. A cross-tabulation
+        whose axes are called by what they are (`pandas.crosstab`, a DataArray), or scikit-learn's
+        ``classification_report`` of two classes, is taken in place of counts.
+    y_pred : array-like (n,), optional
+        Predicted labels: ``posterior(y_true, y_pred)`` is short for
+        ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
+        is the prior: ``posterior(cm, "flat")``.
+    prior : str or Prior, optional
+        By default Jeffreys' for two classes (half a pseudo-example per cell), and `bayesperf.prior.shared` for more.
+    design : {"joint", "by_actual"}
+        How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
+        fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
+        metrics that depend on it raise until `Posterior.at_prevalence` supplies it.
+    random_seed : int or numpy.random.Generator
+        Seed of Monte Carlo results; exact results do not depend on it.
+    draws : int, optional
+        Number of draws for Monte Carlo results (metrics with `Marginal.method` "draws"). By default 40,000 for up to
+        ten classes, for which the standard error of an interval's limits is about half a percent of its width; 10,000
+        for 20 to 500 classes; and fewer for more (5,000 for a thousand), but at least 1,000.
+    labels, pos_label, by
+        As in `ConfusionMatrix.from_predictions`, if actual and predicted labels are given.
+    y_true : array-like (n,), optional
+        The actual labels, if passed by keyword.
+
+    Returns
+    -------
+    Posterior
+
+    Raises
+    ------
+    ValueError
+        If the prior does not fit the matrix, or an argument has an invalid value.
+    TypeError
+        If neither a matrix nor both actual and predicted labels are given.
+
+    Warns
+    -----
+    DependenceWarning
+        If the examples were counted with clusters (``cluster=``), of which `bayesperf.pool` takes notice.
+
+    Notes
+    -----
+    With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C). For the
+    prior that classes share see `bayesperf.prior.shared`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> y_true, y_pred = [1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 1]
+    >>> table = bp.posterior(y_true, y_pred).summary(["recall", "precision"])
+    >>> table[["metric", "observed", "mean", "sd", "ci_lower", "ci_upper", "method"]].round(3)
+          metric  observed  mean     sd  ci_lower  ci_upper method
+    0     recall       0.8  0.75  0.164     0.436     0.998  exact
+    1  precision       0.8  0.75  0.164     0.436     0.998  exact
+    """
+    if isinstance(cm, ConfusionMatrix):
+        if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
+                      if value is not None]:  # fmt: skip
+            raise InputTypeError(unused[0], "the ConfusionMatrix has its own.", f"Call it without `{unused[0]}`.")
+        prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
+    elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
+        if by is not None:
+            raise InputTypeError("by", "the counts have dims of their own.", "Call it without `by`.")
+        cm = matrix_of(cm, labels, pos_label)
+        prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
+    else:
+        actual = y_true if cm is None else cm
+        if actual is None or y_pred is None:
+            raise InputTypeError("", "posterior takes a ConfusionMatrix, or actual and predicted labels.")
+        cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
+    _warn_of_clusters(cm)
+    checks.one_of("design", design, _DESIGNS)
+    resolved = priors.resolve(prior, len(cm.labels))
+    n_draws = _default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2)
+    return Posterior(
+        source=_source(cm, resolved, random_seed=checks.seed(random_seed), n_draws=n_draws),
+        pos_label=cm.pos_label,
+        prior_text=resolved.describe(cm),
+        prevalence="observed" if design == "joint" else None,
+        observed=cm.counts,
+    )
+
+
+def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source:
+    if prior.shared_by_classes:
+        return SharedClasses(counts=cm.counts, **of_draws)
+    concentration = cm.counts.copy(deep=False, data=cm.counts.values + prior.concentration(cm))
+    return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
+
+
+def _warn_of_clusters(cm: ConfusionMatrix) -> None:
+    if cm.clusters is not None:
+        warn(
+            DependenceWarning,
+            "BP101",
+            f"the examples come in {cm.clusters.size:,} {cm.clusters.name}s, and this posterior takes them for "
+            "independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
+        )
+
+
+def _default_draws(classes: int) -> int:
+    of_cells = int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS))
+    return min(of_cells, max(_DRAWN_CLASSES // classes, _LEAST_DRAWS))
+
+
+def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:
+    """Return prior, design and seed for a call ``posterior(cm, prior, design, random_seed)`` by position."""
+    if second is None and not (isinstance(prior, str) and prior in _DESIGNS):
+        return prior, design, random_seed
+    if prior is None:
+        return second, design, random_seed
+    if isinstance(prior, priors.Prior) or (isinstance(prior, str) and prior in priors.PRESETS):
+        raise InputTypeError("", "posterior() got multiple values for argument 'prior'")
+    return (second, prior, random_seed) if design == "joint" else (second, prior, design)

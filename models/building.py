@@ -1,0 +1,393 @@
+"""What the model files have in common, for models of your own too: data, priors and distributions of counts.
+
+A model file imports nothing else of bayesperf, so that a copy of it works in any folder. A file starts so:
+
+>>> import pymc as pm
+>>> from bayesperf.models.building import coords, prior_variables
+>>> PRIORS = {"recall": pm.Beta.dist(1, 1)}
+>>> def build(data, priors=None):
+...     variable = prior_variables(PRIORS, priors)
+...     with pm.Model(coords=coords(data)) as model:
+...         recall = variable("recall", [])
+...     return model
+
+`coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates` and `cells_of_rates` of two classes;
+`prior_variables` adds variables whose priors a caller may replace, and `conjugate_parameters` reads them for a closed
+form. `DirichletMultinomial`, `LogitBinomial` and `PatternCounts` are likelihoods of counts whose densities leave out
+the coefficients, on which no posterior depends: a sampler would compute them again at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+import xarray as xr
+from pymc.distributions.shape_utils import change_dist_size
+from pytensor.tensor import gammaln
+from pytensor.tensor.random.op import RandomVariable
+from scipy.special import expit
+
+# Sequences use it, too, and do without PyMC.
+from bayesperf.models._stationary import stationary
+
+__all__ = [
+    "DirichletMultinomial",
+    "LogitBinomial",
+    "MostlyRight",
+    "PatternCounts",
+    "cells_of_rates",
+    "concentration",
+    "conjugate_parameters",
+    "coords",
+    "dirichlet_draws",
+    "outcomes_of_rates",
+    "per_example",
+    "positive",
+    "prior_variables",
+    "stationary",
+]
+
+# The log-likelihood of single examples is left out if it has more values than this (80 MB).
+MOST_VALUES = 10_000_000
+# The observed variable of each rate of two classes.
+OUTCOMES = {"prevalence": "positives", "recall": "true_positives", "specificity": "true_negatives"}
+# PyTensor's mode that compiles nothing: priors are looked at once.
+INTERPRETED = "FAST_COMPILE"
+Prior = Any
+AddVariable = Callable[[str, Sequence[str]], Any]
+# The share of right answers at which sampling starts.
+START = 0.95
+
+
+# ── Labelled counts ──
+
+
+def coords(data: xr.DataArray) -> dict[str, Any]:
+    """Return the coordinates of labelled data in the form that `pymc.Model` takes."""
+    return {str(dim): data[dim].values for dim in data.dims}
+
+
+def positive(data: xr.DataArray) -> int:
+    """Return the position of the positive class, given by the attribute ``pos_label`` of binary counts."""
+    labels = data["actual"].values.tolist()
+    if len(labels) != 2:
+        raise ValueError(f"data: this model is of two classes; there are {len(labels)}. See the model 'groups'.")
+    if "pos_label" not in data.attrs:
+        raise ValueError(
+            f"data: which of the labels {labels} is the positive class? Name it, as pos_label={labels[-1]!r}."
+        )
+    return int(labels.index(data.attrs["pos_label"]))
+
+
+def per_example(probabilities: xr.DataArray, counts: xr.DataArray) -> xr.DataArray | None:
+    """Return the log-likelihood of each example, (chain, draw, example), from the probability of each kind of example.
+
+    Examples of the same kind have the same likelihood, which is repeated as often as the kind was observed. The result
+    is None if there are more than `MOST_VALUES` values.
+    """
+    kinds = [dim for dim in probabilities.dims if dim not in ("chain", "draw")]
+    seen = counts.transpose(*kinds).values.ravel()
+    if seen.sum() * probabilities.sizes["chain"] * probabilities.sizes["draw"] > MOST_VALUES:
+        return None
+    ordered = probabilities.transpose("chain", "draw", *kinds)
+    flat = np.repeat(ordered.values.reshape(*ordered.shape[:2], -1), seen, axis=-1)
+    return xr.DataArray(np.log(flat), dims=("chain", "draw", "example"))
+
+
+# ── Two classes by three rates ──
+
+
+def outcomes_of_rates(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], dict[str, xr.DataArray]]:
+    """Return the successes and the trials of each rate."""
+    p = positive(counts)
+    tp, tn = (counts.isel(actual=i, predicted=i, drop=True) for i in (p, 1 - p))
+    totals = counts.sum("predicted")
+    positives, negatives = (totals.isel(actual=i, drop=True) for i in (p, 1 - p))
+    successes = {"prevalence": positives, "recall": tp, "specificity": tn}
+    return successes, {"prevalence": positives + negatives, "recall": positives, "specificity": negatives}
+
+
+def cells_of_rates(rates: Mapping[str, Any], positive: int) -> Any:
+    """Return the cells for three rates, which are arrays or tensors, as a table in the order of the labels."""
+    is_positive, same = np.eye(2)[positive], np.eye(2)
+    prevalence, recall, specificity = (rates[name][..., None] for name in OUTCOMES)
+    of_class = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
+    correct = (recall * is_positive + specificity * (1 - is_positive))[..., None]
+    return of_class[..., None] * (correct * same + (1 - correct) * (1 - same))
+
+
+# ── Priors ──
+
+
+def prior_variables(
+    defaults: Mapping[str, Prior],
+    priors: Mapping[str, Prior] | None,
+    classes: int = 2,
+    unused: Mapping[str, str] | None = None,
+) -> AddVariable:
+    """Return a function ``variable(name, dims)`` that adds a variable with the prior of that name to a model.
+
+    Parameters
+    ----------
+    defaults : mapping
+        Default priors: unnamed distributions, or functions of the number of classes that return one.
+    priors : mapping, optional
+        Priors to use instead: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or objects
+        with ``create_variable(name)``. A prior of fewer dims is repeated, independently, along the first ones.
+    classes : int
+        Number of classes.
+    unused : mapping, optional
+        Names of variables that are not in the model, each with the option that would add it.
+
+    Raises
+    ------
+    ValueError
+        If the model has no variable of the name of a prior, or a prior has the wrong shape or support.
+    """
+    instead, absent = dict(priors or {}), dict(unused or {})
+    if unknown := [name for name in instead if name not in defaults]:
+        raise ValueError(f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}.")
+    if useless := [name for name in instead if name in absent]:
+        raise ValueError(f"priors: {useless[0]!r} is of no use without {absent[useless[0]]}.")
+
+    def variable(name: str, dims: Sequence[str]) -> Any:
+        default = defaults[name](classes) if callable(defaults[name]) else defaults[name]
+        model = pm.modelcontext(None)
+        shape = tuple(len(model.coords[dim]) for dim in dims)
+        if name not in instead:
+            return model.register_rv(_sized(name, default, shape, dims), name, dims=dims)
+        prior = instead[name]
+        if hasattr(prior, "create_variable"):
+            created = prior.create_variable(name)
+            _check_shape(name, _shape(created), shape, dims)
+            _check_support(name, created, default)
+            return created
+        prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
+        if getattr(prior, "owner", None) is None or not hasattr(prior.owner.op, "ndim_supp"):
+            raise ValueError(
+                f"priors: {name!r} must be an unnamed PyMC distribution, as pm.Beta.dist(9, 1), a PreliZ distribution, "
+                f"or an object with create_variable(name); it is {prior!r}."
+            )
+        _check_support(name, prior, default)
+        return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims)
+
+    return variable
+
+
+def _shape(distribution: Any) -> tuple[int, ...]:
+    return tuple(int(size) for size in distribution.shape.eval(mode=INTERPRETED))
+
+
+def _sized(name: str, distribution: Any, shape: tuple[int, ...], dims: Sequence[str]) -> Any:
+    """Return a distribution in the shape of the dims, repeated along those that it has not, which are the first."""
+    core = distribution.owner.op.ndim_supp
+    own, batch = _shape(distribution), shape[: len(shape) - core]
+    _check_shape(name, (*shape[: max(0, len(shape) - len(own))], *own), shape, dims)
+    return change_dist_size(distribution, batch)
+
+
+def _check_shape(name: str, own: tuple[int, ...], shape: tuple[int, ...], dims: Sequence[str]) -> None:
+    if own != shape:
+        raise ValueError(f"priors: {name!r} has shape {own}; its dims {tuple(dims)} have {shape}.")
+
+
+def _check_support(name: str, prior: Any, default: Any) -> None:
+    """Raise if a prior has values that are impossible under the default prior."""
+    draws = np.asarray(pm.draw(prior, 500, random_seed=0, mode=INTERPRETED))
+    core = default.owner.op.ndim_supp
+    if prior.owner.op.ndim_supp != core:
+        kind = "shares that sum to 1, as of pm.Dirichlet.dist" if core else "single quantities"
+        raise ValueError(f"priors: {name!r} has the wrong support: it must be of {kind}.")
+    wrong = "it is discrete, and the quantity is continuous."
+    if draws.dtype.kind == "f":
+        size = draws.shape[: draws.ndim - core]
+        if core and draws.shape[draws.ndim - core :] != _shape(default):
+            return  # Its length is wrong, which the check of the shape reports.
+        possible = np.isfinite(pm.logp(change_dist_size(default, size), draws).eval(mode=INTERPRETED))
+        if possible.all():
+            return
+        impossible = np.array2string(np.asarray(draws[~possible][0]), precision=4)
+        wrong = f"it can be {impossible}, which {name} cannot."
+    raise ValueError(f"priors: {name!r} has the wrong support: {wrong}")
+
+
+def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
+    """Return the parameters of a prior along the last axis; raise NotImplementedError if it is of another family.
+
+    The parameters of a Gamma distribution are its shape and scale.
+    """
+    prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
+    operation: Any = getattr(getattr(prior, "owner", None), "op", None)
+    if getattr(operation, "name", None) != family:
+        raise NotImplementedError(
+            f"priors: method='exact' needs a {family.capitalize()} prior of {name!r}. Use method='mcmc'."
+        )
+    parameters = [
+        np.asarray(parameter.eval(mode=INTERPRETED), float) for parameter in operation.dist_params(prior.owner)
+    ]
+    return np.stack(np.broadcast_arrays(*parameters), -1) if family != "dirichlet" else parameters[0]
+
+
+# ── Distributions ──
+
+
+class _DirichletMultinomialRV(RandomVariable):  # type: ignore[misc]
+    name = "dirichlet_multinomial"
+    signature = "(),(),(k)->(k)"
+    dtype = "int64"
+    _print_name = ("DirichletMultinomial", "\\operatorname{DirichletMultinomial}")
+
+    @classmethod
+    def rng_fn(cls, rng: np.random.Generator, n: Any, concentration: Any, mean: Any, size: Any) -> np.ndarray:
+        """Draw shares for each row, then its counts."""
+        weights = np.asarray(concentration)[..., None] * mean
+        leading = np.broadcast_shapes(np.shape(n), weights.shape[:-1]) if size is None else tuple(size)
+        shares = dirichlet_draws(rng, np.broadcast_to(weights, (*leading, weights.shape[-1])))
+        return np.asarray(rng.multinomial(n, shares))
+
+
+class DirichletMultinomial(pm.Discrete):  # type: ignore[misc]
+    """Counts of a row, of which the shares are Dirichlet(κ · mean): `pymc.DirichletMultinomial` by mean and κ.
+
+    Its density omits the multinomial coefficient, which depends only on the counts, so that no posterior depends on it.
+    If the counts are `pymc.Data`, a sampler would compute it again at every step. The sum of the weights is κ, which it
+    would otherwise compute as well.
+    """
+
+    rv_op = _DirichletMultinomialRV()
+
+    @classmethod
+    def dist(cls, n: Any, concentration: Any, mean: Any, **kwargs: Any) -> Any:
+        """Return the unnamed distribution of counts that sum to n."""
+        parameters = [pt.as_tensor(n, dtype="int64"), pt.as_tensor(concentration), pt.as_tensor(mean)]
+        return super().dist(parameters, **kwargs)
+
+    def support_point(rv: Any, size: Any, n: Any, concentration: Any, mean: Any) -> Any:  # noqa: N805  (PyMC's way)
+        """Return counts in the middle of the distribution."""
+        return pm.distributions.distribution.support_point(pm.Multinomial.dist(n=n, p=mean, size=size))
+
+    def logp(value: Any, n: Any, concentration: Any, mean: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
+        """Return the log-density of counts that sum to n, up to the coefficient."""
+        weights = concentration[..., None] * mean
+        of_cells = (gammaln(weights + value) - gammaln(weights)).sum(axis=-1)
+        return of_cells + gammaln(concentration) - gammaln(concentration + n)
+
+
+def concentration(dispersion: Any) -> Any:
+    """Return the concentration κ = 1/ρ − 1 for a dispersion ρ.
+
+    A dispersion below 1e-8 is replaced by 1e-8, at which groups are practically identical. For κ > 1e8 differences of
+    log-gamma functions lose their significant digits, and a sampler that moves there would find densities that are
+    spuriously high and get stuck.
+    """
+    return 1 / pm.math.maximum(dispersion, 1e-8) - 1
+
+
+def dirichlet_draws(rng: np.random.Generator, concentration: np.ndarray) -> np.ndarray:
+    """Return draws from Dirichlet distributions along the last axis, one for each row of concentrations.
+
+    Gamma draws of tiny concentrations underflow to 0. They are raised to 1e-280, so that a row of them is never 0/0 and
+    its shares are still normal floating-point numbers.
+    """
+    gamma = np.maximum(rng.standard_gamma(concentration), 1e-280)
+    return np.asarray(gamma / gamma.sum(-1, keepdims=True))
+
+
+class _LogitBinomialRV(RandomVariable):  # type: ignore[misc]
+    name = "logit_binomial"
+    signature = "(),()->()"
+    dtype = "int64"
+    _print_name = ("LogitBinomial", "\\operatorname{LogitBinomial}")
+
+    @classmethod
+    def rng_fn(cls, rng: np.random.Generator, n: Any, logit: Any, size: Any) -> np.ndarray:
+        """Draw counts."""
+        return np.asarray(rng.binomial(n, expit(logit), size))
+
+
+class LogitBinomial(pm.Discrete):  # type: ignore[misc]
+    """Successes in n trials, of the rate expit(logit): `pymc.Binomial` without the binomial coefficient.
+
+    The coefficient depends only on the counts, so that no posterior depends on it. If the counts are `pymc.Data`, a
+    sampler would compute its gamma functions again at every step, which take longer than all else.
+    """
+
+    rv_op = _LogitBinomialRV()
+
+    @classmethod
+    def dist(cls, n: Any, logit: Any, **kwargs: Any) -> Any:
+        """Return the unnamed distribution of successes in n trials."""
+        return super().dist([pt.as_tensor(n, dtype="int64"), pt.as_tensor(logit)], **kwargs)
+
+    def support_point(rv: Any, size: Any, n: Any, logit: Any) -> Any:  # noqa: N805  (PyMC's way)
+        """Return counts in the middle of the distribution."""
+        return pm.distributions.distribution.support_point(pm.Binomial.dist(n=n, logit_p=logit, size=size))
+
+    def logp(value: Any, n: Any, logit: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
+        """Return the log-density of successes, up to the coefficient."""
+        return value * logit - n * pt.softplus(logit)
+
+
+class _MostlyRightRV(type(pm.Dirichlet.rv_op)):  # type: ignore[misc]
+    pass
+
+
+class MostlyRight(pm.Dirichlet):  # type: ignore[misc]
+    """Dirichlet rates (…, actual, rating) whose chains start with raters that are mostly right.
+
+    From the middle of a weak prior some chains set out to where the classes have changed places: a mode of next to no
+    mass, which they do not find out of.
+    """
+
+    rv_op = _MostlyRightRV()
+
+    def support_point(rv: Any, size: Any, a: Any) -> Any:  # noqa: N805  (PyMC's way)
+        """Return rates where nearly all answers are right."""
+        wrong = (1 - START) / (a.shape[-1] - 1)
+        return pt.zeros_like(rv) + wrong + (START - wrong) * pt.eye(a.shape[-1])
+
+
+class _PatternCountsRV(RandomVariable):  # type: ignore[misc]
+    name = "pattern_counts"
+    signature = "(),(k)->(k)"
+    dtype = "int64"
+    _print_name = ("PatternCounts", "\\operatorname{PatternCounts}")
+
+    @classmethod
+    def rng_fn(cls, rng: np.random.Generator, n: Any, log_p: Any, size: Any) -> np.ndarray:
+        """Draw the patterns of n items; the last outcome, which is left out, is any other pattern."""
+        shares = np.exp(log_p)
+        rest = np.maximum(1 - shares.sum(-1, keepdims=True), 0)
+        shares = np.concatenate([shares, rest], axis=-1)
+        shares /= shares.sum(-1, keepdims=True)
+        leading = np.broadcast_shapes(np.shape(n), shares.shape[:-1]) if size is None else tuple(size)
+        return np.asarray(
+            rng.multinomial(np.broadcast_to(n, leading), np.broadcast_to(shares, (*leading, shares.shape[-1])))
+        )[..., :-1]
+
+
+class PatternCounts(pm.Discrete):  # type: ignore[misc]
+    """Multinomial counts of n items over patterns, given as logarithms, some of which may be missing from the list.
+
+    Those that are missing have not been observed, so the density does not need them. It omits the multinomial
+    coefficient, which depends only on the counts.
+    """
+
+    rv_op = _PatternCountsRV()
+
+    @classmethod
+    def dist(cls, n: Any, log_p: Any, **kwargs: Any) -> Any:
+        """Return the unnamed distribution of the counts of n items."""
+        return super().dist([pt.as_tensor(n, dtype="int64"), pt.as_tensor(log_p)], **kwargs)
+
+    def support_point(rv: Any, size: Any, n: Any, log_p: Any) -> Any:  # noqa: N805  (PyMC's way)
+        """Return counts in the middle of the distribution."""
+        return pt.cast(pt.round(n[..., None] * pt.exp(log_p)), "int64")
+
+    def logp(value: Any, n: Any, log_p: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
+        """Return the log-density of the counts, up to the coefficient."""
+        return (value * log_p).sum(axis=-1)

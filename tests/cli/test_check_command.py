@@ -1,0 +1,123 @@
+"""The command ``bayesperf check``, run as a step of CI runs it."""
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import bayesperf as bp
+from bayesperf.cli import commands as cli
+
+
+@pytest.fixture
+def check(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["bayesperf", "check", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "80")
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
+
+    return run
+
+
+def write(name, tp, fn, fp, tn, first=0):
+    """Write a file of predictions, a row an example, and return its name."""
+    rows = [("yes", "yes")] * tp + [("yes", "no")] * fn + [("no", "yes")] * fp + [("no", "no")] * tn
+    frame = pd.DataFrame(rows, columns=["actual", "predicted"])
+    frame["example"] = range(first, first + len(rows))
+    frame.to_csv(name, index=False)
+    return name
+
+
+# Recalls clearly above .8, clearly below it, and near it.
+@pytest.mark.parametrize(
+    ("tp", "fn", "code", "verdict"), [(90, 10, 0, "met"), (70, 30, 1, "missed"), (81, 19, 3, "undecided")]
+)
+def test_the_code_says_what_is_shown(check, tp, fn, code, verdict):
+    file = write("new.csv", tp, fn, 5, 95)
+    done = check(file, "--pos-label", "yes", "--require", "recall>=0.8", "--format", "json")
+    document = json.loads(done.stdout)
+    (row,) = document["requirements"]
+    assert (done.returncode, document["verdict"], row["verdict"]) == (code, verdict, verdict)
+    cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=5, tn=95)
+    assert row["probability"] == pytest.approx(bp.posterior(cm)["recall"].prob_above(0.8).item())
+    planned = bp.plan.sample_size(0.8, metric="recall", evidence=(tp, tp + fn), question="settle")
+    assert row["more"] == ("" if code != 3 else f"{planned.n:,} more positives, in about {2 * planned.n:,} examples")
+
+
+def test_a_missed_requirement_decides_before_an_open_one(check):
+    file = write("new.csv", 81, 19, 40, 60)
+    asked = ["--require", "recall>=0.8", "--require", "specificity>=0.8", "--pos-label", "yes"]
+    done = check(file, *asked)
+    assert done.returncode == 1
+    assert "Missed. Of 2 requirements: 1 shown missed, 1 undecided" in " ".join(done.stdout.split())
+    lines = check(file, *asked, "--format", "markdown").stdout.splitlines()
+    assert "| undecided | recall ≥ 0.8 | 0.589 | 81 of 100 |" in lines
+    assert lines[4] == "| verdict | requirement | P(met) | observed |"
+
+
+def test_a_new_version_is_held_against_the_old_on_the_same_examples(check):
+    new, old = write("new.csv", 88, 12, 10, 90), write("old.csv", 90, 10, 10, 90)
+    pair = ["--against", old, "--pos-label", "yes", "--metric", "recall", "--format", "json"]
+    paired = json.loads(check(new, *pair, "--id", "example", "--no-worse-by", "0.05").stdout)["requirements"][0]
+    apart = json.loads(check(new, *pair, "--no-worse-by", "0.05").stdout)["requirements"][0]
+    frames = [pd.read_csv(name) for name in (new, old)]
+    both = bp.ConfusionMatrix.from_predictions(
+        frames[0]["actual"], {"new": frames[0]["predicted"], "old": frames[1]["predicted"]}, pos_label="yes"
+    )
+    expected = bp.compare(both, metric="recall").difference.prob_above(-0.05).item()
+    # Draws, 10,000 of them: three standard errors.
+    assert paired["probability"] == pytest.approx(expected, abs=0.015)
+    assert paired["verdict"] == "met"
+    assert apart["probability"] < paired["probability"]
+    assert apart["observed"] == "0.880, before 0.900 (other examples)"
+    # A metric of which less is better is worse if it is greater.
+    worse = write("worse.csv", 90, 10, 40, 60)
+    done = check(worse, "--against", old, "--pos-label", "yes", "--metric", "fpr", "--no-worse-by", "0.05")
+    assert done.returncode == 1
+
+
+def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
+    asked = ["--pos-label", "yes", "--require", "recall>=0.75", "--state", "runs.json", "--format", "json"]
+    codes = []
+    for night in range(3):
+        done = check(write(f"night{night}.csv", 45, 5, 2, 48, first=100 * night), *asked)
+        codes.append(done.returncode)
+    runs = bp.ConfusionMatrix.from_table([[[48, 2], [5, 45]]] * 3, labels=["no", "yes"], pos_label="yes", dims=["run"])
+    data = bp.monitor(runs, 0.75, "recall", dim="run").dataset
+    assert codes == [{"met": 0, "missed": 1}.get(verdict, 3) for verdict in data["anytime_verdict"].values.tolist()]
+    assert set(codes) == {0, 3}
+    assert "3 runs so far" in json.loads(done.stdout)["in_words"]
+    before = (tmp_path / "runs.json").read_bytes()
+    again = check("night0.csv", *asked)
+    assert again.returncode == 2
+    assert "the same files are run 1 in it" in again.stderr
+    assert (tmp_path / "runs.json").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ([], "--require: say what must be met"),
+        (["--require", "recall>=0.8", "--confidence", "0.5"], "--confidence must be above 0.5"),
+        (["--require", "recall>=0.8", "--no-worse-by", "0.1"], "--no-worse-by: it goes with --against"),
+        (["--require", "f1>=0.8", "--state", "runs.json", "--pos-label", "yes"], "f1 is no share of independent"),
+        (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
+        (["--against", "new.csv", "--by", "example"], "it takes one system"),
+        (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state: it does not go with"),
+        (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
+        (["--require", "recall>=0.8", "--format", "html"], "--format html: there is none"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_checked_is_refused(check, tmp_path, asked, said):
+    write("new.csv", 8, 2, 1, 9)
+    done = check("new.csv", *asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert not (tmp_path / "runs.json").exists()
