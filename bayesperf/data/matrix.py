@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -663,11 +662,10 @@ class ConfusionMatrix(Saved):
             )
         return cls.from_predictions(y, y_pred, labels=labels, pos_label=pos_label, by=by)
 
-    @cached_property
+    @property
     def labels(self) -> list[Any]:
         """The K class labels, in the order of rows and columns."""
-        labels: list[Any] = self.counts["actual"].values.tolist()
-        return labels
+        return self.counts.indexes["actual"].tolist()
 
     @property
     def positive(self) -> int | None:
