@@ -72,7 +72,7 @@ def complex_step(function: Callable[[Numbers], Numbers], x: Array, direction: An
 # ── Coordinates that results share: making them anew takes longer than many of the results themselves ──
 
 
-def coordinate(dim: str, values: Sequence[Any] | Array) -> xr.DataArray:
+def coordinate(dim: str, values: Sequence[Any] | Numbers) -> xr.DataArray:
     """Return an array of coordinates along a dim."""
     along = np.asarray(values)
     return xr.DataArray(along, {dim: along}, [dim], name=dim)

@@ -665,7 +665,8 @@ class ConfusionMatrix(Saved):
     @property
     def labels(self) -> list[Any]:
         """The K class labels, in the order of rows and columns."""
-        return self.counts.indexes["actual"].tolist()
+        labels: list[Any] = self.counts.indexes["actual"].tolist()
+        return labels
 
     @property
     def positive(self) -> int | None:

@@ -345,5 +345,6 @@ def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> Array:
         if dim not in alpha.coords and alpha.sizes[dim] != cm.counts.sizes[dim]:
             raise InputError("prior", f"{alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
     named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
-    aligned = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims}).variable
-    return aligned.set_dims(list(cm.counts.dims)).transpose(*cm.counts.dims).values
+    aligned = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
+    missing = {dim: 1 for dim in cm.counts.dims if dim not in alpha.dims}
+    return np.asarray(aligned.expand_dims(missing).transpose(*cm.counts.dims).values, float)

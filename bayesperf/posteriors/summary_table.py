@@ -99,7 +99,7 @@ def _of_each(distributions: Sequence[Distribution], function: Callable[[Distribu
     """Return a function of all of several arrays of distributions, (m, …); of those that are Betas at once."""
     betas = [each for each in distributions if type(each) is Beta]
     ends = np.cumsum([each.size for each in betas])
-    together = Beta(*(np.vstack([getattr(each, side) for each in betas]) for side in "ab")) if betas else None
+    together = Beta(np.vstack([d.a for d in betas]), np.vstack([d.b for d in betas])) if betas else None
     parts = iter([] if together is None else np.split(together.each(function), ends[:-1]))
     return np.concatenate([next(parts) if type(each) is Beta else each.each(function) for each in distributions])
 
