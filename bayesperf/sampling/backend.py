@@ -13,7 +13,7 @@ import sys
 import threading
 import timeit
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from importlib.metadata import version
@@ -331,7 +331,20 @@ def _split(points: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     return [part.reshape((*leading, *shape)) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _start(model: pm.Model) -> list[Array]:
+def started(compiled_model: CompiledModel, model: pm.Model, initvals: Mapping[str, Any]) -> CompiledModel:
+    """Return a compiled model that is sampled from given values of variables on, if there are any."""
+    return replace(compiled_model, start=_flat(_start(model, initvals))) if initvals else compiled_model
+
+
+def impossible_at_start(model: pm.Model, initvals: Mapping[str, Any]) -> dict[str, float]:
+    """Return the log densities that are not finite where sampling starts, by variable."""
+    values = zip(model.value_vars, _start(model, initvals), strict=True)
+    point = {variable.name: value.astype(variable.dtype) for variable, value in values}
+    densities = model.point_logps(point, mode=INTERPRETED)
+    return {name: float(density) for name, density in densities.items() if not np.isfinite(density)}
+
+
+def _start(model: pm.Model, initvals: Mapping[str, Any] | None = None) -> list[Array]:
     """Return the values of the parameters at which sampling starts, on the unconstrained scale."""
     import pymc as pm
     from pymc.initial_point import make_initial_point_expression
@@ -339,7 +352,7 @@ def _start(model: pm.Model) -> list[Array]:
     values = make_initial_point_expression(
         free_rvs=model.free_RVs,
         rvs_to_transforms=model.rvs_to_transforms,
-        initval_strategies=model.rvs_to_initial_values,
+        initval_strategies=model.rvs_to_initial_values | {model[name]: at for name, at in (initvals or {}).items()},
         return_transformed=True,
     )
     return [np.asarray(value, float) for value in pm.compile([], values, random_seed=0, mode=INTERPRETED)()]
@@ -736,7 +749,9 @@ def compilation_key(
         return None
     if not all(isinstance(value, str | Number | tuple | None | xr.DataArray) for value in options.values()):
         return None
-    families = _families(model, resolve_model(name).PRIORS)  # type: ignore[union-attr]
+    # Priors of rates may be variables that are not in `PRIORS`: by the same name, or of a typical group.
+    given = [*(priors or {}), *(f"typical_{prior}" for prior in priors or {})]
+    families = _families(model, {*resolve_model(name).PRIORS, *given})  # type: ignore[union-attr]
     # Values of arrays are data or constants.
     settings = {key: value.sizes if isinstance(value, xr.DataArray) else value for key, value in options.items()}
     data = [(variable.name, variable.dtype, variable.get_value(borrow=True).shape) for variable in model.data_vars]
@@ -745,7 +760,7 @@ def compilation_key(
     return None if families is None else (name, repr(settings), shapes, families, _constants(model))
 
 
-def _families(model: pm.Model, names: Mapping[str, Any]) -> Hashable | None:
+def _families(model: pm.Model, names: Collection[str]) -> Hashable | None:
     """Return the family and the parameters of each prior; None if one has no name or no constant parameters."""
     families = []
     for variable in (variable for variable in model.free_RVs if variable.name in names):

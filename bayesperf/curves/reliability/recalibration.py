@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -148,13 +147,7 @@ class Recalibration(Answer):
         return np.asarray(of_group.isel({self.dim: labels.index(group)}).values)
 
     def __getitem__(self, parameter: str) -> Marginal:
-        """Return the posterior of a parameter of a logistic line.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter; an isotonic line has none.
-        """
+        """Return the posterior of a parameter of a logistic line; an isotonic one has none."""
         if self.method == "isotonic":
             raise InputError(parameter, "an isotonic line has no parameters.", "Ask predict(probabilities).")
         checks.one_of("parameter", parameter, [str(name) for name in self.draws.data_vars])
@@ -356,7 +349,7 @@ def recalibrate(
             raise InputTypeError(
                 "by", "BinnedScores do not say of which group an example is.", "Give labels and probabilities."
             )
-        return _of_groups(counts, (y_true, y_prob), {"by": by, "pos_label": pos_label}, count, seed, progressbar)
+        return _of_groups(counts, (y_true, y_prob), by, pos_label, count, seed, progressbar)
     rng = np.random.default_rng(seed)
     if method == "logistic":
         checks.none_certain("y_prob", counts.certain)
@@ -371,14 +364,14 @@ def recalibrate(
 
 
 def _of_groups(
-    counts: ProbabilityCounts, data: Any, options: Mapping[str, Any], draws: int, seed: int, progressbar: bool
+    counts: ProbabilityCounts, data: Any, by: Any, pos_label: Any, draws: int, seed: int, progressbar: bool
 ) -> Recalibration:
     """Return the sampled lines of groups."""
     from bayesperf.sampling.fitting import fit
 
     tree = fit(
-        data, "recalibration", options=options, draws=-(-draws // _CHAINS), chains=_CHAINS, random_seed=seed,
-        progressbar=progressbar,
+        data, "recalibration", options={"by": by}, pos_label=pos_label, draws=-(-draws // _CHAINS), chains=_CHAINS,
+        random_seed=seed, progressbar=progressbar,
     )  # fmt: skip
     posterior = tree["posterior"].to_dataset().drop_vars("deviation").drop_dims("parameter", errors="ignore")
     stacked = posterior.stack(sample=("chain", "draw")).drop_vars(["sample", "chain", "draw"])
