@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -82,7 +83,17 @@ def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr
     shape = tuple(len(labels) for labels in coords.values())
     check_size("by" if leading else named, shape, len(classes))
     codes = [*[column.codes for column in leading.values()], *cells.values()]
-    return xr.DataArray(count_combinations(codes, shape, weights), coords, list(coords))
+    counts = count_combinations(codes, shape, weights)
+    if leading:
+        return xr.DataArray(counts, coords, list(coords))
+    return _over_classes(tuple(cells), tuple(classes.tolist()), classes.dtype.str).copy(deep=False, data=counts)
+
+
+@lru_cache(maxsize=16)
+def _over_classes(dims: tuple[str, ...], classes: tuple[Any, ...], kind: str) -> xr.DataArray:
+    """Return an array over the classes along each dim, made once: to label a table takes longer than to count it."""
+    values = np.broadcast_to(0, [len(classes)] * len(dims))
+    return xr.DataArray(values, dict.fromkeys(dims, np.array(classes, kind)), dims)
 
 
 def count_combinations(codes: Sequence[Codes], shape: tuple[int, ...], weights: Counts | None = None) -> Counts:

@@ -102,7 +102,7 @@ class ConfusionMatrix(Saved):
         refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
+        object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
 
     @classmethod
     @checked
@@ -685,7 +685,7 @@ class ConfusionMatrix(Saved):
     @property
     def labels(self) -> list[Any]:
         """The K class labels, in the order of rows and columns."""
-        labels: list[Any] = self.counts["actual"].values.tolist()
+        labels: list[Any] = self.counts.indexes["actual"].tolist()
         return labels
 
     @property
