@@ -386,7 +386,7 @@ def sign() -> Contest:
     difference = (a - b).round(6)
     below, above = int((difference < -0.01).sum()), int((difference > 0.01).sum())
     return Contest(
-        lambda: bp.folds.sign_test(a, b, rope=0.01, draws=50_000).prob_rope_next.values,
+        lambda: bp.folds.sign_test(a, b, rope=0.01, draws=50_000).prob_rope.values,
         {"baycomp": lambda: baycomp.SignTest.sample(b.round(6), a.round(6), rope=0.01).mean(0)},
         [Fraction(below, 31), Fraction(31 - below - above, 31), Fraction(above, 31)],
         differs="50,000 draws in both; exact probabilities here. Differences of 0.010 are on the edge of the rope, "
@@ -409,7 +409,7 @@ def signed_rank() -> Contest:
             for region in at_end[0] if at_end else [0 if middle < -0.01 else 2 if middle > 0.01 else 1]:
                 exact[region] += share / (2 if at_end else 1)
     return Contest(
-        lambda: bp.folds.signed_rank_test(a, b, rope=0.01, draws=50_000).prob_rope_next.values,
+        lambda: bp.folds.signed_rank_test(a, b, rope=0.01, draws=50_000).prob_rope.values,
         {"baycomp": lambda: baycomp.SignedRankTest.sample(b, a, rope=0.01).mean(0)},
         exact,
         differs="50,000 draws in both; the rope's edge as above",

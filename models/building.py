@@ -11,7 +11,8 @@ A model file imports nothing else of bayesperf, so that a copy of it works in an
 ...         recall = variable("recall", [])
 ...     return model
 
-`coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates` and `cells_of_rates` of two classes;
+`coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates`, `cells_of_rates`, `rows_of_rates`
+and `draws_of_rates` of two classes; `given_rates` and `in_rows` read priors of rates where the parameters are others;
 `prior_variables` adds variables whose priors a caller may replace, and `conjugate_parameters` reads them for a closed
 form. `DirichletMultinomial`, `LogitBinomial` and `PatternCounts` are likelihoods of counts whose densities leave out
 the coefficients, on which no posterior depends: a sampler would compute them again at every step.
@@ -27,6 +28,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 from pymc.distributions.shape_utils import change_dist_size
+from pytensor.graph.traversal import ancestors
 from pytensor.tensor import gammaln
 from pytensor.tensor.random.op import RandomVariable
 from scipy.special import expit
@@ -44,10 +46,14 @@ __all__ = [
     "conjugate_parameters",
     "coords",
     "dirichlet_draws",
+    "draws_of_rates",
+    "given_rates",
+    "in_rows",
     "outcomes_of_rates",
     "per_example",
     "positive",
     "prior_variables",
+    "rows_of_rates",
     "stationary",
 ]
 
@@ -57,6 +63,13 @@ MOST_VALUES = 10_000_000
 OUTCOMES = {"prevalence": "positives", "recall": "true_positives", "specificity": "true_negatives"}
 # PyTensor's mode that compiles nothing: priors are looked at once.
 INTERPRETED = "FAST_COMPILE"
+# A prior of each family, as an example in an error.
+EXAMPLES = {
+    "dirichlet": "pm.Dirichlet.dist(…)",
+    "gamma": "pm.Gamma.dist(2, 1)",
+    "logistic": "pm.Logistic.dist(0, 1)",
+    "normal": "pm.Normal.dist(0, 1)",
+}
 Prior = Any
 AddVariable = Callable[[str, Sequence[str]], Any]
 # The share of right answers at which sampling starts.
@@ -113,11 +126,9 @@ def outcomes_of_rates(counts: xr.DataArray) -> tuple[dict[str, xr.DataArray], di
 
 def cells_of_rates(rates: Mapping[str, Any], positive: int) -> Any:
     """Return the cells for three rates, which are arrays or tensors, as a table in the order of the labels."""
-    is_positive, same = np.eye(2)[positive], np.eye(2)
-    prevalence, recall, specificity = (rates[name][..., None] for name in OUTCOMES)
+    is_positive, prevalence = np.eye(2)[positive], rates["prevalence"][..., None]
     of_class = prevalence * is_positive + (1 - prevalence) * (1 - is_positive)
-    correct = (recall * is_positive + specificity * (1 - is_positive))[..., None]
-    return of_class[..., None] * (correct * same + (1 - correct) * (1 - same))
+    return of_class[..., None] * rows_of_rates(rates, positive)
 
 
 # ── Priors ──
@@ -148,9 +159,15 @@ def prior_variables(
     ValueError
         If the model has no variable of the name of a prior, or a prior has the wrong shape or support.
     """
-    instead, absent = dict(priors or {}), dict(unused or {})
+    instead, absent = {name: of_pymc(prior) for name, prior in (priors or {}).items()}, dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
-        raise ValueError(f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}.")
+        name, default = next(iter(defaults.items()))
+        family = (default(classes) if callable(default) else default).owner.op
+        example = EXAMPLES.get(getattr(family, "name", None) or "", "pm.Beta.dist(9, 1)")
+        raise ValueError(
+            f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}. "
+            f"Write priors={{{name!r}: {example}}}."
+        )
     if useless := [name for name in instead if name in absent]:
         raise ValueError(f"priors: {useless[0]!r} is of no use without {absent[useless[0]]}.")
 
@@ -166,7 +183,6 @@ def prior_variables(
             _check_shape(name, _shape(created), shape, dims)
             _check_support(name, created, default)
             return created
-        prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
         if getattr(prior, "owner", None) is None or not hasattr(prior.owner.op, "ndim_supp"):
             raise ValueError(
                 f"priors: {name!r} must be an unnamed PyMC distribution, as pm.Beta.dist(9, 1), a PreliZ distribution, "
@@ -176,6 +192,14 @@ def prior_variables(
         return model.register_rv(_sized(name, prior, shape, dims), name, dims=dims)
 
     return variable
+
+
+def of_pymc(prior: Prior) -> Prior:
+    """Return a distribution of PreliZ as one of PyMC, anything else as it is; to be called outside of a model.
+
+    Inside of one PreliZ adds a variable to it, for which it wants a name.
+    """
+    return prior.to_pymc() if hasattr(prior, "to_pymc") else prior
 
 
 def _shape(distribution: Any) -> tuple[int, ...]:
@@ -199,7 +223,8 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
     """Raise if a prior has values that are impossible under the default prior."""
     draws = np.asarray(pm.draw(prior, 500, random_seed=0, mode=INTERPRETED))
     core = default.owner.op.ndim_supp
-    if prior.owner.op.ndim_supp != core:
+    # A created variable may be a function of others, of which PyMC knows no support: the draws tell.
+    if getattr(prior.owner.op, "ndim_supp", core) != core:
         kind = "shares that sum to 1, as of pm.Dirichlet.dist" if core else "single quantities"
         raise ValueError(f"priors: {name!r} has the wrong support: it must be of {kind}.")
     wrong = "it is discrete, and the quantity is continuous."
@@ -215,14 +240,19 @@ def _check_support(name: str, prior: Any, default: Any) -> None:
     raise ValueError(f"priors: {name!r} has the wrong support: {wrong}")
 
 
+def _is_random(parameter: Any) -> bool:
+    """Whether a parameter depends on a distribution of its own."""
+    return any(hasattr(variable.owner.op, "ndim_supp") for variable in ancestors([parameter]) if variable.owner)
+
+
 def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
     """Return the parameters of a prior along the last axis; raise NotImplementedError if it is of another family.
 
     The parameters of a Gamma distribution are its shape and scale.
     """
-    prior = prior.to_pymc() if hasattr(prior, "to_pymc") else prior
+    prior = of_pymc(prior)
     operation: Any = getattr(getattr(prior, "owner", None), "op", None)
-    if getattr(operation, "name", None) != family:
+    if getattr(operation, "name", None) != family or any(map(_is_random, operation.dist_params(prior.owner))):
         raise NotImplementedError(
             f"priors: method='exact' needs a {family.capitalize()} prior of {name!r}. Use method='mcmc'."
         )
@@ -230,6 +260,123 @@ def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
         np.asarray(parameter.eval(mode=INTERPRETED), float) for parameter in operation.dist_params(prior.owner)
     ]
     return np.stack(np.broadcast_arrays(*parameters), -1) if family != "dirichlet" else parameters[0]
+
+
+# ── Priors of rates, in models of two classes that have other parameters ──
+
+
+def given_rates(
+    priors: Mapping[str, Any] | None,
+    counts: xr.DataArray,
+    own: str,
+    example: str,
+    rates: Sequence[str] = tuple(OUTCOMES),
+) -> dict[str, Any]:
+    """Return the priors of rates among those given.
+
+    Parameters
+    ----------
+    priors : mapping, optional
+        Priors by name.
+    counts : xarray.DataArray
+        Counts (…, actual, predicted).
+    own, example : str
+        The model's own parameter in place of the rates, and a prior of it.
+    rates : sequence of str
+        The rates that the model is not written in.
+
+    Raises
+    ------
+    ValueError
+        If there are more than two classes, or a prior of the model's own parameter is given as well.
+    """
+    given = {name: prior for name, prior in (priors or {}).items() if name in rates}
+    for name in given:
+        if (classes := counts.sizes["actual"]) != 2:
+            raise ValueError(
+                f"priors: {name!r} is a rate of two classes, and there are {classes}. Name the parameter of this "
+                f"model, as priors={{{own!r}: {example}}}."
+            )
+        if own in (priors or {}):
+            raise ValueError(f"priors: {name!r} and {own!r} are priors of the same quantity. Leave one of them out.")
+    return given
+
+
+def _beta_parameters(prior: Any) -> np.ndarray | None:
+    """Return the parameters (…, 2) of a Beta prior; None of a prior of another family."""
+    try:
+        return conjugate_parameters("", prior, "beta")
+    except NotImplementedError:
+        return None
+
+
+def _dirichlet_of_classes(share: np.ndarray, positive: int) -> Any:
+    """Return the Dirichlet (…, actual) in which the share of the positive class has a Beta of parameters (…, 2)."""
+    return pm.Dirichlet.dist(share if positive == 0 else share[..., ::-1])
+
+
+def _dirichlet_of_rows(recall: np.ndarray, specificity: np.ndarray, positive: int) -> Any:
+    """Return the Dirichlets (…, actual, predicted) in which both rates have Betas of parameters (…, 2)."""
+    correct = np.broadcast_arrays(recall, specificity)
+    rows = [of_class if label == 0 else of_class[..., ::-1]
+            for label, of_class in enumerate(correct if positive == 0 else correct[::-1])]  # fmt: skip
+    return pm.Dirichlet.dist(np.stack(rows, -2))
+
+
+def in_rows(priors: Mapping[str, Any] | None, counts: xr.DataArray) -> dict[str, Any]:
+    """Return priors in which Betas of rates are the Dirichlets ``rates`` of the rows and ``prevalence`` of the classes.
+
+    Rates of another family stay what they are. One that is not given is uniform, as it is in the flat Dirichlet.
+    """
+    example = "pm.Dirichlet.dist([9.0, 1.0, 1.0])"
+    given = given_rates(priors, counts, "rates", example, ("recall", "specificity"))
+    own = {name: prior for name, prior in (priors or {}).items() if name not in given}
+    flat = np.ones(2)
+    if counts.sizes["actual"] == 2 and (share := _beta_parameters(own.get("prevalence"))) is not None:
+        own["prevalence"] = _dirichlet_of_classes(share, positive(counts))
+    recall, specificity = (
+        _beta_parameters(given[name]) if name in given else flat for name in ("recall", "specificity")
+    )
+    if not given or recall is None or specificity is None:
+        return own | given
+    return own | {"rates": _dirichlet_of_rows(recall, specificity, positive(counts))}
+
+
+def rows_of_rates(rates: Mapping[str, Any], positive: int) -> Any:
+    """Return the rows (…, actual, predicted) for a recall and a specificity, which are arrays or tensors."""
+    is_positive, same = np.eye(2)[positive], np.eye(2)
+    recall, specificity = (rates[name][..., None] for name in ("recall", "specificity"))
+    correct = (recall * is_positive + specificity * (1 - is_positive))[..., None]
+    return correct * same + (1 - correct) * (1 - same)
+
+
+def draws_of_rates(
+    priors: Mapping[str, Any],
+    successes: Mapping[str, xr.DataArray],
+    trials: Mapping[str, xr.DataArray],
+    rngs: Sequence[np.random.Generator],
+    size: tuple[int, int],
+) -> dict[str, np.ndarray]:
+    """Return independent draws (chain, draw, …) of rates from their Beta posteriors, of each matrix from its generator.
+
+    Parameters
+    ----------
+    priors : mapping
+        A Beta of each rate.
+    successes, trials : mapping of xarray.DataArray
+        What `outcomes_of_rates` returns.
+    rngs : sequence of numpy.random.Generator
+        One for each matrix.
+    size : tuple of two int
+        Chains and draws.
+    """
+    rates = {}
+    for name, prior in priors.items():
+        a, b = np.moveaxis(conjugate_parameters(name, prior, "beta"), -1, 0)
+        hits, misses = successes[name].values, (trials[name] - successes[name]).values
+        betas = zip(rngs, np.ravel(a + hits), np.ravel(b + misses), strict=True)
+        rates[name] = np.stack([rng.beta(x, y, size) for rng, x, y in betas], -1).reshape(*size, *hits.shape)
+    return rates
 
 
 # ── Distributions ──

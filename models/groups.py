@@ -42,7 +42,16 @@ import pymc as pm
 import xarray as xr
 from scipy.special import gammaln
 
-from bayesperf.models.building import DirichletMultinomial, concentration, coords, dirichlet_draws, prior_variables
+from bayesperf.models.building import (
+    DirichletMultinomial,
+    concentration,
+    coords,
+    dirichlet_draws,
+    in_rows,
+    positive,
+    prior_variables,
+    rows_of_rates,
+)
 
 DATA = "counts"
 OPTIONS = {
@@ -68,6 +77,10 @@ PRIORS = {
 }
 
 
+# Two classes by their rates: what the flat Dirichlet of a row is, where one of them has a prior that is no Beta.
+OF_RATES = {"recall": pm.Beta.dist(1, 1), "specificity": pm.Beta.dist(1, 1)}
+
+
 def build(
     data: xr.DataArray,
     priors: Mapping[str, Any] | None = None,
@@ -84,7 +97,9 @@ def build(
     data : xarray.DataArray
         Counts; each element of the dims before that of the groups (systems) has its own parameters.
     priors : mapping, optional
-        Priors that replace those of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name. Of two classes ``recall`` and ``specificity`` are
+        understood as well, as the mean of the groups in a row of ``rates``, and a Beta of ``prevalence`` as that of
+        the positive class.
     dim : str
         The dim of the groups.
     groups : {"random", "clusters"}
@@ -98,10 +113,17 @@ def build(
     systems = [str(d) for d in counts.dims[:-3]]
     totals = counts.sum("predicted")
     unused = {"prevalence_dispersion": "options={'groups': 'clusters'}"} if groups == "random" else {}
-    defaults = PRIORS | {"dispersion": DISPERSION[groups]}
+    defaults, priors = PRIORS | {"dispersion": DISPERSION[groups]}, in_rows(priors, counts)
+    by_rate = any(name in priors for name in OF_RATES)
+    defaults |= OF_RATES if by_rate else {}
     variable = prior_variables(defaults, priors, counts.sizes["actual"], unused)
     with pm.Model(coords=coords(counts)) as model:
-        rates = variable("rates", [*systems, "actual", "predicted"])
+        rates_dims = [*systems, "actual", "predicted"]
+        if by_rate:
+            table = rows_of_rates({name: variable(name, systems) for name in OF_RATES}, positive(counts))
+            rates = pm.Deterministic("rates", table, dims=rates_dims)
+        else:
+            rates = variable("rates", rates_dims)
         dispersion = variable("dispersion", [*systems, "actual"])
         prevalence = variable("prevalence", [*systems, "actual"])
 

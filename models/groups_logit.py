@@ -39,7 +39,16 @@ from pytensor.gradient import disconnected_grad
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
-from bayesperf.models.building import OUTCOMES, cells_of_rates, coords, outcomes_of_rates, positive, prior_variables
+from bayesperf.models.building import (
+    OUTCOMES,
+    AddVariable,
+    cells_of_rates,
+    coords,
+    given_rates,
+    outcomes_of_rates,
+    positive,
+    prior_variables,
+)
 
 DATA = "counts"
 OPTIONS = {
@@ -59,6 +68,8 @@ PRIORS = {
     "coefficient": pm.Normal.dist(0, 1),
 }
 RATES = list(OUTCOMES)
+# The rates at μ, where one of them has a prior of its own: uniform, which is what Logistic(0, 1) is of their logits.
+TYPICAL = {f"typical_{name}": pm.Beta.dist(1, 1) for name in RATES}
 
 
 def normal_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -84,7 +95,9 @@ def build(
     data : xarray.DataArray
         Counts; the attribute ``pos_label`` is the positive class. Systems along other dims are independent.
     priors : mapping, optional
-        Priors that replace those of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name. ``recall``, ``specificity`` and ``prevalence`` are understood as
+        well, as those of a typical group: their logit is the ``location``, which then is a function of the variables
+        ``typical_recall`` and so on. The mean of the groups is a little nearer to ½ if they differ.
     dim : str
         The dim of the groups.
     groups : {"random", "clusters"}
@@ -108,9 +121,9 @@ def build(
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
     unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
-    variable = prior_variables(PRIORS | {"spread": SPREAD[groups]}, priors, unused=unused)
+    variable, typical = own_variables(priors, counts, groups, unused)
     with pm.Model(coords=labels) as model:
-        location = variable("location", [*systems, "rate"])
+        location = location_of(typical, variable, systems)
         spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
         z = None if repeats > 1 else deviations(systems, dim, groups, lkj)
         means = [location[..., i, None] for i in range(len(RATES))]
@@ -136,6 +149,24 @@ def build(
             describe_groups(group, positive(counts), [*systems, dim])
         describe_population(location, spread, positive(counts), systems)
     return model
+
+
+def own_variables(
+    priors: Mapping[str, Any] | None, counts: xr.DataArray, groups: str, unused: Mapping[str, str]
+) -> tuple[AddVariable, bool]:
+    """Return the function that adds variables, and whether there are rates of a typical group among them."""
+    typical = given_rates(priors, counts, "location", "pm.Logistic.dist(0, 1)")
+    own = {f"typical_{name}" if name in typical else name: prior for name, prior in (priors or {}).items()}
+    defaults = PRIORS | {"spread": SPREAD[groups]} | (TYPICAL if typical else {})
+    return prior_variables(defaults, own, unused=unused), bool(typical)
+
+
+def location_of(typical: bool, variable: AddVariable, systems: list[str]) -> Any:
+    """Return the location of every rate: a variable, or the logits of the rates of a typical group."""
+    if not typical:
+        return variable("location", [*systems, "rate"])
+    logits = [pm.math.logit(variable(name, systems)) for name in TYPICAL]
+    return pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=[*systems, "rate"])
 
 
 def describe_groups(group: Mapping[str, Any], positive: int, dims: list[str]) -> None:

@@ -25,33 +25,71 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models.building import conjugate_parameters, coords, dirichlet_draws, per_example, prior_variables
+from bayesperf.models.building import (
+    cells_of_rates,
+    conjugate_parameters,
+    coords,
+    dirichlet_draws,
+    draws_of_rates,
+    given_rates,
+    outcomes_of_rates,
+    per_example,
+    positive,
+    prior_variables,
+)
 
 DATA = "counts"
 PRIORS = {
     "shares": lambda classes: pm.Dirichlet.dist(np.full(classes**2, 0.5 if classes == 2 else 1 / classes**2)),
 }
+# Of two classes, where one of these has a prior of its own: what Jeffreys' Dirichlet has them be.
+OF_RATES = {"prevalence": pm.Beta.dist(1, 1), "recall": pm.Beta.dist(0.5, 0.5), "specificity": pm.Beta.dist(0.5, 0.5)}
 
 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
-    """Return the model of counts (…, actual, predicted); matrices along leading dims are independent."""
+    """Return the model of counts (…, actual, predicted); matrices along leading dims are independent.
+
+    Of two classes priors of ``recall``, ``specificity`` and ``prevalence`` are understood as well, each independent of
+    the others; `shares` is then their function. Those that are not given are what Jeffreys' Dirichlet has them be.
+    """
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
     flat = counts.values.reshape(*counts.shape[:-2], -1)
-    variable = prior_variables(PRIORS, priors, counts.sizes["actual"])
+    by_rate = of_rates(priors, counts)
+    variable = prior_variables(OF_RATES if by_rate else PRIORS, priors, counts.sizes["actual"])
     with pm.Model(coords=coords(counts) | {"cell": np.arange(flat.shape[-1])}) as model:
-        shares = variable("shares", [*leading, "cell"])
+        if by_rate:
+            table = cells_of_rates({name: variable(name, leading) for name in OF_RATES}, positive(counts))
+            shares = pm.Deterministic("shares", table.reshape(flat.shape), dims=[*leading, "cell"])
+        else:
+            shares = variable("shares", [*leading, "cell"])
         observed = pm.Data("counts_data", flat, dims=[*leading, "cell"])
         pm.Multinomial("counts", n=observed.sum(-1), p=shares, observed=observed, dims=[*leading, "cell"])
         pm.Deterministic("cells", shares.reshape(counts.shape), dims=[*leading, "actual", "predicted"])
     return model
 
 
+def of_rates(priors: Mapping[str, Any] | None, counts: xr.DataArray) -> dict[str, Any]:
+    """Return the priors of rates among those given, in place of one of `shares`."""
+    return given_rates(priors, counts, "shares", f"pm.Dirichlet.dist(np.ones({counts.sizes['actual'] ** 2}))")
+
+
 def exact(
     data: xr.DataArray, priors: Mapping[str, Any] | None, rngs: Sequence[np.random.Generator], size: tuple[int, int]
 ) -> dict[str, xr.DataArray]:
-    """Return draws (chain, draw) from the Dirichlet posteriors; each matrix has a generator of its own."""
+    """Return draws (chain, draw) from the Dirichlet posteriors; each matrix has a generator of its own.
+
+    Under priors of rates they are those of the model `rates`.
+    """
     counts = data.transpose(..., "actual", "predicted")
+    if of_rates(priors, counts):
+        rates = draws_of_rates(OF_RATES | dict(priors or {}), *outcomes_of_rates(counts), rngs, size)
+        table, leading = cells_of_rates(rates, positive(counts)), ("chain", "draw", *counts.dims[:-2])
+        return {
+            **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},
+            "shares": xr.DataArray(table.reshape(*table.shape[:-2], -1), dims=(*leading, "cell")),
+            "cells": xr.DataArray(table, dims=(*leading, "actual", "predicted")),
+        }
     prior = (priors or {}).get("shares", PRIORS["shares"](counts.sizes["actual"]))
     flat = counts.values.reshape(*counts.shape[:-2], -1)
     concentration = (conjugate_parameters("shares", prior, "dirichlet") + flat).reshape(len(rngs), -1)

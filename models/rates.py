@@ -23,8 +23,8 @@ import xarray as xr
 from bayesperf.models.building import (
     OUTCOMES,
     cells_of_rates,
-    conjugate_parameters,
     coords,
+    draws_of_rates,
     outcomes_of_rates,
     per_example,
     positive,
@@ -75,13 +75,9 @@ def exact(
     """Return draws (chain, draw) from the Beta posteriors; each matrix has a generator of its own."""
     counts = data.transpose(..., "actual", "predicted")
     successes, trials = outcomes_of_rates(counts)
-    rates = {}
-    for name, prior in (PRIORS | dict(priors or {})).items():
-        a, b = np.moveaxis(conjugate_parameters(name, prior, "beta"), -1, 0)
-        informed = float(not (name == "prevalence" and design == "by_actual"))
-        hits, misses = informed * successes[name].values, informed * (trials[name] - successes[name]).values
-        betas = zip(rngs, np.ravel(a + hits), np.ravel(b + misses), strict=True)
-        rates[name] = np.stack([rng.beta(x, y, size) for rng, x, y in betas], -1).reshape(*size, *hits.shape)
+    if design == "by_actual":
+        successes["prevalence"] = trials["prevalence"] = xr.zeros_like(trials["prevalence"])
+    rates = draws_of_rates(PRIORS | dict(priors or {}), successes, trials, rngs, size)
     leading = ("chain", "draw", *counts.dims[:-2])
     return {
         **{name: xr.DataArray(rate, dims=leading) for name, rate in rates.items()},

@@ -1,5 +1,7 @@
 """What the tests of several files share."""
 
+import subprocess
+import sys
 import zlib
 
 import pytest
@@ -49,3 +51,20 @@ def sampler(monkeypatch):
     # A few draws of the prior are no cause for a warning.
     monkeypatch.setattr("bayesperf.sampling.nuts.warn_of_convergence", lambda *_: None)
     return calls
+
+
+@pytest.fixture
+def shell(monkeypatch, capsys, tmp_path):
+    """Run the command line in this process, which is quicker than in one of its own, and return what it ended with."""
+    from bayesperf.cli import commands
+
+    def run(*arguments, cwd=tmp_path, columns=100):
+        monkeypatch.chdir(cwd)
+        monkeypatch.setattr(sys, "argv", ["bayesperf", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", str(columns))
+        with pytest.raises(SystemExit) as stopped:
+            commands.main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
+
+    return run

@@ -129,7 +129,7 @@ def test_imports_are_seen(tmp_path, source, expected):
 
 
 def test_only_figures_and_pymc_excuse_an_import_inside_a_function():
-    assert is_excused("bayesperf.plots", ("plot_next",))
+    assert is_excused("bayesperf.plots", ("plot_forest",))
     assert is_excused("bayesperf.models.groups", ("fit",))
     assert not is_excused("bayesperf.plots", ("summary",))
     assert not is_excused("bayesperf.plots", ())

@@ -89,7 +89,7 @@ def draws(marginal):
 
 
 def of_curve(curve):
-    return curve.dataset, curve.band(), curve.operating_point(recall=0.8).recall.mean()
+    return curve.dataset, curve.band(), curve.operating_point(recall=0.8)["recall"].mean()
 
 
 def posterior(prior=None, **options):
@@ -220,12 +220,17 @@ KINDS = {
         )
         for method in ("logistic", "isotonic")
     },
+    "prior": (lambda: bp.prior.elicited(recall=(0.7, 0.9, 0.9)), lambda prior: prior.concentration(CM)),
+    "posterior of rates known apart": (
+        lambda: bp.posterior(CM, bp.prior.elicited(recall=(0.7, 0.9, 0.9))),
+        lambda post: (post["prevalence"].mean(), draws(post["precision"])),
+    ),
     "recalibrated probability": (lambda: bp.curves.recalibrate(*MANY, draws=20).predict(0.3), draws),
     "parameter of recalibration": (lambda: bp.curves.recalibrate(*MANY, draws=20)["slope"], draws),
     "measure of calibration": (lambda: bp.curves.calibration(SCORES[0], PROBABILITY, draws=50)["brier"], draws),
     "operating point": (
-        lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5)),
-        lambda point: (point.observed, draws(point.threshold)),
+        lambda: bp.roc_curve(*SCORES, draws=50).operating_point(cost=(1, 5))["threshold"],
+        lambda threshold: (threshold.observed, draws(threshold)),
     ),
     "partial area": (lambda: bp.roc_curve(*SCORES, draws=50).partial_area(0, 0.2), draws),
     "area": (lambda: bp.roc_auc(*SCORES, draws=100), draws),
@@ -319,11 +324,10 @@ KINDS = {
         lambda: joint_posterior(PAIR.outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
     ),
     "wrong labels": (lambda: bp.labels.noise(SYSTEMS, 0.05, draws=50), lambda post: draws(post["f1"])),
-    "rates of wrong labels": (
-        lambda: bp.labels.noise_sensitivity(SYSTEMS, "f1", [0, 0.05], draws=50), lambda found: found.dataset
-    ),
     "raters": (lambda: bp.Ratings.from_table([[1, 2, 1], [2, 2, 1]]), lambda ratings: ratings.patterns),
-    "comparison on data sets": (of_datasets, lambda found: (found.shares, found.tree["posterior"]["tail"])),
+    "comparison on data sets": (
+        of_datasets, lambda found: (found.next_dataset.shares, found.tree["posterior"]["tail"])
+    ),
     "design effect": (lambda: of_frames(bp.sequences.design_effect), lambda effect: effect),
     "check of independence": (
         lambda: of_frames(bp.sequences.check_independence, FRAMES[:100], metric="accuracy", factor=10, draws=100),
@@ -390,7 +394,7 @@ def test_every_class_that_can_be_saved_is_tried():
         found.add(kind)
     tried = {type(make()) for make, _ in KINDS.values()}
     assert {kind.__name__ for kind in found - tried} == {
-        "Saved", "Answer", "NextDataset", "Curve", "CurveOfParts",
+        "Saved", "Answer", "Curve", "CurveOfParts",
     }  # fmt: skip
 
 

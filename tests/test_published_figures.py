@@ -11,7 +11,7 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 
-M = 1_000_000
+M = 200_000
 CELLS = {"tp": (1, 1), "tn": (0, 0), "fp": (0, 1), "fn": (1, 0)}
 
 

@@ -2,7 +2,7 @@
 
 Scores of negatives are Normal(0, 1), those of positives have the standard deviation `spread` and the mean that makes
 the area `auc`. Where the scores of a data set separate the classes the log-odds of the area are infinite, and
-"delong_logit" is as "delong": an interval of no width. The table of these is a part of that of `validation.coverage`.
+"delong_logit" is as "delong": an interval of no width. docs/coverage.md has the table ``areas_near_one``.
 """
 
 import numpy as np
@@ -45,7 +45,9 @@ STUDY = Study(
 METHODS = ("bayesian_bootstrap", "delong", "delong_logit", "binormal", "pairs")
 _CASES = [({}, 300, {"auc": (0.8, 0.95), "methods": METHODS, "draws": 500})]
 _OF_PAIRS = [({}, 500, {"auc": 0.8, "n": (30, 100, 300), "methods": ("pairs", "delong_logit", "bayesian_bootstrap")})]
+_NEAR = [({}, 1000, {"auc": (0.7, 0.9, 0.95, 0.99), "n": (10, 30, 100), "draws": 1000, "methods": METHODS[:3]})]
 TABLES = {
     "areas": lambda jobs: table(STUDY, _CASES, jobs, name="areas"),
+    "areas_near_one": lambda jobs: table(STUDY, _NEAR, jobs, name="areas_near_one"),
     "areas_of_pairs": lambda jobs: table(STUDY, _OF_PAIRS, jobs, name="areas_of_pairs"),
 }

@@ -19,9 +19,8 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
-from bayesperf.curves.roc.curve_kinds import EVEN, ROC
-from bayesperf.curves.roc.threshold_curve import ThresholdCurve
-from bayesperf.curves.roc.threshold_intervals import CONFIDENCE_INTERVALS, edges
+from bayesperf.curves.roc.curve_kinds import EVEN
+from bayesperf.curves.roc.threshold_curve import CONFIDENCE_INTERVALS, ThresholdCurve
 from bayesperf.data.classifier_scores import Scores
 from validation.study import Study, outcomes, table
 
@@ -61,9 +60,11 @@ def _points(low: float, high: float) -> Array:
 def _bands(scores: Scores, method: str, draws: int, prob: float, fpr: Array, rng: np.random.Generator) -> list[Array]:
     """Return the band of each kind, (false positive rates, 2)."""
     own = None if method in CONFIDENCE_INTERVALS else method
-    curve = ThresholdCurve(ROC, scores, own or "bayesian_bootstrap", None, draws, checks.seed(rng), progressbar=False)
+    curve = ThresholdCurve("roc", scores, own or "bayesian_bootstrap", None, draws, checks.seed(rng), progressbar=False)
     if method in _BY_THRESHOLD:
-        x, y = edges(curve.band(prob, method=None if own else method), ROC)
+        band = curve.band(prob, method=None if own else method)
+        # The edges run through the worst limits and through the best; a false positive rate is worst at its upper one.
+        x, y = band["fpr"].values[:, ::-1], band["recall"].values
         pointwise = np.stack([np.interp(fpr, x[:, edge], y[:, edge]) for edge in (0, 1)], axis=-1)
         return [pointwise, np.full_like(pointwise, np.nan)]
     return [curve.band(prob, kind)["recall"].sel(fpr=fpr, method="nearest").values for kind in KINDS]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.curves.areas.area_marginals import bootstrapped
+from bayesperf.curves.areas.bootstrapped_areas import bootstrapped
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.distributions.normal import JointNormal
 from validation.study import Study, outcomes, table

@@ -263,7 +263,7 @@ def _held_against(versions: Analysis, metric: str, no_worse_by: float, confidenc
 
 def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> str:
     """Return how many more examples would settle a comparison; nothing where that cannot be planned."""
-    from bayesperf.plan.plans import UnreachableError
+    from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import comparison
     from bayesperf.reports.verdicts import ASSURANCE
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from bayesperf.data.matrix import ConfusionMatrix
-    from bayesperf.plan.plans import Plan
+    from bayesperf.plan.plan_result import Plan
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
 
@@ -165,7 +165,7 @@ def answered(
 ) -> Answer:
     """Return the plan from some evidence, and the probability by it that the requirement is met."""
     from bayesperf.plan.evidence import metric_evidence
-    from bayesperf.plan.plans import UnreachableError
+    from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import sample_size
 
     requirement = goal.requirement

@@ -12,11 +12,11 @@ import xarray as xr
 from bayesperf.comparison import several_datasets
 from bayesperf.comparison.contrast import Asked, contrasted, of_systems
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.separate_marginals import compare_marginals, of_two
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
+from bayesperf.comparison.two_marginals import class_totals, compare_marginals, of_two, same_class_totals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
@@ -256,7 +256,7 @@ def _of_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Compar
         pair = against_rule(first, b, metric, asked.dim, asked.draws)
         names = (system_name(first.leading, asked.dim, "a"), b)
         return contrasted(pair, asked, names, f"{first.prior_text}; the rule at the same prevalence")
-    return _apart(first, _posterior("b", b), metric, asked)
+    return _of_two_posteriors(first, _posterior("b", b), metric, asked)
 
 
 def _named(metric: str | Metric | None) -> str | Metric:
@@ -284,16 +284,16 @@ def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
     """Compare all systems along a dim of one posterior, or of predictions."""
     _check_systems(post, asked.dim)
     marginal, prior_text = post.source.of_systems(post, metric, asked.dim, asked.draws, asked.random_seed)
-    if not (post.source.judged_together(asked.dim) or marginal.joint):
+    if not (post.source.joint_over(asked.dim) or marginal.joint):
         _warn_of_same_examples(post, asked.dim, asked.independent)
     # A sampler draws all systems jointly; closed-form posteriors of several systems are independent.
-    separate = post.source.by_matrix
-    related = "independent systems" if separate else "joint draws of all systems"
+    independent = post.source.by_matrix
+    related = "independent systems" if independent else "joint draws of all systems"
     if marginal.joint:
         related = "systems on the same examples"
     elif post.scope.of_new_test_set:
         related = "each on a new test set of its own"
-    return of_systems(marginal, asked, separate, f"{prior_text}; {related}", post.source.units)
+    return of_systems(marginal, asked, independent, f"{prior_text}; {related}", post.source.units)
 
 
 def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
@@ -348,7 +348,7 @@ def _check_systems(post: Posterior | Marginal, dim: str) -> None:
         raise InputError("dim", f"there is one system along {dim!r}, and nothing to compare it with.")
 
 
-def _apart(first: Posterior, second: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
+def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
     """Compare two posteriors, or two predictions, element by element along their leading dims."""
     if first.labels != second.labels or first.pos_label != second.pos_label:
         raise InputError(
@@ -356,13 +356,11 @@ def _apart(first: Posterior, second: Posterior, metric: str | Metric, asked: Ask
             f"differ in their labels: {first.labels} (positive {first.pos_label!r}) and "
             f"{second.labels} (positive {second.pos_label!r}).",
         )
-    totals = _class_totals(first), _class_totals(second)
     a, b = first[metric], second[metric]
     check_same_leading(a, b)
     if a.quantity != b.quantity:
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
-    alike = totals[0].shape == totals[1].shape and _share_totals(np.concatenate(totals))
-    if alike and not asked.independent:
+    if not asked.independent and same_class_totals(first.examples, second.examples):
         _warn_of_same_totals("a and b", first.source.counted_together)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return of_two(a, b, asked, f"{basis}; independent systems")
@@ -371,20 +369,11 @@ def _apart(first: Posterior, second: Posterior, metric: str | Metric, asked: Ask
 # ── Systems that may have been evaluated on the same examples ──
 
 
-def _class_totals(post: Posterior, dim: str | None = None) -> Array:
-    """Return the number of examples of every class, with an axis of systems in front; zeros if it is not known.
-
-    Where only some are verified it is the number of all, whatever their class.
-    """
-    counts = post.examples
-    if counts is None or (dim is not None and dim not in counts.dims):
-        return np.zeros((1, 1))
-    totals = counts.sum([each for each in counts.dims if each == "predicted"])
-    return np.asarray(totals.expand_dims("system") if dim is None else totals.transpose(dim, ...))
-
-
-def _share_totals(totals: Array) -> bool:
-    """Whether any two systems have the same numbers of examples (system, …), and have any."""
+def _share_totals(examples: xr.DataArray | None, dim: str) -> bool:
+    """Whether any two systems along a dim have the same number of examples in every class, and any at all."""
+    if examples is None or dim not in examples.dims:
+        return False
+    totals = class_totals(examples).transpose(dim, ...).values
     rows = totals.reshape(len(totals), -1)
     rows = rows[rows.any(1)]
     return len(np.unique(rows, axis=0)) < len(rows)
@@ -400,7 +389,7 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
         )
-    elif not independent and _share_totals(_class_totals(post, dim)):
+    elif not independent and _share_totals(counts, dim):
         _warn_of_same_totals(
             f"systems along {dim!r}",
             f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",

@@ -40,10 +40,10 @@ def contrasted(
     )
 
 
-def of_systems(marginal: Marginal, asked: Asked, separate: bool, basis: str, units: float = np.inf) -> Comparison:
-    """Compare all systems along a dim of a marginal, which are independent if they are separate, and else joint."""
-    pairs = pairs_along(marginal, asked.dim, separate, asked.draws, marginal.random_seed)
-    systems = Systems(marginal, asked.dim, asked.draws, separate, asked.random_seed, units)
+def of_systems(marginal: Marginal, asked: Asked, independent: bool, basis: str, units: float = np.inf) -> Comparison:
+    """Compare all systems along a dim of a marginal, which are independent or joint."""
+    pairs = pairs_along(marginal, asked.dim, independent, asked.draws, marginal.random_seed)
+    systems = Systems(marginal, asked.dim, asked.draws, independent, asked.random_seed, units)
     # A prediction of a new test set is no estimate of a system's own metric.
     known = not marginal.quantity.scope.of_new_test_set
     return contrasted(pairs, asked, pairs.names, basis, systems if known else None)

@@ -34,8 +34,8 @@ import xarray as xr
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences
-from bayesperf.comparison.several_datasets import DatasetComparison, datasets
-from bayesperf.comparison.sign_and_rank_tests import DatasetTest, sign_test, signed_rank_test
+from bayesperf.comparison.several_datasets import datasets
+from bayesperf.comparison.sign_and_rank_tests import NextDataset, sign_test, signed_rank_test
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
@@ -52,8 +52,7 @@ from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 __all__ = [
-    "DatasetComparison",
-    "DatasetTest",
+    "NextDataset",
     "average",
     "correlated_ttest",
     "datasets",

@@ -27,6 +27,7 @@ from bayesperf.posteriors.summary_table import Summary, summary_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from bayesperf.comparison.sign_and_rank_tests import NextDataset
     from bayesperf.plots.style import Panels
 
 REGIONS = ("below", "inside", "above")
@@ -63,6 +64,10 @@ class Comparison(Answer):
         The metric of each of several systems.
     shrunk : Marginal, optional
         The metric of each system, of whose shrunk values all results are then (``compare(..., shrink=True)``).
+    next_dataset : NextDataset, optional
+        Of systems compared on several data sets: what is to be expected on the next one.
+    tree : xarray.DataTree, optional
+        The fit that the contrast is from, if it is from one.
     """
 
     contrast: Marginal
@@ -74,6 +79,8 @@ class Comparison(Answer):
     pair: SystemPair | None = None
     systems: Systems | None = None
     shrunk: Marginal | None = None
+    next_dataset: NextDataset | None = None
+    tree: xr.DataTree | None = None
 
     @property
     def metric(self) -> str:

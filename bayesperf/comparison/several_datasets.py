@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.sign_and_rank_tests import (
-    LARGEST,
-    NEXT,
-    NextDataset,
-    labelled,
-    largest,
-    mean_of_draws,
-    region_table,
-)
+from bayesperf.comparison.sign_and_rank_tests import NextDataset, labelled, largest, mean_of_draws
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
@@ -28,36 +19,6 @@ from bayesperf.distributions.student_t import StudentT
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.sampling.fitting import fit
-
-AVERAGE = "average over data sets"
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DatasetComparison(Comparison, NextDataset):
-    """The difference of two systems' scores, a − b, over data sets. Made by `bayesperf.folds.datasets`.
-
-    The result answers three different questions. ``difference`` and all other results of a `Comparison` describe the
-    average over the population of data sets. ``prob_rope_next`` describes the next data set, which differs from the
-    average. ``prob_largest`` describes neither: it is the probability that a region is the most probable one for the
-    next data set.
-
-    Attributes
-    ----------
-    shares : xarray.DataArray (draw, rope)
-        Probabilities of the regions for the next data set, given the parameters of each draw.
-    prob_rope_next : xarray.DataArray (rope)
-        Means of ``shares``: the probabilities of the regions for the next data set.
-    prob_largest : xarray.DataArray (rope)
-        Fraction of draws in which each region is the most probable.
-    tree : xarray.DataTree
-        The fit of `bayesperf.models.datasets`.
-    """
-
-    tree: xr.DataTree
-
-    def regions(self) -> pd.DataFrame:
-        """Return a table of the probabilities below, inside and above the rope, one row per question."""
-        return region_table({AVERAGE: self.prob_rope, NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
 
 
 @checked
@@ -70,7 +31,7 @@ def datasets(
     greater_is_better: bool | None = True,
     random_seed: Any = 0,
     **fit_options: Any,
-) -> DatasetComparison:
+) -> Comparison:
     """Compare two systems by their cross-validated scores on several data sets.
 
     ``bayesperf.compare(scores, dim="dataset", test_fraction=1 / 10)`` is equivalent.
@@ -97,7 +58,9 @@ def datasets(
 
     Returns
     -------
-    DatasetComparison
+    Comparison
+        Of the average over the population of data sets; `tree` is the fit of `bayesperf.models.datasets`. Its
+        `next_dataset` is about a data set not yet seen, which differs from the average.
 
     Raises
     ------
@@ -130,7 +93,7 @@ def datasets(
     --------
     >>> import bayesperf as bp
     >>> comparison = bp.folds.datasets(scores, rope=0.01, test_fraction=1 / 10)  # doctest: +SKIP
-    >>> comparison.regions()  # doctest: +SKIP
+    >>> comparison.next_dataset.summary()  # doctest: +SKIP
     """
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
     data = _checked(scores, dim)
@@ -140,7 +103,7 @@ def datasets(
 
 def comparison_of_fit(
     tree: xr.DataTree, data: xr.DataArray, rope: float, test_fraction: float, greater_is_better: bool | None
-) -> DatasetComparison:
+) -> Comparison:
     """Return the comparison derived from a fit to scores (dataset, model, fold)."""
     posterior = tree["posterior"].to_dataset()
     average, spread, tail = (
@@ -150,18 +113,26 @@ def comparison_of_fit(
     metric = "score" if data.name is None else str(data.name)
     distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
 
-    return DatasetComparison(
+    comparison = Comparison(
         contrast=Marginal(
             Quantity(metric, Scope("datasets"), "difference", greater_is_better), distribution, xr.DataArray(0.0)
         ),
         names=tuple(data["model"].values.tolist()),
         rope=rope,
         basis=f"{posterior.attrs.get('prior', '')}; folds correlated by {test_fraction:.3g}",
-        shares=labelled(shares.reshape(-1, 3), rope),
-        prob_rope_next=mean_of_draws(shares, rope, independent=False),
-        prob_largest=mean_of_draws(largest(shares), rope, independent=False),
         tree=tree,
     )
+    next_dataset = NextDataset(
+        method="hierarchical model",
+        names=comparison.names,
+        rope=rope,
+        basis=comparison.basis,
+        shares=labelled(shares.reshape(-1, 3), rope),
+        prob_rope=mean_of_draws(shares, rope, independent=False),
+        prob_largest=mean_of_draws(largest(shares), rope, independent=False),
+        prob_rope_average=comparison.prob_rope,
+    )
+    return replace(comparison, next_dataset=next_dataset)
 
 
 def _next(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: float) -> NDArray[np.float64]:

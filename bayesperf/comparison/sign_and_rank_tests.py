@@ -18,10 +18,11 @@ from scipy import special
 from bayesperf.comparison.result import REGIONS
 from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.saving import Saved
+from bayesperf.core.words import chance
 from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.quadrature import tanh_sinh
@@ -32,36 +33,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+AVERAGE = "average over data sets"
 NEXT = "next data set"
 LARGEST = "most probable for the next data set"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class NextDataset(Saved):
-    """Base class of results about the difference a − b on a data set not yet seen."""
+class NextDataset(Answer):
+    """The difference a − b of two systems' scores on a data set not yet seen.
 
-    names: tuple[Any, ...]
-    rope: float
-    shares: xr.DataArray
-    prob_rope_next: xr.DataArray
-    prob_largest: xr.DataArray
-
-    def plot_next(self, *, ax: Axes | None = None) -> Figure:
-        """Plot the draws of ``shares`` as points in the triangle of the three regions."""
-        from bayesperf import plots
-
-        first, second = self.names
-        return plots.simplex(self.shares, names=(first, second), rope=self.rope, ax=ax)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DatasetTest(NextDataset):
-    """Result of a test on mean scores. Made by `bayesperf.folds.sign_test` and `bayesperf.folds.signed_rank_test`.
+    Made by `bayesperf.folds.sign_test` and `bayesperf.folds.signed_rank_test`; `bayesperf.folds.datasets` returns a
+    comparison that has one.
 
     Attributes
     ----------
-    test : str
-        Name of the test.
+    method : str
+        "sign test", "signed-rank test" or "hierarchical model".
     names : tuple of two
         Names of the systems.
     rope : float
@@ -71,24 +58,62 @@ class DatasetTest(NextDataset):
     shares : xarray.DataArray (draw, rope)
         Draws of the probabilities that the difference a − b falls below, inside and above the rope on a data set not
         yet seen.
-    prob_rope_next : xarray.DataArray (rope)
+    prob_rope : xarray.DataArray (rope)
         The posterior predictive probabilities of the regions: the means of ``shares``.
     prob_largest : xarray.DataArray (rope)
         Probability that each region is the most probable of the three. It approaches 1 as the number of data sets
         grows, however small the advantage is: it is not the probability that a system is better on the next data set.
+    prob_rope_average : xarray.DataArray (rope), optional
+        Of the hierarchical model, the probabilities of the regions for the average over the population of data sets.
     """
 
-    test: str
+    method: str
+    names: tuple[Any, ...]
+    rope: float
     basis: str
+    shares: xr.DataArray
+    prob_rope: xr.DataArray
+    prob_largest: xr.DataArray
+    prob_rope_average: xr.DataArray | None = None
 
     def summary(self) -> pd.DataFrame:
-        """Return a table of the probabilities of the regions, one row per question."""
-        return region_table({NEXT: self.prob_rope_next, LARGEST: self.prob_largest})
+        """Return a table of the probabilities of the regions and their Monte Carlo errors, one row per question."""
+        average = {} if self.prob_rope_average is None else {AVERAGE: self.prob_rope_average}
+        questions = average | {NEXT: self.prob_rope, LARGEST: self.prob_largest}
+        rows = {question: dict(zip(REGIONS, answer.values, strict=True)) | {"mcse": answer.attrs["mcse"]}
+                for question, answer in questions.items()}  # fmt: skip
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    def in_words(self) -> str:
+        """Return a sentence on the probabilities of the regions.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
+        >>> print(bp.folds.sign_test(new, old, rope=0.01, names=("new", "old")).in_words())
+        On the next data set new − old is below −0.01 with probability 14 %, above 0.01 with probability 57 %, and \
+        between them with probability 29 %.
+        """
+        first, second = self.names
+        below, inside, above = map(chance, self.prob_rope.values)
+        between = f", and between them with probability {inside}" if self.rope else ""
+        return (
+            f"On the {NEXT} {first} − {second} is below {-self.rope or 0:g} with probability {below}"
+            f"{',' if self.rope else ' and'} above {self.rope:g} with probability {above}{between}."
+        ).replace(" -", " −")
+
+    def plot(self, *, ax: Axes | None = None) -> Figure:
+        """Draw ``shares`` as points in the triangle of the three regions; see `bayesperf.plots.simplex`."""
+        from bayesperf import plots
+
+        first, second = self.names
+        return plots.simplex(self.shares, names=(first, second), rope=self.rope, ax=ax)
 
     def __repr__(self) -> str:
         first, second = self.names
-        shown = ", ".join(f"{region} {value:.3f}" for region, value in zip(REGIONS, self.prob_rope_next, strict=True))
-        return f"<bayesperf.folds.DatasetTest: {self.test}, {first} − {second} on the {NEXT}: {shown}>"
+        shown = ", ".join(f"{region} {value:.3f}" for region, value in zip(REGIONS, self.prob_rope, strict=True))
+        return f"<bayesperf.folds.NextDataset: {self.method}, {first} − {second} on the {NEXT}: {shown}>"
 
 
 @checked
@@ -101,7 +126,7 @@ def sign_test(
     names: Sequence[Any] = ("a", "b"),
     draws: int = DRAWS,
     random_seed: Any = 0,
-) -> DatasetTest:
+) -> NextDataset:
     """Compare two systems by the number of data sets on which each scores higher.
 
     Parameters
@@ -122,7 +147,7 @@ def sign_test(
 
     Returns
     -------
-    DatasetTest
+    NextDataset
 
     Raises
     ------
@@ -156,13 +181,13 @@ def sign_test(
     counts = [np.sum(region) for region in (values < -width, np.abs(values) <= width, values > width)]
     concentration = weights + np.array(counts)
     shares = _dirichlet(concentration, draws, random_seed)
-    return DatasetTest(
-        test="sign test",
+    return NextDataset(
+        method="sign test",
         names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet({', '.join(f'{weight:g}' for weight in weights)}) below, inside and above the rope",
         shares=labelled(_ties_half(shares, width), width),
-        prob_rope_next=labelled(_ties_half(concentration / concentration.sum(), width), width, mcse=0.0),
+        prob_rope=labelled(_ties_half(concentration / concentration.sum(), width), width, mcse=0.0),
         prob_largest=labelled(_largest_of_dirichlet(concentration, width), width, mcse=0.0),
     )
 
@@ -177,7 +202,7 @@ def signed_rank_test(
     names: Sequence[Any] = ("a", "b"),
     draws: int = DRAWS,
     random_seed: Any = 0,
-) -> DatasetTest:
+) -> NextDataset:
     """Compare two systems by the sizes of their differences on data sets, with a nonparametric prior.
 
     Parameters
@@ -191,13 +216,13 @@ def signed_rank_test(
     names : sequence of two
         Names of the two systems.
     draws : int
-        Number of draws in ``shares`` and behind ``prob_largest``; ``prob_rope_next`` is exact.
+        Number of draws in ``shares`` and behind ``prob_largest``; ``prob_rope`` is exact.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
-    DatasetTest
+    NextDataset
         Its regions refer to the average of the differences on two data sets not yet seen.
 
     Raises
@@ -222,7 +247,7 @@ def signed_rank_test(
     --------
     >>> import bayesperf as bp
     >>> new, old = [0.91, 0.84, 0.77, 0.88, 0.95, 0.83], [0.88, 0.86, 0.72, 0.87, 0.91, 0.80]
-    >>> bp.folds.signed_rank_test(new, old, rope=0.01).prob_rope_next.values.round(3)
+    >>> bp.folds.signed_rank_test(new, old, rope=0.01).prob_rope.values.round(3)
     array([0.051, 0.21 , 0.738])
     """
     values, decimals = differences(scores_a, scores_b)
@@ -239,13 +264,13 @@ def signed_rank_test(
     pairs = (np.outer(concentration, concentration) + np.diag(concentration)) / (total * (total + 1))
     w = _dirichlet(concentration, draws, random_seed)
     shares = np.stack([((w @ region) * w).sum(-1) for region in regions], -1)
-    return DatasetTest(
-        test="signed-rank test",
+    return NextDataset(
+        method="signed-rank test",
         names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
         shares=labelled(shares, width),
-        prob_rope_next=labelled((regions * pairs).sum((1, 2)), width, mcse=0.0),
+        prob_rope=labelled((regions * pairs).sum((1, 2)), width, mcse=0.0),
         prob_largest=mean_of_draws(largest(shares)[None], width, independent=True),
     )
 
@@ -269,13 +294,6 @@ def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray
     """Return the mean of draws (chain, draw, 3) for each region, with the greatest Monte Carlo error."""
     errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent).mcse()
     return labelled(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
-
-
-def region_table(questions: dict[str, xr.DataArray]) -> pd.DataFrame:
-    """Return a table of the probabilities of the regions, one row per question, with their Monte Carlo errors."""
-    rows = {question: dict(zip(REGIONS, answer.values, strict=True)) | {"mcse": answer.attrs["mcse"]}
-            for question, answer in questions.items()}  # fmt: skip
-    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:

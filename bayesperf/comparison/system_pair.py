@@ -36,10 +36,8 @@ class SystemPair(Held):
     first, second : Marginal
         The metric of each system, or twice that of all systems, of which `rows` are paired.
     independent : bool
-        Whether the two are independent; if not, their draws are joint.
-    apart : bool
-        Whether the two come from separate posteriors. These might be the same object, so the draws of the second are
-        shifted against those of the first.
+        Whether the two are independent; if not, their draws are joint. Two independent posteriors might be the same
+        object, so that draws of each have a stream of their own, and those of the second are shifted.
     n_draws, random_seed : int
         Number of draws taken from exact distributions, and their seed.
     rows : tuple of two Codes, optional
@@ -53,12 +51,16 @@ class SystemPair(Held):
     first: Marginal
     second: Marginal
     independent: bool
-    apart: bool = False
     n_draws: int = DRAWS
     random_seed: int = 0
     rows: tuple[Codes, Codes] | None = None
     over_pairs: xr.DataArray | None = None
     names: tuple[Any, ...] = ()
+
+    @property
+    def of_two_posteriors(self) -> bool:
+        """Whether the two are independent, and not along a dim of one posterior."""
+        return self.independent and self.rows is None
 
     @property
     def many(self) -> bool:
@@ -144,9 +146,9 @@ class SystemPair(Held):
         n = int(np.prod(shape))
         first = rounded(self._drawn(self.first, n, 0), self.first.bounds)
         # Systems along a dim are those of one marginal.
-        along = self.second is self.first and not self.apart
+        along = self.second is self.first and not self.of_two_posteriors
         second = first if along else rounded(self._drawn(self.second, n, 1), self.second.bounds)
-        if self.apart and isinstance(self.second.distribution, Sampled):
+        if self.of_two_posteriors and isinstance(self.second.distribution, Sampled):
             second = np.roll(second, n // 2, axis=-1)
         return first.reshape(-1, *shape), second.reshape(-1, *shape)
 
@@ -155,9 +157,9 @@ class SystemPair(Held):
         distribution = side.distribution
         if isinstance(distribution, Sampled):
             return distribution.values.reshape(distribution.size, -1)[:, :n]
-        # Separate posteriors, which might be the same object, use different streams; otherwise the posterior's own.
+        # Two posteriors, which might be the same object, use different streams; otherwise the posterior's own.
         seed = random_seed
-        if self.apart:
+        if self.of_two_posteriors:
             base = self.random_seed if random_seed is None else random_seed
             seed = int(np.random.SeedSequence([base, position]).generate_state(1, np.uint64)[0] >> 1)
         return np.asarray(side.draws(n, seed).values.reshape(-1, n))
@@ -249,7 +251,7 @@ def rounded_difference(bounds: tuple[float, float], first: Array, second: Array)
     return rounded(first - second, bounds)
 
 
-# ── Systems evaluated on the same examples ──
+# ── Draws of contrasts ──
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.measures import Calibration
 from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
-from bayesperf.curves.roc.operating_point import OperatingPoint
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.data.binned_scores import BinnedScores
 
@@ -25,7 +24,6 @@ __all__ = [
     "Curve",
     "DecisionCurve",
     "ExpectedPerformanceCurve",
-    "OperatingPoint",
     "Recalibration",
     "ReliabilityCurve",
     "ThresholdCurve",

@@ -19,17 +19,7 @@ def bootstrap_of(clusters: Any) -> str:
 
 
 def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None:
-    """Return the cluster of each example (n,), numbered from 0, or None if none are given.
-
-    Parameters
-    ----------
-    cluster : array-like (n,) or mapping, optional
-        Ids, or names of ids; of clusters within clusters the first are those that are independent.
-    examples : int
-        How many there are.
-    name : str
-        What they are called in errors.
-    """
+    """Return the cluster of each example (n,), numbered from 0, or None if none are given; of nested ones the first."""
     if cluster is None:
         return None
     codes = clusters_of(cluster, examples, name)

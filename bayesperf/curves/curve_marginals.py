@@ -23,17 +23,11 @@ DIM = "model"
 
 @dataclass(frozen=True, eq=False)
 class DrawnFrom(Origin):
-    """Stored draws (m, n), taken without replacement as long as there are enough of them.
+    """Stored draws (m, n), taken without replacement as long as there are enough of them."""
 
-    Attributes
-    ----------
-    values : ndarray (m, n)
-        The draws.
-    random_seed : int
-        Seed, if none is given.
-    """
-
+    # The draws, (m, n).
     values: Array
+    # Seed, if none is given.
     random_seed: int
 
     def sampled(self, n: int, random_seed: int | None) -> Array:

@@ -58,7 +58,7 @@ class ClusterWeights(StoredDraws):
         """The same, as of variances."""
         return self.clusters
 
-    def judged_together(self, dim: str) -> bool:
+    def joint_over(self, dim: str) -> bool:
         return True
 
     def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:

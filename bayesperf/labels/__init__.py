@@ -9,12 +9,11 @@ from bayesperf.labels.choosing_labels import NextLabels, next_labels
 from bayesperf.labels.identifying import identifiability
 from bayesperf.labels.noisy_labels import noise
 from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity, noise_sensitivity
+from bayesperf.labels.sensitivity_to_noise import noise_sensitivity
 from bayesperf.labels.truth_by_raters import truth
 from bayesperf.labels.verifying import Verified, verify
 
 __all__ = [
-    "LabelNoiseSensitivity",
     "NextLabels",
     "Verified",
     "VerifiedSample",

@@ -53,7 +53,7 @@ class NoisyLabels(StoredDraws):
     error_rates: Array | None = field(default=None, kw_only=True)
     joint: bool = field(default=False, kw_only=True)
 
-    def judged_together(self, dim: str) -> bool:
+    def joint_over(self, dim: str) -> bool:
         return self.joint
 
     @property

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from bayesperf.posteriors.posterior import Posterior
 
 
-def marginal_of_systems(source: Verified, post: Posterior, metric: Metric, draws: int, random_seed: int) -> Marginal:
+def marginal_of_verified_systems(
+    source: Verified, post: Posterior, metric: Metric, draws: int, random_seed: int
+) -> Marginal:
     """Return a metric of all systems of a partly verified sample, along the dim ``model``, together.
 
     Strata are what the two systems of a pair and the judge say together: for the difference of two systems it matters

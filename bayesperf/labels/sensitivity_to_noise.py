@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
@@ -25,85 +23,9 @@ from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.summary_table import table_of_intervals
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from bayesperf.plots.style import Panels
-
 _RATES = np.linspace(0, 0.1, 11).round(2)
 # Of more systems than these only the best is named.
 _MOST_NAMES = 5
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LabelNoiseSensitivity(Answer):
-    """A metric at several rates of wrong labels. Made by `bayesperf.labels.noise_sensitivity`.
-
-    Attributes
-    ----------
-    dataset : xarray.Dataset
-        Over the dim ``rate`` and, of several systems, theirs: ``mean`` of the metric's posterior, its ``interval`` (dim
-        ``ci_bound``), and the ``rank`` of each system by that mean, 1 being the best. The settings are in ``attrs``.
-    """
-
-    dataset: xr.Dataset
-
-    @property
-    def order_holds(self) -> xr.DataArray:
-        """Whether the order of the systems is that of the first rate, at each rate and all before it."""
-        ranks = self.dataset["rank"].transpose("rate", ...)
-        same = (ranks == ranks.isel(rate=0)).values.reshape(len(ranks), -1).all(1)
-        return ranks["rate"].copy(data=np.logical_and.accumulate(same)).rename("order_holds")
-
-    def in_words(self) -> str:
-        """Return sentences: up to which rate the order of the systems holds, or what the metric is at the ends.
-
-        Examples
-        --------
-        >>> import bayesperf as bp
-        >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-        >>> print(bp.labels.noise_sensitivity(cm, "accuracy").in_words())
-        Accuracy is 0.886 (95 % HDI 0.843–0.928) if no label is wrong, and 0.974 (95 % HDI 0.937–1.000) if 10 % are.
-        """
-        facts = self.dataset.attrs
-        title, rates = metric_title(facts["metric"]), [_percentage(rate) for rate in self.dataset["rate"].values]
-        if facts["dim"] not in self.dataset.dims:
-            first, last = self._figures(0), self._figures(-1)
-            return sentence(f"{title} is {first} if {_of_labels(rates[0])}, and {last} if {rates[-1]} are")
-        holds, names = self.order_holds.values, self._names()
-        order = enumerated(names) if len(names) <= _MOST_NAMES else f"{names[0]} the best"
-        subject = f"the order of {len(names)} systems on {title} ({order})"
-        if holds.all():
-            return sentence(f"{subject} holds up to {rates[-1]} wrong labels, the most that was tried")
-        changed = int(np.argmin(holds))
-        leader = self._names(changed)[0]
-        best = f"{leader} stays the best" if leader == names[0] else f"{leader} is the best"
-        last = rates[changed - 1]
-        up_to = "holds if no label is wrong" if last == "0 %" else f"holds up to {last} wrong labels"
-        return sentence(f"{subject} {up_to}: at {rates[changed]} it is another, and {best}")
-
-    def summary(self) -> pd.DataFrame:
-        """Return the variables of `dataset` as a table, with a row for each rate (and system)."""
-        return table_of_intervals(self.dataset)
-
-    def plot(self, *, ax: Panels | None = None) -> Figure:
-        """Draw the metric with its interval against the rate of wrong labels; see `bayesperf.plots.label_noise`."""
-        from bayesperf import plots
-
-        return plots.label_noise(self, ax=ax)
-
-    def _figures(self, position: int) -> str:
-        at, facts = self.dataset.isel(rate=position), self.dataset.attrs
-        lower, upper = at["interval"].values
-        return estimate(at["mean"].item(), lower, upper, facts["ci_prob"], facts["ci_kind"])
-
-    def _names(self, position: int = 0) -> list[str]:
-        """Return the names of the systems in their order at a rate, best first."""
-        ranks = self.dataset["rank"].isel(rate=position)
-        return [printable(str(name)) for name in ranks[ranks.dims[0]].values[np.argsort(ranks.values)]]
-
-    def __repr__(self) -> str:
-        return f"<bayesperf.labels.LabelNoiseSensitivity>\n{self.dataset!r}\n{self.in_words()}"
 
 
 @checked
@@ -118,7 +40,7 @@ def noise_sensitivity(
     ci_kind: Kind = "hdi",
     draws: int = DRAWS,
     random_seed: Any = 0,
-) -> LabelNoiseSensitivity:
+) -> pd.DataFrame:
     """Return a metric at several rates of wrong labels, and whether systems keep their order by it.
 
     Parameters
@@ -138,7 +60,11 @@ def noise_sensitivity(
 
     Returns
     -------
-    LabelNoiseSensitivity
+    pandas.DataFrame
+        A row a rate and, of several systems, a system: ``mean``, ``ci_lower`` and ``ci_upper`` of the metric, and the
+        ``rank`` of the system by that mean, 1 being the best. ``attrs["note"]``, which stands below the table, says in
+        words up to which rate the order of the systems holds, or what the metric is at the ends.
+        `bayesperf.plots.label_noise` draws it.
 
     Raises
     ------
@@ -155,7 +81,7 @@ def noise_sensitivity(
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=[64, 50], fn=[6, 20], fp=[30, 22], tn=[500, 508],
     ...                                     dims={"model": ["eager", "careful"]})
-    >>> print(bp.labels.noise_sensitivity(cm, "f1").in_words())
+    >>> print(bp.labels.noise_sensitivity(cm, "f1").attrs["note"])
     The order of 2 systems on F1 (eager and careful) holds up to 4 % wrong labels: at 5 % it is another, and careful \
     is the best.
     """
@@ -177,7 +103,42 @@ def noise_sensitivity(
     }
     attrs = {"metric": marginals[0].name, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
              "prior": resolved.describe(cm), "estimand": posteriors[0].estimand}  # fmt: skip
-    return LabelNoiseSensitivity(xr.Dataset(variables, attrs=attrs))
+    dataset = xr.Dataset(variables, attrs=attrs)
+    table = table_of_intervals(dataset)
+    table.attrs |= {"metric": attrs["metric"], "dim": dim, "note": _in_words(dataset)}
+    return table
+
+
+def _in_words(dataset: xr.Dataset) -> str:
+    """Return a sentence: up to which rate the order of the systems holds, or what the metric is at the ends."""
+    facts = dataset.attrs
+    title, rates = metric_title(facts["metric"]), [_percentage(rate) for rate in dataset["rate"].values]
+    if facts["dim"] not in dataset.dims:
+        first, last = _figures(dataset, 0), _figures(dataset, -1)
+        return sentence(f"{title} is {first} if {_of_labels(rates[0])}, and {last} if {rates[-1]} are")
+    ranks = dataset["rank"].transpose("rate", facts["dim"])
+    same, names = (ranks.values == ranks.values[0]).all(1), _ranked(ranks[0])
+    order = enumerated(names) if len(names) <= _MOST_NAMES else f"{names[0]} the best"
+    subject = f"the order of {len(names)} systems on {title} ({order})"
+    if same.all():
+        return sentence(f"{subject} holds up to {rates[-1]} wrong labels, the most that was tried")
+    changed = int(np.argmin(same))
+    leader = _ranked(ranks[changed])[0]
+    best = f"{leader} stays the best" if leader == names[0] else f"{leader} is the best"
+    last = rates[changed - 1]
+    up_to = "holds if no label is wrong" if last == "0 %" else f"holds up to {last} wrong labels"
+    return sentence(f"{subject} {up_to}: at {rates[changed]} it is another, and {best}")
+
+
+def _figures(dataset: xr.Dataset, position: int) -> str:
+    at, facts = dataset.isel(rate=position), dataset.attrs
+    lower, upper = at["interval"].values
+    return estimate(at["mean"].item(), lower, upper, facts["ci_prob"], facts["ci_kind"])
+
+
+def _ranked(ranks: xr.DataArray) -> list[str]:
+    """Return the names of systems in the order of their ranks, best first."""
+    return [printable(str(name)) for name in ranks[ranks.dims[0]].values[np.argsort(ranks.values)]]
 
 
 def _increasing(rates: Any) -> Array:

@@ -21,7 +21,7 @@ from bayesperf.data.joint_outcomes import distinct_outcomes
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import gamma_masses
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
-from bayesperf.labels.pairs_of_systems import marginal_of_systems
+from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
 from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
@@ -227,9 +227,9 @@ class Verified(StoredDraws):
         if dim != MODEL:
             return super().of_systems(post, metric, dim, draws, random_seed)
         prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
-        return marginal_of_systems(self, post, post.applicable(metric), draws, random_seed), prior_text
+        return marginal_of_verified_systems(self, post, post.applicable(metric), draws, random_seed), prior_text
 
-    def judged_together(self, dim: str) -> bool:
+    def joint_over(self, dim: str) -> bool:
         return dim == MODEL
 
     def known_counts(self) -> ConfusionMatrix | None:

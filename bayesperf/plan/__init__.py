@@ -11,7 +11,7 @@ A plan is for one look, at its end. Whoever looks as examples come in goes by th
 from bayesperf.plan.deciding import decision
 from bayesperf.plan.monitoring import Monitor
 from bayesperf.plan.numbers_of_labels import labels
-from bayesperf.plan.plans import Plan, UnreachableError
+from bayesperf.plan.plan_result import Plan, UnreachableError
 from bayesperf.plan.sample_sizes import comparison, interval_width, sample_size
 
 __all__ = [

@@ -22,6 +22,7 @@ from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.posterior_of_rates import RATE
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sources.independent_rates import IndependentRates
 
 type Evidence = ConfusionMatrix | Posterior | Marginal | tuple[int, int] | None
 
@@ -217,6 +218,12 @@ def metric_evidence(
     if post.source.concentration is None:
         raise InputTypeError(
             name, "a posterior known by its draws cannot be updated with examples to come.", "Give counts."
+        )
+    if isinstance(post.source, IndependentRates):
+        raise InputTypeError(
+            name,
+            f"the prior of this posterior is no Dirichlet ({post.prior_text}), which plans need.",
+            "Plan from a posterior under elicited() of three guesses and a weight.",
         )
     if post.dims:
         raise InputError(name, f"has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")

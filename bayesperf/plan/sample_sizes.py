@@ -25,7 +25,7 @@ from bayesperf.plan.evidence import Evidence, MetricEvidence, metric_evidence, r
 from bayesperf.plan.looks import MOST as MOST_LOOKED
 from bayesperf.plan.looks import Looks, LooksCost
 from bayesperf.plan.one_count import OneCount
-from bayesperf.plan.plans import Plan, UnreachableError, assurance_in_words
+from bayesperf.plan.plan_result import Plan, UnreachableError, assurance_in_words
 from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
 from bayesperf.plan.widths import IntervalWidth

@@ -11,7 +11,7 @@ from bayesperf.core.fields import Held
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
-from bayesperf.plan.plans import Plan, assurance_in_words, width_in_words
+from bayesperf.plan.plan_result import Plan, assurance_in_words, width_in_words
 from bayesperf.plan.smallest_number import smallest_by_bisection
 
 # Of up to this many trials the interval of every outcome is computed; of more trials those of so many, and the widths

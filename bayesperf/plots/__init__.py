@@ -12,7 +12,7 @@ from bayesperf.plots.marginals import density, forest, joint, panel
 from bayesperf.plots.plans import monitor, plan
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
-from bayesperf.plots.sensitivities import label_noise, prior_sensitivity
+from bayesperf.plots.sensitivities import label_noise, prior, prior_sensitivity
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -46,6 +46,7 @@ __all__ = [
     "panel",
     "plan",
     "predictive_spread",
+    "prior",
     "prior_sensitivity",
     "prob_matrix",
     "ranks",

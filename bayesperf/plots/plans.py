@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.plan.monitoring import Monitor
-    from bayesperf.plan.plans import Plan
+    from bayesperf.plan.plan_result import Plan
 
 # The labels of a plan's axis.
 _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}

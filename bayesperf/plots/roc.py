@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.roc.operating_point import OperatingPoint
     from bayesperf.curves.roc.threshold_curve import ThresholdCurve
     from bayesperf.plots.style import Panels
+    from bayesperf.posteriors.marginal import Marginal
 
-    type Thresholds = float | OperatingPoint | Iterable[float | OperatingPoint]
+    type Thresholds = float | Marginal | Iterable[float | Marginal]
 
 _TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
@@ -73,8 +73,9 @@ def curve(
         Probability of the bands, and of the intervals of the areas, as in `bayesperf.plots.density`.
     kind, method
         Of the bands, as in `bayesperf.curves.ThresholdCurve.band`.
-    thresholds : float, OperatingPoint or sequence of them, or a mapping of such by system
-        Thresholds at which the curves are marked, of an operating point the observed one.
+    thresholds : float, Marginal or sequence of them, or a mapping of such by system
+        Thresholds at which the curves are marked, of the distribution of one (`ThresholdCurve.operating_point`) the
+        observed one.
     break_even : bool
         Whether to draw the line on which both errors are alike: fnr = fpr, or precision = recall.
     ax
@@ -84,7 +85,7 @@ def curve(
     --------
     >>> import bayesperf as bp
     >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], draws=100)
-    >>> marked = [0.45, curve.operating_point(fpr=0.1)]
+    >>> marked = [0.45, curve.operating_point(fpr=0.1)["threshold"]]
     >>> figure = bp.plots.curve(curve, method="wilson", thresholds=marked, break_even=True)
     >>> [text.get_text() for text in figure.axes[0].get_legend().get_texts()][1:]
     ['95 % band, pointwise', 'threshold 0.45', 'threshold 0.7', 'fnr = fpr']
@@ -163,8 +164,8 @@ def _mark(axes: Axes, curve: ThresholdCurve, thresholds: Thresholds, colour: str
                   label=f"{shorten(system)}: {name}" if system else name)  # fmt: skip
 
 
-def _observed_threshold(threshold: float | OperatingPoint) -> float:
-    return float(threshold.observed["threshold"]) if hasattr(threshold, "observed") else float(threshold)
+def _observed_threshold(threshold: float | Marginal) -> float:
+    return float(threshold.observed) if hasattr(threshold, "observed") else float(threshold)
 
 
 def _label(system: str, curve: ThresholdCurve, ci_prob: float, ci_kind: Kind) -> str:

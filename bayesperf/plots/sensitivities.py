@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import xarray as xr
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import interval_name, metric_title, place_names
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
-from bayesperf.plots.marginals import draw_densities, mark_handles, write_figures
+from bayesperf.plots.marginals import draw_densities, mark_handles, panel, write_figures
 from bayesperf.plots.style import (
     BLUE,
     SERIES,
@@ -25,35 +30,79 @@ from bayesperf.plots.style import (
 )
 from bayesperf.posteriors.densities import Curves, curves
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.posteriors.sensitivity_to_prior import Priors, posteriors_under
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prior import Prior
+from bayesperf.posteriors.sensitivity_to_prior import (
+    before_data,
+    fits_under,
+    posteriors_under,
+)
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.labels.sensitivity_to_noise import LabelNoiseSensitivity
     from bayesperf.plots.style import Panels
 
 
 @closed
+def prior(
+    prior: str | Prior,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    cm: ConfusionMatrix | None = None,
+    **options: Any,
+) -> Figure:
+    """Draw the density of each metric under a prior, before any example.
+
+    Parameters
+    ----------
+    prior : str or Prior
+        The prior.
+    metrics : str, Metric or sequence of these, optional
+        By default recall, specificity, precision and prevalence of two classes, else those of a summary.
+    cm : ConfusionMatrix, optional
+        Of whose classes it is a prior; by default of two, or of as many as the prior has weights of.
+    **options
+        The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> figure = bp.plots.prior(bp.prior.elicited(recall=(0.75, 0.95, 0.9)), ["recall", "specificity"])
+    """
+    post = before_data(prior, cm)
+    if metrics is None and len(post.labels) == 2 and post.pos_label is not None:
+        metrics = _OF_TWO_CLASSES
+    names = [metrics] if isinstance(metrics, str | Metric) else metrics or post.default_metrics()
+    return panel(post.several(names), **options)
+
+
+# What is drawn of a prior of two classes.
+_OF_TWO_CLASSES = ("recall", "specificity", "precision", "prevalence")
+
+
+@closed
 def prior_sensitivity(
-    cm: ConfusionMatrix,
+    cm: ConfusionMatrix | xr.DataTree,
     metric: str | Metric,
-    priors: Priors | None = None,
+    priors: Any = None,
     *,
     ci_prob: float | None = None,
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the posteriors of a metric under several priors, one over the other.
+    """Draw the posteriors of a metric under several priors, one over the other, and the priors themselves.
 
     Parameters
     ----------
-    cm : ConfusionMatrix
-        Counts; a panel for each leading coordinate (and each class of a metric of the classes).
+    cm : ConfusionMatrix or xarray.DataTree
+        Counts, or a fit, whose draws are weighted anew; a panel for each leading coordinate (and each class of a metric
+        of the classes).
     metric : str or Metric
         The metric.
     priors : sequence or mapping of str to str or Prior, optional
-        As in `bayesperf.prior.sensitivity`: by default the preset priors.
+        As in `bayesperf.prior.sensitivity`: by default the preset priors of counts, and none but its own of a fit.
     ci_prob, ci_kind, ax
         As in `bayesperf.plots.density`; the interval is shaded.
 
@@ -69,9 +118,10 @@ def prior_sensitivity(
     >>> priors = {f"weight {m}": bp.prior.elicited(**belief, weight=m) for m in (72.5, 725)}
     >>> figure = bp.plots.prior_sensitivity(cm, "mcc", {"none": "haldane", **priors})
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
-    ['none', 'weight 72.5', 'weight 725', 'mean', '95 % HDI', 'observed']
+    ['none', 'weight 72.5', 'weight 725', 'mean', '95 % HDI', 'observed', 'before the data']
     """
-    marginals = {name: post[metric] for name, post in posteriors_under(cm, priors).items()}
+    before, after = _before_and_after(cm, priors)
+    marginals = {name: post[metric] for name, post in after.items()}
     interval = default_interval(ci_prob, ci_kind)
     drawn = [curves(marginal, *interval) for marginal in marginals.values()]
     one = next(iter(marginals.values()))
@@ -84,6 +134,8 @@ def prior_sensitivity(
             for part in ("x", "density", "mean", "interval", "observed")
         )
         draw_densities(axes, Curves(x, density, mean, limits, list(marginals), drawn[0].logarithmic, observed))
+        if not drawn[0].logarithmic:
+            _draw_priors(axes, [_density(before[name], metric, interval, place) for name in marginals])
         axes.set_title(shorten(name), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
     label_edges(panels, metric_title(one.name), panels[0].get_ylabel(), ax)
@@ -94,19 +146,61 @@ def prior_sensitivity(
         for place, axes in enumerate(panels):
             write_figures(axes, drawn[0].take([place]))
     marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
+    if any(line.get_linestyle() == _OF_PRIOR["linestyle"] for line in panels[0].lines):
+        marks = {**marks, "before the data": Line2D([], [], color="0.4", **_OF_PRIOR)}
     handles, labels = panels[0].get_legend_handles_labels()
     write_legend(figure, [*handles, *marks.values()], [*labels, *marks], "prior", ax)
     write_title(figure, f"{one.estimand}:", f"mean and {interval_name(*interval)}", ax=ax)
     return figure
 
 
+# How the density of a prior is drawn, beneath that of its posterior.
+_OF_PRIOR: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0}
+
+
+def _before_and_after(
+    given: ConfusionMatrix | xr.DataTree, priors: Any
+) -> tuple[dict[str, Posterior | None], dict[str, Posterior]]:
+    """Return what each prior says before the data, where that is known, and its posterior."""
+    if isinstance(given, xr.DataTree):
+        fits = fits_under(given, {} if priors is None else priors)
+        return {name: fit.prior for name, fit in fits.items()}, {name: fit.posterior for name, fit in fits.items()}
+    after, by_name = posteriors_under(given, priors), priors if isinstance(priors, Mapping) else {}
+    listed = {each.name: each for each in priors or () if isinstance(each, Prior)}
+    return {name: before_data({**listed, **by_name}.get(name, name), given) for name in after}, after
+
+
+def _density(
+    before: Posterior | None, metric: str | Metric, interval: tuple[float, Kind], place: int
+) -> tuple[Array, Array] | None:
+    """Return the density of a metric before the data; None where the prior has none."""
+    if before is None:
+        return None
+    try:
+        of_prior = curves(before[metric], *interval)
+    except InputError:
+        return None
+    row = place if len(of_prior.x) > 1 else 0
+    return of_prior.x[row], of_prior.density[row]
+
+
+def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) -> None:
+    """Draw densities of priors in the colours of their posteriors, no higher than these."""
+    lines, limits = list(axes.lines), axes.get_ylim()
+    colours = [line.get_color() for line in lines if not str(line.get_label()).startswith("_")]
+    for density, colour in zip(densities, colours, strict=False):
+        if density is not None:
+            axes.plot(*density, color=colour, **_OF_PRIOR)
+    axes.set_ylim(limits)
+
+
 @closed
-def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None) -> Figure:
+def label_noise(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figure:
     """Draw a metric with its interval against the rate at which labels are taken to be wrong.
 
     Parameters
     ----------
-    sensitivity : LabelNoiseSensitivity
+    sensitivity : pandas.DataFrame
         What `bayesperf.labels.noise_sensitivity` returns; of several systems, a line each.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
@@ -115,26 +209,24 @@ def label_noise(sensitivity: LabelNoiseSensitivity, *, ax: Panels | None = None)
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-    >>> figure = bp.labels.noise_sensitivity(cm, "f1").plot()
+    >>> figure = bp.plots.label_noise(bp.labels.noise_sensitivity(cm, "f1"))
     >>> figure.axes[0].get_xlabel()
     'labels that are wrong'
     """
-    data = sensitivity.dataset
-    facts, dim = data.attrs, data.attrs["dim"]
-    systems = [data.sel({dim: name}) for name in data[dim].values] if dim in data.dims else [data]
+    facts, dim = sensitivity.attrs, sensitivity.attrs["dim"]
+    several = dim in sensitivity
+    systems = sensitivity.groupby(dim, sort=False) if several else [("mean", sensitivity)]
     figure, (axes,) = small_multiples(1, 6.4, 3.6, margin=(0.4, 0.2), ax=ax)
-    for number, system in enumerate(systems):
-        colour = SERIES[number % len(SERIES)] if len(systems) > 1 else BLUE
-        rate, (lower, upper) = system["rate"].values, system["interval"].transpose("ci_bound", "rate").values
-        axes.fill_between(rate, lower, upper, color=colour, alpha=0.15, lw=0)
-        name = shorten(str(system[dim].item())) if len(systems) > 1 else "mean"
-        axes.plot(rate, system["mean"].values, "o-", color=colour, lw=1.5, ms=3.5, label=name)
+    for number, (name, system) in enumerate(systems):
+        colour = SERIES[number % len(SERIES)] if several else BLUE
+        axes.fill_between(system["rate"], system["ci_lower"], system["ci_upper"], color=colour, alpha=0.15, lw=0)
+        axes.plot(system["rate"], system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=shorten(str(name)))
     axes.set_xlabel("labels that are wrong")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:.3g} %"))
     axes.set_ylabel(metric_title(facts["metric"]))
     axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()
-    if len(systems) > 1:
+    if several:
         write_legend(figure, handles, labels, dim, ax)
     write_title(figure, f"{facts['estimand']}:", f"mean and {interval_name(facts['ci_prob'], facts['ci_kind'])}", ax=ax)
     return figure

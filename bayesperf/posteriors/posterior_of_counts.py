@@ -14,7 +14,9 @@ from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
+from bayesperf.posteriors.sources.independent_rates import IndependentRates
 from bayesperf.posteriors.sources.shared_cells import SharedClasses
 from bayesperf.posteriors.sources.source import Source
 
@@ -147,9 +149,15 @@ def posterior(
         source=_source(cm, resolved, random_seed=checks.seed(random_seed), n_draws=n_draws),
         pos_label=cm.pos_label,
         prior_text=resolved.describe(cm),
-        prevalence="observed" if design == "joint" else None,
+        prevalence="observed" if design == "joint" else _prevalence_by_prior(resolved, cm),
         observed=cm.counts,
     )
+
+
+def _prevalence_by_prior(prior: priors.Prior, cm: ConfusionMatrix) -> Prevalence | None:
+    """Return the prevalence where the data say nothing of it: what the prior was told of it apart, if it was."""
+    totals = prior.totals(cm)
+    return Prevalence(totals.values, fixed=False) if totals is not None and prior.says_prevalence else None
 
 
 def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source:
@@ -158,6 +166,9 @@ def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source
     # As variables, whose coordinates need no comparing any more: that takes as long as all else.
     weights = cm.counts.variable + prior.concentration(cm).variable
     concentration = cm.counts.copy(deep=False, data=weights.transpose(*cm.counts.dims).values)
+    if (totals := prior.totals(cm)) is not None:
+        classes = (cm.counts.sum("predicted") + totals).transpose(*concentration.dims[:-1])
+        return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)
     return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
 
 

@@ -6,7 +6,7 @@ Functions that take a prior also accept the name of a prior that has no argument
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,18 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.checks import number
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import Applied, Held, applied, by_name
+from bayesperf.core.fields import Applied, applied, by_name
+from bayesperf.core.saving import Saved
+from bayesperf.core.words import enumerated, estimate
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.beta_of_interval import beta_of_interval
+from bayesperf.metrics.metric import Metric
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from bayesperf.posteriors.sensitivity_to_prior import sensitivity
 
 __all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate", "sensitivity", "shared"]
@@ -36,8 +43,8 @@ def __dir__() -> list[str]:
     return __all__
 
 
-@dataclass(frozen=True)
-class Prior(Held):
+@dataclass(frozen=True, repr=False)
+class Prior(Saved):
     """A prior of a confusion matrix, made by the functions of this module.
 
     Attributes
@@ -50,12 +57,16 @@ class Prior(Held):
         Parameters (a, b) of the Beta distribution on each rate, for a rate prior (`pseudo_counts` is then zero).
     shared_by_classes : bool
         Whether the classes share what the prior says of them (`shared`); it then has no pseudo-counts.
+    prevalence : tuple of two float, optional
+        Parameters (a, b) of the Beta of the positive class' share, where it is independent of recall and specificity
+        (`elicited`); the pseudo-counts are then those of the rows alone.
     """
 
     name: str
     pseudo_counts: Applied | Callable[[int, int | None], Any]
     rates: tuple[float, float] | None = None
     shared_by_classes: bool = False
+    prevalence: tuple[float, float] | None = None
 
     def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
         """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
@@ -74,6 +85,8 @@ class Prior(Held):
             return f"Beta({a:g}, {b:g}) on each rate (total weight {a + b:g} a rate)"
         if self.shared_by_classes:
             return _SHARED_TEXT
+        if self.prevalence:
+            return self._by_rate()
         alpha = self.concentration(cm).transpose(..., *CELL_DIMS).values
         totals = alpha.sum((-2, -1))
         low, high = float(totals.min()), float(totals.max())
@@ -82,6 +95,108 @@ class Prior(Held):
         same = float(alpha.min()) == float(alpha.max())
         each = f"{float(alpha.min()):.3g} in each of {cells} cells, " if same else ""
         return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
+
+    def totals(self, cm: ConfusionMatrix) -> xr.DataArray | None:
+        """Return the weights (actual) of the classes' shares, where these are not those of the rows."""
+        if self.prevalence is None:
+            return None
+        share = self.prevalence if cm.positive == 0 else self.prevalence[::-1]
+        return xr.DataArray(np.array(share), {"actual": cm.labels}, ("actual",))
+
+    @property
+    def says_prevalence(self) -> bool:
+        """Whether it was told something of the prevalence, apart from recall and specificity."""
+        return self.prevalence not in (None, _BY_RATE["prevalence"])
+
+    def betas(self) -> dict[str, tuple[float, float]]:
+        """Return the parameters of the Beta that the prior says each share of two classes has.
+
+        Of more classes there is the accuracy alone. Shares of cells without weight are left out.
+
+        Raises
+        ------
+        ValueError
+            If the prior is of no cells (`rate`, `shared`), or differs between leading dims.
+        """
+        if self.rates or self.shared_by_classes:
+            raise InputError(
+                "prior", f"{self!r} has no Betas of single shares.", "Plot it, or describe it by its repr."
+            )
+        alpha = np.asarray(self.pseudo_counts(2, 1), float)
+        if alpha.ndim > 2:
+            raise InputError("prior", "it differs between leading dims.", "Ask of the prior of one of them.")
+        table = np.broadcast_to(alpha, (2, 2)) if alpha.ndim == 0 else alpha
+        if len(table) > 2:
+            return {"accuracy": (float(np.trace(table)), float(table.sum() - np.trace(table)))}
+        cells = dict(zip(("tn", "fp", "fn", "tp"), table.ravel().tolist(), strict=True))
+        betas = {name: tuple(sum(cells[cell] for cell in side) for side in sides) for name, sides in _SHARES.items()}
+        if self.prevalence:
+            betas = {name: betas[name] for name in ("recall", "specificity")} | {"prevalence": self.prevalence}
+        return {name: (a, b) for name, (a, b) in betas.items() if a > 0 and b > 0}
+
+    def _by_rate(self) -> str:
+        each = ", ".join(f"{name} ~ Beta({a:.3g}, {b:.3g})" for name, (a, b) in self.betas().items())
+        return f"{each}, independent of each other"
+
+    def in_words(self, ci_prob: float = 0.95) -> str:
+        """Return a sentence on what the prior says before any example.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the highest-density intervals.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> prior = bp.prior.elicited(precision=0.6, recall=0.65, accuracy=0.6, weight=50)
+        >>> print(prior.in_words())
+        Before any example: recall 0.650 (95 % HDI 0.468–0.826), specificity 0.548 (95 % HDI 0.355–0.738), prevalence \
+        0.511 (95 % HDI 0.374–0.647), precision 0.600 (95 % HDI 0.421–0.776) and accuracy 0.600 (95 % HDI \
+        0.465–0.733). Prior: elicited Dirichlet (tp 16.6, fn 8.94, fp 11.1, tn 13.4; total weight 50).
+        """
+        betas = {} if self.rates or self.shared_by_classes else self.betas()
+        said = [_estimate(name, Beta(*np.reshape(beta, (2, 1, 1))), ci_prob) for name, beta in betas.items()]
+        return f"{f'Before any example: {enumerated(said)}. ' if said else ''}Prior: {self._text()}."
+
+    def plot(
+        self, metrics: str | Metric | Sequence[str | Metric] | None = None, cm: ConfusionMatrix | None = None,
+        **options: Any,
+    ) -> Figure:  # fmt: skip
+        """Plot the density of each metric before any example.
+
+        Parameters
+        ----------
+        metrics : str, Metric or sequence of these, optional
+            By default recall, specificity, precision and prevalence of two classes, else those of a summary.
+        cm : ConfusionMatrix, optional
+            Of whose classes it is a prior; by default of two, or of as many as the prior has weights of.
+        **options
+            The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
+        """
+        from bayesperf import plots
+
+        return plots.prior(self, metrics, cm, **options)
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.prior.Prior: {self._text()}>"
+
+    def _text(self) -> str:
+        """Return the prior with its numbers, whatever the classes are."""
+        if self.rates or self.shared_by_classes or self.prevalence:
+            return self.describe(_TWO_CLASSES)
+        named = f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet"
+        if self.name == "perks":
+            return f"{named} (1 in all cells together)"
+        alpha = np.asarray(self.pseudo_counts(2, 1), float)
+        if alpha.ndim == 0:
+            return f"{named} ({alpha:g} in each cell)"
+        if self.name == "elicited":
+            cells = ", ".join(
+                f"{cell} {alpha[place]:.3g}" for cell, place in zip(("tp", "fn", "fp", "tn"), _PLACES, strict=True)
+            )
+            return f"{named} ({cells}; total weight {alpha.sum():g})"
+        return f"{named} (pseudo-counts {np.round(alpha, 3).tolist()})"
 
 
 def flat() -> Prior:
@@ -183,49 +298,146 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     return Prior("your", applied(in_every_cell, weights))
 
 
+# What is known of a quantity: what is expected of it, or an interval and its probability.
+type Belief = float | tuple[float, float, float]
+
+
 @checked
-def elicited(*, precision: float, recall: float, accuracy: float, weight: float) -> Prior:
-    """Return the prior that has the given expected precision, recall and accuracy.
+def elicited(
+    *,
+    recall: Belief | None = None,
+    specificity: Belief | None = None,
+    prevalence: Belief | None = None,
+    precision: Belief | None = None,
+    accuracy: Belief | None = None,
+    weight: float | None = None,
+) -> Prior:
+    """Return the prior that says of two classes what is known of them.
 
     Parameters
     ----------
-    precision, recall, accuracy : float
-        Expected values, strictly between 0 and 1.
-    weight : float
-        Weight of the prior, in numbers of examples.
+    recall, specificity, prevalence, precision, accuracy : float or tuple of three float, optional
+        What is known, strictly between 0 and 1: a guess, which needs a `weight`, or an interval ``(lower, upper,
+        prob)``, as ``(0.75, 0.95, 0.9)`` of a recall that is with 90 % between 0.75 and 0.95, and as likely below as
+        above.
+    weight : float, optional
+        How many examples the guesses are worth. Three guesses describe a whole test set of so many examples; one or two
+        of recall, specificity and prevalence have that weight each, in examples that it is a share of (recall: of the
+        positive class).
+
+    Returns
+    -------
+    Prior
+        Of three guesses a Dirichlet prior. Else recall, specificity and prevalence have Betas that are independent of
+        each other, which is no Dirichlet unless the weights happen to fit: in a Dirichlet the examples by which recall
+        and specificity are known would tell the prevalence, too. `bayesperf.posterior` has it exactly; what needs a
+        Dirichlet refuses it.
 
     Raises
     ------
     ValueError
-        If no matrix has these three values, because the proportion of true negatives would be negative.
+        If a value is not between 0 and 1, no matrix has the three values, or precision or accuracy come with intervals,
+        or with fewer than three guesses: they are functions of recall, specificity and prevalence, and leave open how
+        much each of these is known.
 
     Notes
     -----
-    Caelen (2017), A Bayesian interpretation of the confusion matrix, eq. 8 (where recall is printed with false
-    positives in its denominator; it is TP/(TP + FN)).
+    Three guesses and sum 1 are four linear equations in the shares of the four cells. For precision, recall and
+    accuracy see Caelen (2017), A Bayesian interpretation of the confusion matrix, eq. 8 (where recall is printed with
+    false positives in its denominator; it is TP/(TP + FN)).
+
+    The Beta of an interval has (1 − prob)/2 below it, and as much above it. The Beta of a guess g has the parameters
+    gw and (1 − g)w. Of recall, specificity and prevalence those that are not given have what Jeffreys' prior says of
+    them: Beta(½, ½), and Beta(1, 1) of the prevalence.
 
     Examples
     --------
     >>> import bayesperf as bp
+    >>> bp.prior.elicited(recall=(0.75, 0.95, 0.9), prevalence=(0.05, 0.2, 0.95))
+    <bayesperf.prior.Prior: recall ~ Beta(25.8, 4.05), specificity ~ Beta(0.5, 0.5), prevalence ~ Beta(7.59, 59), \
+    independent of each other>
     >>> belief = bp.prior.elicited(precision=0.6, recall=0.65, accuracy=0.6, weight=1)
     >>> belief.pseudo_counts(2, 1).round(7)
     array([[0.2680851, 0.2212766], [0.1787234, 0.3319149]])
     """
-    for name, value in {"precision": precision, "recall": recall, "accuracy": accuracy}.items():
-        if not 0 < number(name, value) < 1:
-            raise InputError(name, f"must be between 0 and 1, both excluded; it is {value}.")
-    if not 0 < number("weight", weight) < np.inf:
-        raise InputError("weight", f"must be greater than 0; it is {weight}.")
-    errors = weight * (1 - accuracy) / (precision + recall - 2 * recall * precision)
-    tp, fp, fn = errors * recall * precision, errors * recall * (1 - precision), errors * (1 - recall) * precision
-    tn = accuracy * weight - tp
-    if tn <= 0:
+    every = {"recall": recall, "specificity": specificity, "prevalence": prevalence, "precision": precision,
+             "accuracy": accuracy}  # fmt: skip
+    known = {name: _belief(name, value) for name, value in every.items() if value is not None}
+    guesses = {name: value for name, value in known.items() if isinstance(value, float)}
+    if not known:
+        raise InputError("", "elicited() was told nothing.", "Say what is known, as recall=(0.75, 0.95, 0.9).")
+    _check_weight(weight, needed=bool(guesses))
+    if len(guesses) == len(known) >= 3:
+        return _of_guesses(guesses, float(weight or 0))
+    if beyond := [name for name in known if name not in _BY_RATE]:
         raise InputError(
-            "",
-            f"no matrix has precision {precision}, recall {recall} and accuracy {accuracy}: the "
-            f"true positives alone would be a share of {tp / weight:.3g}.",
-            "Raise the accuracy, or lower precision or recall.",
+            beyond[0],
+            "is a function of recall, specificity and prevalence; an interval of it, or fewer than three guesses, "
+            "leave open what each of these is.",
+            "Give three guesses and a weight; or intervals of recall, specificity and prevalence, and see in "
+            f"prior.plot({beyond[0]!r}) what they say of it.",
         )
+    betas = {name: _beta_of(name, known[name], weight) if name in known else beta for name, beta in _BY_RATE.items()}
+    (a, b), (c, d) = betas["recall"], betas["specificity"]
+    return Prior("elicited", applied(binary_table, np.array([[c, d], [b, a]])), prevalence=betas["prevalence"])
+
+
+def _belief(name: str, value: Any) -> float | tuple[float, float, float]:
+    """Return a guess, or the ends and the probability of an interval."""
+    parts = value if isinstance(value, tuple) else (value,)
+    if len(parts) not in (1, 3):
+        raise InputError(name, f"must be a guess or (lower, upper, prob); it is {value!r}.")
+    for part in parts:
+        if not 0 < number(name, part) < 1:
+            raise InputError(
+                name,
+                f"must be between 0 and 1, both excluded; it is {value!r}.",
+                *(["Of a bound give a guess and a weight."] if len(parts) == 3 else []),
+            )
+    if len(parts) == 1:
+        return float(value)
+    lower, upper, prob = map(float, parts)
+    if lower >= upper:
+        raise InputError(name, f"the interval must be (lower, upper, prob); it is {value!r}.")
+    return lower, upper, prob
+
+
+def _check_weight(weight: float | None, needed: bool) -> None:
+    if needed and weight is None:
+        raise InputError("weight", "a guess needs one.", "Say how many examples it is worth, as weight=50.")
+    if weight is not None and not needed:
+        raise InputError("weight", "an interval says itself how sure it is.", "Leave `weight` out.")
+    if weight is not None and not 0 < number("weight", weight) < np.inf:
+        raise InputError("weight", f"must be greater than 0; it is {weight}.")
+
+
+def _beta_of(name: str, belief: Any, weight: float | None) -> tuple[float, float]:
+    """Return a and b of what is known of a quantity."""
+    if isinstance(belief, tuple):
+        return beta_of_interval(name, *belief)
+    assert weight is not None
+    return weight * belief, weight - weight * belief
+
+
+def _of_guesses(guesses: Mapping[str, float], weight: float) -> Prior:
+    """Return the Dirichlet of so many examples that has three values."""
+    said = " and ".join(", ".join(f"{name} {value}" for name, value in guesses.items()).rsplit(", ", 1))
+    if len(guesses) > 3:
+        raise InputError("", f"three values make the matrix, and these are {len(guesses)}: {said}.", "Leave one out.")
+    cells = ("tp", "fn", "fp", "tn")
+    equations = [
+        [(1 - value) * (cell in success) - value * (cell in failure) for cell in cells]
+        for (success, failure), value in ((_SHARES[name], value) for name, value in guesses.items())
+    ]
+    matrix = np.array([*equations, [1.0] * 4])
+    if np.linalg.cond(matrix) > 1e12:
+        raise InputError("", f"{said} leave the matrix open.", "Give another of the values in place of one.")
+    shares = dict(zip(cells, np.linalg.solve(matrix, [0, 0, 0, 1]).tolist(), strict=True))
+    if (least := min(shares, key=shares.__getitem__)) and shares[least] <= 0:
+        raise InputError(
+            "", f"no matrix has {said}: {least} would be a share of {shares[least]:.3g}.", "Change one of them."
+        )
+    tp, fn, fp, tn = (weight * share for share in shares.values())
     return Prior("elicited", applied(binary_table, np.array([[tn, fp], [fn, tp]])))
 
 
@@ -267,6 +479,18 @@ def rate(a: float, b: float) -> Prior:
     return Prior("rate", applied(in_every_cell, 0.0), rates=(float(a), float(b)))
 
 
+# The Betas of rates of two classes of which nothing is known: what Jeffreys' prior says of them.
+_BY_RATE = {"recall": (0.5, 0.5), "specificity": (0.5, 0.5), "prevalence": (1.0, 1.0)}
+# The cells of each share: its successes and its failures.
+_SHARES = {
+    "recall": (("tp",), ("fn",)),
+    "specificity": (("tn",), ("fp",)),
+    "prevalence": (("tp", "fn"), ("fp", "tn")),
+    "precision": (("tp",), ("fp",)),
+    "accuracy": (("tp", "tn"), ("fn", "fp")),
+}
+_PLACES = ((1, 1), (1, 0), (0, 1), (0, 0))
+_TWO_CLASSES = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
 # How a sentence names a prior that is named after a person.
 _POSSESSIVES = {"jeffreys": "Jeffreys'", "perks": "Perks'", "haldane": "Haldane's"}
 _SHARED_TEXT = (
@@ -274,6 +498,12 @@ _SHARED_TEXT = (
     "has a slope ~ N(0, 1) on the log size of a class; errors spread by the popularity of each class among errors "
     "~ Dirichlet(0.4), and clumped ~ U(0, 1); shares of the classes ~ Dirichlet(1))"
 )
+
+
+def _estimate(name: str, beta: Beta, ci_prob: float) -> str:
+    """Return what is expected of a share, as "recall 0.65 (95 % HDI 0.47–0.83)"."""
+    mean, ((low, high),) = beta.mean_sd()[0].item(), beta.hdi(ci_prob)
+    return f"{name} {estimate(mean, low, high, ci_prob, 'hdi', '')}"
 
 
 @by_name
@@ -327,6 +557,13 @@ def resolve_dirichlet(
     resolved = perks() if prior is None and classes > 2 and not shared else resolve(prior, classes)
     if resolved.shared_by_classes and not shared:
         raise InputError("prior", f"'shared' is not available for {what}.", "Use a Dirichlet prior, as 'perks'.")
+    if resolved.prevalence:
+        raise InputError(
+            "prior",
+            f"one of rates that are independent of each other ({resolved.describe(_TWO_CLASSES)}) is no Dirichlet, "
+            f"which {what} need.",
+            "Use a Dirichlet prior: elicited() of three guesses and a weight, or 'flat'.",
+        )
     if resolved.rates and not rates:
         raise InputError(
             "prior",

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from bayesperf import metrics as table
+from bayesperf import models
 from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.drawing import resampled
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 
 __all__ = ["sensitivity"]
 
-# Names of preset priors or priors; by a name of one's own in a mapping.
+# Names of presets or priors; by names of one's own in a mapping.
 type Priors = Sequence[str | priors.Prior] | Mapping[str, str | priors.Prior]
+# With a greater Pareto k̂ the weights of draws cannot be trusted (Vehtari et al., 2024).
+_GREATEST_K = 0.7
 
 
 @checked
 def sensitivity(
     result: xr.DataTree | ConfusionMatrix,
     metrics: Sequence[str | Metric] | None = None,
-    priors: Priors | None = None,
+    priors: Any = None,
     *,
     ci_prob: float = 0.95,
 ) -> pd.DataFrame:
@@ -39,29 +48,34 @@ def sensitivity(
     ----------
     result : xarray.DataTree or ConfusionMatrix
         A fit, whose prior and likelihood are raised to powers near 1 by importance sampling (power-scaling); or counts,
-        for which the posterior is computed under each of several priors.
+        for which the posterior is computed under each of several priors. With `priors` the draws of a fit are weighted
+        anew by the density of each, without another fit.
     metrics : sequence of str, optional
         Metrics to include. For a fit these are names of variables; by default the metrics of the population, if there
         are any.
     priors : sequence or mapping of str to str or Prior, optional
         For counts: priors, or names of presets, by names of one's own if in a mapping; by default the presets "flat",
-        "jeffreys" and "perks", and for more than two classes "shared".
+        "jeffreys" and "perks", and for more than two classes "shared". For a fit of a built-in model of counts: a
+        mapping of names of one's own to the ``priors`` that `bayesperf.fit` would have been given; or to other fits,
+        which are taken as they are.
     ci_prob : float
-        Probability of the highest-density intervals; used for counts only.
+        Probability of the highest-density intervals; used for counts, and for a fit with `priors`.
 
     Returns
     -------
     pandas.DataFrame
         For a fit, the columns ``prior``, ``likelihood`` (how fast the distribution of each quantity changes with the
         power; values above 0.05 are noticeable) and ``diagnosis``, indexed by quantity. For counts, the summary under
-        each prior, with a column ``prior``.
+        each prior, with a column ``prior``. For a fit with `priors` that of the fit ("as fitted") and under each of
+        them, with columns ``pareto_k`` and ``diagnosis``: above 0.7 the draws of the fit are too few where the other
+        prior puts the posterior, and it must be fitted again.
 
     Raises
     ------
     ValueError
         If the prior of a fit is flat, because power-scaling does not change it; compare the preset priors instead, by
-        passing the counts. Also if a fit has no log-likelihood, if it comes with `priors`, or if two priors have the
-        same name.
+        passing the counts. Also if a fit has no log-likelihood, if its draws cannot be weighted anew (a model of one's
+        own, covariates, priors that change its parameters), or if two priors have the same name.
 
     Notes
     -----
@@ -70,7 +84,8 @@ def sensitivity(
 
     References
     ----------
-    Kallioinen, Paananen, Bürkner & Vehtari (2024), Statistics and Computing 34.
+    Kallioinen, Paananen, Bürkner & Vehtari (2024), Statistics and Computing 34. Vehtari, Simpson, Gelman, Yao & Gabry
+    (2024), Pareto smoothed importance sampling, JMLR 25.
 
     Examples
     --------
@@ -93,9 +108,7 @@ def sensitivity(
         raise InputTypeError(
             "result", f"must be a DataTree (of a fit) or a ConfusionMatrix; it is {type(result).__name__}."
         )
-    if priors is not None:
-        raise InputError("priors", "a fit has the prior that it was given.", "Pass the counts for others.")
-    return _power_scaled(result, metrics)
+    return _power_scaled(result, metrics) if priors is None else _reweighted(result, metrics, priors, ci_prob)
 
 
 def posteriors_under(cm: ConfusionMatrix, given: Priors | None) -> dict[str, Posterior]:
@@ -118,10 +131,139 @@ def posteriors_under(cm: ConfusionMatrix, given: Priors | None) -> dict[str, Pos
     return {name: posterior(cm, prior) for name, prior in named.items()}
 
 
+def before_data(prior: str | priors.Prior, cm: ConfusionMatrix | None = None) -> Posterior:
+    """Return what a prior says before any example: the posterior of no examples, of the classes of a matrix."""
+    if cm is None:
+        resolved = priors.resolve(prior, 2)
+        weights = np.asarray(0 if resolved.shared_by_classes else resolved.pseudo_counts(2, 1))
+        classes = len(weights) if weights.ndim == 2 else 2
+        empty = ConfusionMatrix.from_table(np.zeros((classes, classes), int), pos_label=1 if classes == 2 else None)
+    else:
+        empty = ConfusionMatrix(xr.zeros_like(cm.counts), cm.pos_label)
+    return replace(posterior(empty, prior), inference="Prior")
+
+
 def _by_prior(cm: ConfusionMatrix, metrics: Any, given: Priors | None, ci_prob: float) -> pd.DataFrame:
     tables = {name: post.summary(metrics, ci_prob) for name, post in posteriors_under(cm, given).items()}
     both = pd.concat([table.assign(prior=name) for name, table in tables.items()], ignore_index=True)
     return both[["prior", *(column for column in both.columns if column != "prior")]]
+
+
+# ── Other priors of a fit ──
+
+
+class Under(NamedTuple):
+    """A fit under another prior: its draws, those of the prior, and the Pareto k̂ of the weights; NaN without these."""
+
+    posterior: Posterior
+    prior: Posterior | None
+    pareto_k: float
+
+
+def fits_under(tree: xr.DataTree, given: Any) -> dict[str, Under]:
+    """Return a fit as it is, and under each of several priors."""
+    if not isinstance(given, Mapping) or not all(isinstance(each, Mapping | xr.DataTree) for each in given.values()):
+        raise InputTypeError(
+            "priors",
+            f"of a fit must be a mapping of names to priors or to other fits; it is {given!r:.80}.",
+            "Write priors={'sceptic': {'recall': pm.Beta.dist(1, 1)}}.",
+        )
+    under = {"as fitted": _as_it_is(tree)}
+    for name, each in given.items():
+        under[str(name)] = _as_it_is(each) if isinstance(each, xr.DataTree) else _under(tree, each)
+    return under
+
+
+def _as_it_is(tree: xr.DataTree) -> Under:
+    return Under(Posterior.from_datatree(tree), _of_prior(tree, tree.children.get("prior")), np.nan)
+
+
+def _of_prior(tree: xr.DataTree, group: xr.DataTree | None) -> Posterior | None:
+    """Return the draws of a prior as those of a posterior; None if the cells are not among them."""
+    if group is None or "cells" not in group.data_vars:
+        return None
+    drawn = group.to_dataset().assign_attrs(tree["posterior"].attrs)
+    return Posterior.from_datatree(xr.DataTree.from_dict({"posterior": drawn}))
+
+
+def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
+    """Return a fit with its draws weighted by another prior, drawn again in proportion to their weights."""
+    import arviz_stats.base
+    import pymc as pm
+
+    draws, model = tree["posterior"].to_dataset(), _model_under(tree, given)
+    names = [variable.name for variable in model.free_RVs]
+    before = tree["log_prior"].to_dataset()
+    if set(names) != set(before.data_vars):
+        raise InputError(
+            "priors",
+            f"they give the model other parameters ({', '.join(names)}) than the fit has "
+            f"({', '.join(map(str, before.data_vars))}).",
+            "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}.",
+        )
+    interpreted = {"compile_kwargs": {"mode": "FAST_COMPILE"}}
+    after = pm.stats.compute_log_prior(
+        xr.DataTree.from_dict({"posterior": draws[names]}), model=model, extend_inferencedata=False, progressbar=False,
+        **interpreted,
+    )  # fmt: skip
+    log_ratio = _summed(after.to_dataset() if isinstance(after, xr.DataTree) else after) - _summed(before)
+    # Its argument is a log-likelihood that is left out, the negative of what is put in.
+    log_weight, pareto_k = arviz_stats.base.array_stats.psislw(-log_ratio.ravel())
+    chosen = np.sort(resampled(np.asarray(log_weight), np.random.default_rng(0)))
+    flat = draws.stack(sample=("chain", "draw"), create_index=False).isel(sample=chosen).drop_vars(["chain", "draw"])
+    again = flat.rename(sample="draw").expand_dims(chain=[0]).assign_coords(draw=np.arange(len(chosen)))
+    data = {name: tree[name].to_dataset() for name in ("observed_data", "constant_data") if name in tree}
+    groups = {"posterior": again, **data}
+    posterior = Posterior.from_datatree(xr.DataTree.from_dict(groups))
+    if "cells" not in model.named_vars:
+        return Under(posterior, None, float(pareto_k))
+    spoken = logging.getLogger("pymc.sampling.forward")
+    spoken.addFilter(_of_warnings)
+    drawn = pm.sample_prior_predictive(4000, model=model, var_names=["cells"], random_seed=0, **interpreted)
+    spoken.removeFilter(_of_warnings)
+    return Under(posterior, _of_prior(tree, drawn["prior"]), float(pareto_k))
+
+
+def _of_warnings(record: logging.LogRecord) -> bool:
+    """Whether something is more than what PyMC says that it is at."""
+    return record.levelno >= logging.WARNING
+
+
+def _summed(log_prior: xr.Dataset) -> Array:
+    """Return the log density of all variables together, (chain, draw)."""
+    terms = [log_prior[name] for name in log_prior.data_vars]
+    summed = [term.sum([dim for dim in term.dims if dim not in ("chain", "draw")]) for term in terms]
+    return np.asarray(sum(term.transpose("chain", "draw").values for term in summed))
+
+
+def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
+    """Return the PyMC model of a fit under other priors."""
+    attrs = tree["posterior"].attrs
+    name, options = attrs.get("model"), json.loads(attrs.get("options", "{}"))
+    again = "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}."
+    if name not in models.names() or getattr(models, name).DATA != "counts" or options.get("covariates") is not None:
+        raise InputError("priors", "only fits of a built-in model to counts alone are weighted anew.", again)
+    if "log_prior" not in tree.children:
+        raise InputError("result", "has no group 'log_prior': bayesperf.fit adds it.")
+    counts = observed_table(tree)
+    if counts is None:
+        raise InputError("result", "has no counts.", again)
+    labels, position = counts["actual"].values.tolist(), int(attrs["positive"])
+    cm = ConfusionMatrix(counts.drop_attrs(), labels[position] if position >= 0 else None)
+    return models.build(cm, name, given, options=options)
+
+
+def _reweighted(tree: xr.DataTree, metrics: Any, given: Any, ci_prob: float) -> pd.DataFrame:
+    rows = [
+        under.posterior.summary(metrics, ci_prob).assign(prior=name, pareto_k=under.pareto_k)
+        for name, under in fits_under(tree, given).items()
+    ]
+    table = pd.concat(rows, ignore_index=True)
+    # Draws that were drawn again are no chains: their Monte Carlo error is none that chains would tell.
+    table = table.drop(columns=[name for name in ("mcse", "mcse_interval") if name in table])
+    unreliable = table["pareto_k"] > _GREATEST_K
+    table["diagnosis"] = np.where(unreliable, "too few draws there: fit it under this prior", "")
+    return table[["prior", *(column for column in table.columns if column != "prior")]]
 
 
 def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:

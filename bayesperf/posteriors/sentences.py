@@ -31,7 +31,7 @@ _ERROR_COUNTS = 0.02
 # With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, an area's interval is too
 # narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).
 _FEW_ON_WRONG_SIDE = 3
-_SEEN_ALONE = ("Bayesian bootstrap", "DeLong's normal approximation")
+_SEEN_ALONE = "DeLong's normal approximation"
 # What is said of a system, if nothing else is asked for.
 _ABOUT_ONE = ("accuracy", "precision", "recall")
 
@@ -123,7 +123,7 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
 
 def area_caveat(marginal: Marginal) -> str:
     """Return a sentence on an area that is too near its end for so few examples to know it by; else nothing."""
-    counted = marginal.name == "roc_auc" and marginal.inference in _SEEN_ALONE
+    counted = marginal.name == "roc_auc" and marginal.inference == _SEEN_ALONE
     if marginal.examples is None or not counted or isinstance(marginal.distribution, LogitNormal):
         return ""
     from_the_end = np.minimum(marginal.observed, 1 - marginal.observed)

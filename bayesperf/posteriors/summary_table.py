@@ -38,7 +38,7 @@ def table_of_intervals(dataset: xr.Dataset) -> pd.DataFrame:
     interval = dataset["interval"].transpose(..., "ci_bound")
     ends = {"ci_lower": interval[..., 0], "ci_upper": interval[..., 1]}
     figures = dataset.drop_dims("ci_bound").assign({name: end.drop_vars("ci_bound") for name, end in ends.items()})
-    summary = Summary(figures.to_dataframe().reset_index())
+    summary = Summary(figures.to_dataframe(list(dataset["mean"].dims)).reset_index())
     summary.attrs = {name: dataset.attrs[name] for name in ("ci_prob", "ci_kind", "estimand", "prior")}
     return summary
 

@@ -216,7 +216,7 @@ class Analysis:
         """Whether the systems are compared on the same examples, row by row."""
         if self.settings.cluster is not None:
             return self.settings.id == ROW
-        return self.paired is not None or any(map(self.pooled.source.judged_together, self.pooled.dims))
+        return self.paired is not None or any(map(self.pooled.source.joint_over, self.pooled.dims))
 
     @property
     def of_labels(self) -> bool:

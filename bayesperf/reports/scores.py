@@ -29,7 +29,6 @@ from bayesperf.files.settings import Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.posteriors.sentences import area_caveat
 
 # Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"
@@ -109,8 +108,8 @@ class ScoredSystem:
     def areas(self) -> dict[str, Marginal]:
         """The areas under both curves, by the names of `AREAS`."""
         with warnings.catch_warnings():
-            # An interval without width, and too few positives, are remarked on where they are shown.
-            warnings.filterwarnings("ignore", message="y_score: (the scores|there)", category=UserWarning)
+            # Too few positives are remarked on where they are shown.
+            warnings.filterwarnings("ignore", message="y_score: there", category=UserWarning)
             return {
                 "roc_auc": roc_auc(*self._curve_data, **self._curve_options),
                 "average_precision": self.precision_recall.area,
@@ -399,20 +398,13 @@ ABOUT_EXPECTED = (
 
 
 def about_areas(scores: ScoredSystems) -> str:
-    """Return how areas were computed, whether positives are few, and what an interval without width means."""
+    """Return how areas were computed, and whether positives are few."""
     error = max(row["mcse"] for row in scores.area_rows)
     text = "Areas by the Bayesian bootstrap"
     text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
     if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
         text += f" By so few positives ({fewest}) the average precision is hardly known."
-    if too_narrow := next(filter(None, (area_caveat(system.areas["roc_auc"]) for system in scores.systems)), ""):
-        text += f" ROC: {too_narrow[0].lower()}{too_narrow[1:]}"
-    if min(row["ci_upper"] - row["ci_lower"] for row in scores.area_rows) > _NEGLIGIBLE:
-        return text
-    return (
-        f"{text} An interval without width is no certainty: those scores are all the same, and the bootstrap knows no "
-        "others."
-    )
+    return text
 
 
 def about_split(split: Split) -> str:

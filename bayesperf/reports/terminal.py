@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -40,6 +40,8 @@ from bayesperf.reports.sliced import SlicedSystem
 
 # So many slices are printed.
 _WORST = 10
+# Longer names than this may be broken.
+_LONGEST_NAME = 24
 
 
 def print_tables(analysis: Analysis, console: Console) -> None:
@@ -48,8 +50,9 @@ def print_tables(analysis: Analysis, console: Console) -> None:
     summary = analysis.summary
     leading = [name for name in summary if name not in SUMMARY_COLUMNS]
     table = Table(title="How good is it?", title_justify="left")
-    for name in ("metric", *leading):
-        table.add_column(_text(name), overflow="fold")
+    table.add_column("metric", overflow="fold")
+    for name in leading:
+        _add_names(table, name, summary[name])
     for name in ("observed", "mean", short_interval_name(analysis.settings.ci_prob, "hdi")):
         table.add_column(name, justify="right", no_wrap=True)
     previous = None
@@ -127,6 +130,12 @@ def print_slices(sliced: SlicedSystem, console: Console, ci_prob: float) -> None
             table.add_row(*map(_text, [*places, *figures]))
         console.print(table)
         _print_words(found.sentences(metric, ci_prob=ci_prob), console)
+
+
+def _add_names(table: Table, heading: str, names: Iterable[Any]) -> None:
+    """Add a column of names, none of which is broken unless it is very long."""
+    longest = max((len(printable(str(name))) for name in names), default=0)
+    table.add_column(_text(heading), overflow="fold", no_wrap=longest <= _LONGEST_NAME)
 
 
 def _text(value: Any) -> Text:

@@ -13,7 +13,7 @@ import sys
 import threading
 import timeit
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from importlib.metadata import version
@@ -736,7 +736,9 @@ def compilation_key(
         return None
     if not all(isinstance(value, str | Number | tuple | None | xr.DataArray) for value in options.values()):
         return None
-    families = _families(model, resolve_model(name).PRIORS)  # type: ignore[union-attr]
+    # Priors of rates may be variables that are not in `PRIORS`: by the same name, or of a typical group.
+    given = [*(priors or {}), *(f"typical_{prior}" for prior in priors or {})]
+    families = _families(model, {*resolve_model(name).PRIORS, *given})  # type: ignore[union-attr]
     # Values of arrays are data or constants.
     settings = {key: value.sizes if isinstance(value, xr.DataArray) else value for key, value in options.items()}
     data = [(variable.name, variable.dtype, variable.get_value(borrow=True).shape) for variable in model.data_vars]
@@ -745,7 +747,7 @@ def compilation_key(
     return None if families is None else (name, repr(settings), shapes, families, _constants(model))
 
 
-def _families(model: pm.Model, names: Mapping[str, Any]) -> Hashable | None:
+def _families(model: pm.Model, names: Collection[str]) -> Hashable | None:
     """Return the family and the parameters of each prior; None if one has no name or no constant parameters."""
     families = []
     for variable in (variable for variable in model.free_RVs if variable.name in names):

@@ -8,7 +8,7 @@ from tests.shared.rates import of_two_classes
 
 pytestmark = pytest.mark.slow
 
-N, OURS, ROPE = 400_000, 100_000, 0.04
+N, OURS, ROPE = 100_000, 50_000, 0.04
 # Standard errors that a figure may be away: none of some three hundred is expected to be farther.
 FAR = 4.5
 

@@ -10,7 +10,7 @@ from scipy import stats
 import bayesperf as bp
 from tests.shared.rates import of_two_classes
 
-N, OURS = 200_000, 50_000
+N, OURS = 100_000, 25_000
 LEVELS = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
 # Standard errors that a figure may be away: none of some five hundred is expected to be farther.
 FAR = 4.5

@@ -10,7 +10,7 @@ from tests.shared.rates import of_two_classes, rates
 
 pytestmark = pytest.mark.slow
 
-N = 1_000_000
+N = 200_000
 LEVELS = np.array([0.01, 0.025, 0.25, 0.5, 0.75, 0.975, 0.99])
 # Standard errors that a figure may be away: of some ten thousand figures none is expected to be farther.
 FAR = 4.9

@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 from bayesperf.sampling import precompiling as precompile
 
 # A fit in a process of its own; prints the functions that Numba compiled for it.
@@ -37,15 +37,8 @@ print(sorted(compiled))
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesperf", "compile", *arguments])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run
+def call(shell):
+    return partial(shell, "compile")
 
 
 @pytest.fixture

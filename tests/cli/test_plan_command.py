@@ -1,26 +1,16 @@
 """The command ``bayesperf plan``, run as a user runs it."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 
 import pytest
 
-from bayesperf.cli import commands as cli
 from bayesperf.plan.sample_sizes import sample_size
 
 
 @pytest.fixture
-def call(monkeypatch, capsys):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesperf", "plan", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "100")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run
+def call(shell):
+    return partial(shell, "plan")
 
 
 @pytest.fixture
@@ -32,11 +22,8 @@ def short_search(monkeypatch):
 GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
 
 
-def test_one_command_answers_the_guides_story():
-    done = subprocess.run(
-        [sys.executable, "-m", "bayesperf.cli.commands", "plan", *GUIDE], check=False,
-        capture_output=True, text=True, env={"PATH": "", "COLUMNS": "100", "PYTHONUTF8": "1"},
-    )  # fmt: skip
+def test_one_command_answers_the_guides_story(call):
+    done = call(*GUIDE)
     assert (done.returncode, done.stderr) == (0, "")
     text = " ".join(done.stdout.split())
     for words in (

@@ -75,21 +75,21 @@ def test_shares_are_those_of_the_population_of_each_draw(fitted, rope):
     population = stats.t(1 + tail.ravel(), AVERAGE.ravel(), SPREAD.ravel())
     below, above = population.cdf(-rope), population.sf(rope)
     expected = np.stack([below, 1 - below - above, above], -1)
-    assert found.shares.dims == ("draw", "rope")
-    assert found.shares["rope"].values.tolist() == REGIONS
-    np.testing.assert_allclose(found.shares, expected, rtol=1e-10, atol=1e-14)
-    np.testing.assert_allclose(found.prob_rope_next, expected.mean(0), rtol=1e-10, atol=1e-14)
+    assert found.next_dataset.shares.dims == ("draw", "rope")
+    assert found.next_dataset.shares["rope"].values.tolist() == REGIONS
+    np.testing.assert_allclose(found.next_dataset.shares, expected, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(found.next_dataset.prob_rope, expected.mean(0), rtol=1e-10, atol=1e-14)
     winners = np.bincount(expected.argmax(-1), minlength=3) / len(expected)
-    np.testing.assert_allclose(found.prob_largest, winners, rtol=1e-12)
-    assert found.prob_rope_next.attrs["rope"] == found.prob_largest.attrs["rope"] == rope
+    np.testing.assert_allclose(found.next_dataset.prob_largest, winners, rtol=1e-12)
+    assert found.next_dataset.prob_rope.attrs["rope"] == found.next_dataset.prob_largest.attrs["rope"] == rope
 
 
 def test_errors_allow_for_draws_that_hang_together(fitted):
     found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01)
-    shares = found.shares.values.reshape(4, 500, 3)
+    shares = found.next_dataset.shares.values.reshape(4, 500, 3)
     for values, mcse in (
-        (shares, found.prob_rope_next.attrs["mcse"]),
-        (shares == shares.max(-1, keepdims=True), found.prob_largest.attrs["mcse"]),
+        (shares, found.next_dataset.prob_rope.attrs["mcse"]),
+        (shares == shares.max(-1, keepdims=True), found.next_dataset.prob_largest.attrs["mcse"]),
         (np.stack([AVERAGE < -0.01, AVERAGE > 0.01], -1), found.prob_rope.attrs["mcse"]),
     ):
         error = [array_stats.mcse(v, chain_axis=0, draw_axis=1) for v in np.moveaxis(values.astype(float), -1, 0)]
@@ -120,7 +120,7 @@ def test_three_questions_have_three_answers(monkeypatch):
     """Sure to be better on average, by little: on the next data set it is a matter of chance."""
     tree = tree_of(0.02 + 0.001 * RNG.normal(size=(4, 500)), np.full((4, 500), 0.04), np.full((4, 500), 30.0))
     monkeypatch.setattr(datasets, "fit", lambda *_, **__: tree)
-    table = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01).regions()
+    table = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01).next_dataset.summary()
     assert list(table.columns) == [*REGIONS, "mcse"]
     assert list(table.index) == ["average over data sets", "next data set", "most probable for the next data set"]
     assert list(table["above"].round(2)) == [1.0, 0.6, 1.0]
@@ -131,7 +131,7 @@ def test_three_questions_have_three_answers(monkeypatch):
 def test_compare_passes_everything_on(fitted):
     options = {"test_fraction": 0.1, "random_seed": 5, "draws": 50, "tune": 70, "priors": {"noise": 1}}
     found = bp.compare(SCORES, dim="dataset", rope=0.02, **options)
-    assert isinstance(found, bp.folds.DatasetComparison)
+    assert isinstance(found, bp.Comparison)
     assert found.tree is TREE
     assert {name: fitted[name] for name in fitted if name != "data"} == {
         "model": "datasets", "options": {"test_fraction": 0.1}, "random_seed": 5, "draws": 50, "tune": 70,
@@ -159,7 +159,7 @@ def test_it_shows_itself(fitted):
     assert row["above"] == found.prob_rope.sel(rope="above")
     assert "the average metric over data sets: difference of two systems" in repr(found.summary())
     assert found.plot().axes
-    assert found.plot_next().axes
+    assert found.next_dataset.plot().axes
 
 
 def without(**selection):
@@ -257,8 +257,8 @@ def test_golden_data_sets(case):
         for value, figure, sd in zip(np.ravel(values), np.ravel(expected[name]), np.ravel(seeds[name]), strict=True):
             assert value == pytest.approx(figure, abs=5 * np.hypot(sd, own) + 0.01), name
 
-    close(found.prob_largest, "probs", found.prob_largest.attrs["mcse"])
-    close(found.prob_rope_next, "theta_mean", found.prob_rope_next.attrs["mcse"])
+    close(found.next_dataset.prob_largest, "probs", found.next_dataset.prob_largest.attrs["mcse"])
+    close(found.next_dataset.prob_rope, "theta_mean", found.next_dataset.prob_rope.attrs["mcse"])
     error = found.prob_rope.attrs["mcse"]
     close(found.prob_rope.sel(rope="below"), "p_delta0_lt_minus_rope", error)
     close(found.prob_rope.sel(rope="above"), "p_delta0_gt_rope", error)
@@ -303,10 +303,10 @@ def test_golden_sign_test(case):
     found = bp.folds.sign_test(*sides(case), rope=0.01, prior=(2.0001, 0.0001, 0.0001), draws=50_000)
     assert found.prob_largest.values == pytest.approx(outputs["exact_probs_by_quadrature"], rel=1e-8)
     alpha = np.array(outputs["dirichlet_alpha"])
-    assert found.prob_rope_next.values == pytest.approx(alpha / alpha.sum(), rel=1e-12)
+    assert found.prob_rope.values == pytest.approx(alpha / alpha.sum(), rel=1e-12)
     drawn = outputs["theta_mean_seed0"]
     errors = np.sqrt(alpha / alpha.sum() * (1 - alpha / alpha.sum()) / (alpha.sum() + 1) / 50_000)
-    assert (abs(found.prob_rope_next.values - drawn) < 5 * errors).all()
+    assert (abs(found.prob_rope.values - drawn) < 5 * errors).all()
     assert (abs(found.shares.mean("draw").values - alpha / alpha.sum()) < 5 * errors).all()
 
 
@@ -324,16 +324,16 @@ def test_golden_sign_test_without_a_rope(case):
     assert found.prob_largest.values == pytest.approx([stats.binom(11, 0.5).cdf(1), 0, stats.binom(11, 0.5).sf(1)])
     near = np.multiply(5, outputs["probs_sd_between_seeds"])
     assert (abs(found.prob_largest.values[[0, 2]] - outputs["probs_mean"]) < near).all()
-    assert found.prob_rope_next.values == pytest.approx([2.5 / 13, 0, 10.5 / 13])
+    assert found.prob_rope.values == pytest.approx([2.5 / 13, 0, 10.5 / 13])
 
 
 def test_sign_test_counts_and_prior():
     found = bp.folds.sign_test(NEW, OLD, rope=0.01, prior=(0.5, 1, 2))
-    assert found.prob_rope_next.values == pytest.approx(np.array([2.5, 3, 5]) / 10.5)
-    assert found.prob_rope_next.attrs == found.prob_largest.attrs == {"rope": 0.01, "mcse": 0.0}
+    assert found.prob_rope.values == pytest.approx(np.array([2.5, 3, 5]) / 10.5)
+    assert found.prob_rope.attrs == found.prob_largest.attrs == {"rope": 0.01, "mcse": 0.0}
     assert found.basis == "Dirichlet(0.5, 1, 2) below, inside and above the rope"
     # By default one, inside.
-    assert bp.folds.sign_test(NEW, OLD, rope=0.01).prob_rope_next.values == pytest.approx([2 / 8, 3 / 8, 3 / 8])
+    assert bp.folds.sign_test(NEW, OLD, rope=0.01).prob_rope.values == pytest.approx([2 / 8, 3 / 8, 3 / 8])
 
 
 @pytest.mark.parametrize("prior", [(0, 1, 0), (0.2, 0.3, 0.1), (30, 29, 31), (3, 0, 2.5), (0, 0, 0.5)])
@@ -353,7 +353,7 @@ def test_largest_share_by_integration(prior):
 
 def test_regions_without_weight_have_no_probability():
     found = bp.folds.sign_test([1, 2, 3], [0, 1, 2], rope=0.5, prior=(0, 0, 0))
-    np.testing.assert_array_equal(found.prob_rope_next, [0, 0, 1])
+    np.testing.assert_array_equal(found.prob_rope, [0, 0, 1])
     np.testing.assert_allclose(found.prob_largest, [0, 0, 1], rtol=1e-14)
     np.testing.assert_array_equal(found.shares, np.tile([0, 0, 1], (10_000, 1)))
 
@@ -370,7 +370,7 @@ def test_shares_of_the_sign_test_are_dirichlet():
 def test_ties_count_half_for_either_side(test):
     """Systems alike on all data sets are as likely ahead as behind."""
     found = test(OLD, OLD)
-    np.testing.assert_allclose(found.prob_rope_next, [0.5, 0, 0.5], rtol=1e-12)
+    np.testing.assert_allclose(found.prob_rope, [0.5, 0, 0.5], rtol=1e-12)
     np.testing.assert_allclose(found.prob_largest, [0.5, 0, 0.5], rtol=1e-12)
     np.testing.assert_allclose(found.shares, np.tile([0.5, 0, 0.5], (10_000, 1)), rtol=1e-12)
     np.testing.assert_allclose(test(OLD, OLD, rope=0.01).prob_largest, [0, 1, 0], atol=1e-12)
@@ -381,7 +381,7 @@ def test_ties_count_half_for_either_side(test):
 @pytest.mark.parametrize("test", [bp.folds.sign_test, bp.folds.signed_rank_test])
 def test_turned_round_the_regions_change_places(test):
     one, other = test(NEW, OLD, rope=0.02), test(OLD, NEW, rope=0.02)
-    np.testing.assert_allclose(one.prob_rope_next, other.prob_rope_next.values[::-1], rtol=1e-12)
+    np.testing.assert_allclose(one.prob_rope, other.prob_rope.values[::-1], rtol=1e-12)
     np.testing.assert_allclose(one.prob_largest, other.prob_largest.values[::-1], atol=0.03)
 
 
@@ -406,9 +406,9 @@ def test_signed_rank_expectation(rope):
     """With decimals, whose sums lie on the rope's edge (0.02 = (0.03 + 0.01)/2) where floats do not."""
     values = ["-0.05", "-0.03", "0.01", "-0.002", "0.1", "0.03", "0.02"]
     found = bp.folds.signed_rank_test(NEW, OLD, rope=rope)
-    assert found.prob_rope_next.values == pytest.approx(middles(values, rope), rel=1e-12)
+    assert found.prob_rope.values == pytest.approx(middles(values, rope), rel=1e-12)
     heavier = bp.folds.signed_rank_test(NEW, OLD, rope=rope, prior=3)
-    assert heavier.prob_rope_next.values == pytest.approx(middles(values, rope, Fraction(3)), rel=1e-12)
+    assert heavier.prob_rope.values == pytest.approx(middles(values, rope, Fraction(3)), rel=1e-12)
 
 
 def test_signed_rank_shares_by_simulation():
@@ -426,14 +426,14 @@ def test_signed_rank_shares_by_simulation():
     assert abs(found.prob_largest - winners).max() < 5 * 0.5 * np.sqrt(1 / 4000 + 1 / 20_000)
     p = found.prob_largest.values
     assert found.prob_largest.attrs["mcse"] == pytest.approx(np.sqrt(p * (1 - p) / 20_000).max(), rel=1e-3)
-    assert abs(found.shares.mean("draw") - found.prob_rope_next).max() < 5 * 0.3 / np.sqrt(20_000)
+    assert abs(found.shares.mean("draw") - found.prob_rope).max() < 5 * 0.3 / np.sqrt(20_000)
 
 
 def test_signed_rank_in_closed_form():
     """All ahead by far: only the pseudo-difference paired with itself is not, w_0², w_0 ~ Beta(1/2, n)."""
     found = bp.folds.signed_rank_test([1, 1.5, 2, 3], [0, 0, 0, 0], rope=0.1, draws=50_000)
     weight = stats.beta(0.5, 4)
-    assert found.prob_rope_next.values == pytest.approx([0, 0.5 * 1.5 / (4.5 * 5.5), 1 - 0.75 / (4.5 * 5.5)])
+    assert found.prob_rope.values == pytest.approx([0, 0.5 * 1.5 / (4.5 * 5.5), 1 - 0.75 / (4.5 * 5.5)])
     error = 5 * found.prob_largest.attrs["mcse"]
     assert found.prob_largest.sel(rope="inside").item() == pytest.approx(weight.sf(np.sqrt(0.5)), abs=error)
     assert stats.kstest(np.sqrt(found.shares.sel(rope="inside")), weight.cdf).pvalue > 1e-3
@@ -447,11 +447,11 @@ def test_tests_show_themselves(test):
     found = test(NEW, OLD, rope=0.02, names=("new", "old"), draws=200)
     table = found.summary()
     assert list(table.index) == ["next data set", "most probable for the next data set"]
-    np.testing.assert_array_equal(table.loc["next data set", REGIONS].astype(float), found.prob_rope_next)
+    np.testing.assert_array_equal(table.loc["next data set", REGIONS].astype(float), found.prob_rope)
     assert "new − old on the next data set: below" in repr(found)
     assert found.shares.dims == ("draw", "rope")
     assert found.shares.sizes["draw"] == 200
-    assert found.plot_next().axes
+    assert found.plot().axes
     np.testing.assert_array_equal(found.shares, test(NEW, OLD, rope=0.02, draws=200).shares)
     assert (found.shares != test(NEW, OLD, rope=0.02, draws=200, random_seed=1).shares).any()
 

@@ -16,12 +16,9 @@ from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
 from bayesperf.core import weights
-from bayesperf.curves.areas import weighted_areas
-from bayesperf.curves.areas.partial_areas import PartOfCurve
-from bayesperf.curves.areas.smoothed_areas import smoothed_area_draws
-from bayesperf.curves.roc.curve_draws import Bootstrapped
-from bayesperf.data.classifier_scores import Scores
+from bayesperf.curves.areas import bootstrapped_areas
 from bayesperf.distributions.normal import LogitNormal, Normal
+from tests.shared.areas import moments_with_unseen
 from tests.shared.golden import golden
 from tests.shared.systems import areas_compared
 
@@ -34,7 +31,6 @@ SCORE = RNG.normal(size=43) + Y
 OTHER = SCORE + RNG.normal(size=43)
 TIED = np.round(SCORE)
 PROBABILITY = special.expit(SCORE)
-WHOLE = PartOfCurve("fpr", 0.0, 1.0, standardized=False)
 
 
 def golden(prefix):
@@ -64,6 +60,13 @@ def moments(wins):
     return mean, np.sqrt(total / (n * (n + 1) * m * (m + 1)) - mean**2)
 
 
+def moments_of_bootstrap(score, other=None):
+    """The same of an area with half an example of either class unseen, or of the difference of two such."""
+    wins = by_pairs(Y, score) if other is None else by_pairs(Y, score) - by_pairs(Y, other)
+    mean, sd = moments(wins)
+    return moments_with_unseen(mean, sd**2 + mean**2, *wins.shape, *([] if other is None else [(0.0, 1 / 6)]))
+
+
 def is_within_error(marginal, mean, sd):
     """The mean within 4 standard errors; the standard deviation within 4 of its own, of kurtosis up to 5."""
     n = marginal.distribution.values.size
@@ -77,39 +80,21 @@ def is_within_error(marginal, mean, sd):
 @pytest.mark.parametrize("score", [SCORE, TIED, np.round(SCORE / 3), SCORE + 1.5 * Y], ids=["", "tied", "few", "apart"])
 def test_bootstrap_has_the_exact_moments(score):
     area = bp.roc_auc(Y, score, draws=20_000)
-    is_within_error(area, *moments(by_pairs(Y, score)))
-    assert area.mean().item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, score), abs=4 * area.mcse().item())
+    is_within_error(area, *moments_of_bootstrap(score))
+    assert area.observed.item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, score))
 
 
 @pytest.mark.parametrize("repeats", [1, 30], ids=["one by one", "by kinds"])
 def test_bootstrap_has_the_distribution_of_dirichlet_weights(repeats):
     y, score = np.repeat([1, 0, 0, 1, 0], repeats), np.repeat([3.0, 2.0, 3.0, 1.0, 0.0], repeats)
     rng = np.random.default_rng(1)
-    of_positive, of_negative = (rng.dirichlet(np.ones(k * repeats), 5000) for k in (2, 3))
-    expected = np.einsum("di,ij,dj->d", of_positive, by_pairs(y, score), of_negative)
+    alphas = [np.r_[np.ones(k * repeats), 0.5] for k in (2, 3)]
+    of_positive, of_negative = (rng.dirichlet(alpha, 5000) for alpha in alphas)
+    seen = np.einsum("di,ij,dj->d", of_positive[:, :-1], by_pairs(y, score), of_negative[:, :-1])
+    s, t = of_positive[:, -1], of_negative[:, -1]
+    expected = seen + (1 - s) * t * rng.random(5000) + s * (1 - t) * rng.random(5000) + s * t / 2
     found = bp.roc_auc(y, score, draws=5000).draws(5000).values
     assert stats.ks_2samp(found, expected).pvalue > 0.01
-
-
-def test_one_positive_makes_it_a_beta():
-    y, score = np.array([1] + [0] * 10), np.array([6.5, *range(10)])
-    found = bp.roc_auc(y, score, draws=5000).draws(5000).values
-    assert stats.kstest(found, stats.beta(7, 3).cdf).pvalue > 0.01
-
-
-def test_kinds_of_examples_are_found_only_where_they_are_many(monkeypatch):
-    seen = []
-    blocks = weighted_areas.weight_blocks
-    monkeypatch.setattr(
-        weighted_areas,
-        "weight_blocks",
-        lambda rng, sizes, *a, **k: seen.append(sizes) or blocks(rng, sizes, *a, **k),
-    )
-    y = np.repeat([0, 1], 50)
-    bp.roc_auc(y, np.r_[np.zeros(30), np.ones(40), np.full(30, 2.0)], draws=2)
-    assert seen.pop().tolist() == [20, 30, 30, 20]
-    bp.roc_auc(y, np.random.default_rng(0).normal(size=100), draws=2)
-    assert (seen.pop() == 1).all()
 
 
 @pytest.mark.parametrize(("positives", "negatives", "digits"), [(300, 9_800, 16), (10_000, 60, 1)], ids=["", "tied"])
@@ -117,15 +102,16 @@ def test_weights_of_bins_have_the_moments_of_those_of_examples(positives, negati
     rng = np.random.default_rng(1)
     score = np.r_[rng.normal(1, 1, positives), rng.normal(0, 1, negatives)].round(digits)
     y = np.r_[np.ones(positives, int), np.zeros(negatives, int)]
-    is_within_error(bp.roc_auc(y, score, draws=10_000), *moments(by_pairs(y, score)))
+    mean, sd = moments(by_pairs(y, score))
+    expected = moments_with_unseen(mean, sd**2 + mean**2, positives, negatives)
+    is_within_error(bp.roc_auc(y, score, draws=10_000), *expected)
 
 
 def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):
     """Seen in few bins: in many, hardly any pair is within one."""
-    monkeypatch.setattr(weighted_areas, "_MANY", 0)
-    monkeypatch.setattr(weighted_areas, "_BINS", 4)
+    monkeypatch.setattr(bootstrapped_areas, "_BINS", 4)
     area = bp.roc_auc(Y, SCORE, draws=20_000)
-    assert area.mean().item() == pytest.approx(sklearn_metrics.roc_auc_score(Y, SCORE), abs=4 * area.mcse().item())
+    assert area.mean().item() == pytest.approx(moments_of_bootstrap(SCORE)[0], abs=4 * area.mcse().item())
 
 
 def test_blocks_do_not_change_the_figures(monkeypatch):
@@ -161,7 +147,7 @@ def test_bootstrap_is_near_the_percentile_bootstrap(case):
     y, score = of_dataset(case)
     peer = case["peers"]["percentile"]
     found = bp.roc_auc(y, score).eti().values
-    np.testing.assert_allclose(found, [peer["mean_low"], peer["mean_high"]], atol=0.01)
+    np.testing.assert_allclose(found, [peer["mean_low"], peer["mean_high"]], atol=0.02)
 
 
 # ── DeLong ──
@@ -272,7 +258,7 @@ def test_golden_area_of_ties(case):
 def test_golden_area_and_not_the_band(case):
     """The peer's bounds are areas under a pointwise band: too wide."""
     area = bp.roc_auc(case["inputs"]["y_true"], case["inputs"]["y_score"])
-    assert area.mean().item() == pytest.approx(case["reference"], abs=4 * area.mcse().item())
+    assert area.observed.item() == pytest.approx(case["reference"])
     assert np.diff(area.eti()) < case["outputs"]["auc_upper"] - case["outputs"]["auc_lower"]
 
 
@@ -297,7 +283,6 @@ def test_labels_of_any_type(labels, form):
         ("delong", Y * 1.0, 1, "separate the classes.*method='binormal'"),
         ("delong", -Y * 1.0, 0, "separate the classes"),
         ("delong", Y * 0.0, 0.5, "are the same for all examples.*other examples may get others"),
-        ("bayesian_bootstrap", Y * 0.0, 0.5, "are the same for all examples.*other examples may get others"),
     ],
 )
 def test_no_width_is_no_certainty(method, score, area, words):
@@ -305,25 +290,6 @@ def test_no_width_is_no_certainty(method, score, area, words):
         found = bp.roc_auc(Y, score, method=method, draws=50)
     assert (found.eti() == area).all()
     assert found.sd() == 0
-
-
-def test_of_separated_scores_the_bootstrap_is_that_of_the_band():
-    area = bp.roc_auc(Y, 9 * Y + SCORE, draws=4000)
-    # Weights of the 19 gaps of 18 positives and of the 26 of 25 negatives, from the top. At each score all of its class
-    # down to it, and half of the next gap, are called; those in a gap of the other class divide it evenly.
-    rng = np.random.default_rng(0)
-    rates = []
-    for n, places in (
-        (18, [0, *np.arange(1.5, 18), *(18 + (np.arange(25) + 0.5) / 25), 19]),
-        (25, [0, *((np.arange(18) + 0.5) / 18), *np.arange(1.5, 25), 26]),
-    ):
-        passed = np.pad(rng.dirichlet(np.ones(n + 1), 4000).cumsum(1), ((0, 0), (1, 0)))
-        rates.append(np.array([np.interp(places, np.arange(n + 2), of_draw) for of_draw in passed]))
-    expected = np.trapezoid(*rates, axis=1)
-    assert stats.ks_2samp(area.draws(4000).values, expected).pvalue > 0.01
-    drawn = bp.roc_curve(Y, 9 * Y + SCORE, draws=4000).joint_draws()["recall"].values.T
-    by_curve = np.trapezoid(drawn, np.linspace(0, 1, drawn.shape[1]), axis=1)
-    assert area.mean().item() == pytest.approx(by_curve.mean(), abs=0.005)
 
 
 @pytest.mark.parametrize("score", [9 * Y + SCORE, Y * 1.0])
@@ -336,13 +302,14 @@ def test_separated_scores_are_no_certainty(score):
 
 
 @pytest.mark.slow
-def test_intervals_of_separated_scores_cover_as_the_documentation_says():
-    rng, y, simulations = np.random.default_rng(4), np.repeat([0, 1], 10), 400
-    for true, stated in ((0.95, 0.92), (0.99, 1.0)):
-        score = rng.normal(np.sqrt(2) * special.ndtri(true) * y, size=(simulations, 20))
-        limits = np.array([bp.roc_auc(y, s, draws=400).hdi().values for s in score])
-        covered = ((limits[:, 0] <= true) & (true <= limits[:, 1])).mean()
-        assert covered == pytest.approx(stated, abs=4 * np.sqrt(0.08 * 0.92 / simulations))
+@pytest.mark.parametrize("true", [0.7, 0.95, 0.99])
+def test_intervals_cover_near_an_end_too(true):
+    """Weights of what was seen alone cover .95 in 89 %, and .99 in 69 %."""
+    rng, y, simulations = np.random.default_rng(4), np.repeat([0, 1], 30), 400
+    score = rng.normal(np.sqrt(2) * special.ndtri(true) * y, size=(simulations, 60))
+    limits = np.array([bp.roc_auc(y, s, draws=1000).eti().values for s in score])
+    covered = ((limits[:, 0] <= true) & (true <= limits[:, 1])).mean()
+    assert 0.93 - 2 * np.sqrt(0.05 * 0.95 / simulations) < covered
 
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong", "binormal"])
@@ -395,14 +362,14 @@ def test_bad_arguments(error, y, score, options, words):
 
 def test_difference_has_the_exact_moments():
     found = areas_compared(Y, SCORE, OTHER, draws=20_000)
-    is_within_error(found.difference, *moments(by_pairs(Y, SCORE) - by_pairs(Y, OTHER)))
+    is_within_error(found.difference, *moments_of_bootstrap(SCORE, OTHER))
     alone = [bp.roc_auc(Y, score).sd().item() for score in (SCORE, OTHER)]
     assert found.difference.sd() < 0.9 * np.hypot(*alone)
 
 
 def test_of_ties_in_either_system():
     found = areas_compared(Y, TIED, np.round(OTHER / 2), draws=20_000)
-    is_within_error(found.difference, *moments(by_pairs(Y, TIED) - by_pairs(Y, np.round(OTHER / 2))))
+    is_within_error(found.difference, *moments_of_bootstrap(TIED, np.round(OTHER / 2)))
 
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
@@ -425,7 +392,7 @@ def test_the_difference_of_separated_scores_is_no_certainty(sides):
     lower, upper = found.difference.hdi().values
     assert lower < -0.01 < 0.01 < upper
     assert 0.4 < found.prob_greater < 0.75
-    assert found.prob_rope.sel(rope="inside") < 0.1
+    assert found.prob_rope.sel(rope="inside") < 0.2
 
 
 def test_separated_scores_in_the_same_order_differ_by_nothing():
@@ -433,18 +400,6 @@ def test_separated_scores_in_the_same_order_differ_by_nothing():
     assert found.difference.sd().sel(pair="one − copy") == 0
     assert found.difference.sd().sel(pair="one − two") > 0.01
     assert found.prob_greater.sel(model="one", model_other="copy") == 0.5
-
-
-def test_one_separating_system_smooths_all():
-    sides = SEPARATED["two"], SCORE
-    found = areas_compared(Y, *sides, draws=4000)
-    smoothed = [Bootstrapped(Scores.of(Y, side), 4000, seed, False).areas(WHOLE) for seed, side in enumerate(sides)]
-    mean, sd = (np.array([of_side(side) for side in smoothed]) for of_side in (np.mean, np.std))
-    error = 4 * np.hypot(*sd) / np.sqrt(4000)
-    assert found.difference.mean().item() == pytest.approx(mean[0] - mean[1], abs=np.sqrt(2) * error)
-    areas = smoothed_area_draws(*(np.array(sides)[:, label == Y] for label in (1, 0)), 4000, np.random.default_rng(3))
-    for drawn, expected in zip(areas, smoothed, strict=True):
-        assert stats.ks_2samp(drawn, expected).pvalue > 0.01
 
 
 def test_delong_warns_of_separated_scores():
@@ -866,11 +821,11 @@ def test_log_loss_of_what_was_certain_and_right():
 @pytest.mark.parametrize(
     ("n", "wrong", "options", "said"),
     [
-        (20, 0.05, {}, True),
-        (20, 0.3, {}, False),
-        (400, 0.05, {}, False),
-        (20, 0.95, {}, True),
+        (20, 0.05, {}, False),
         (20, 0.05, {"method": "delong"}, True),
+        (20, 0.3, {"method": "delong"}, False),
+        (400, 0.05, {"method": "delong"}, False),
+        (20, 0.95, {"method": "delong"}, True),
         (20, 0.05, {"method": "delong", "transform": "logit"}, False),
         (20, 0.05, {"method": "binormal"}, False),
     ],
@@ -883,5 +838,3 @@ def test_an_area_near_its_end_by_few_examples_says_that_its_interval_is_too_narr
     area = bp.roc_auc(y, score, draws=200, **options)
     assert area.observed.item() == pytest.approx(1 - wrong, abs=0.02)
     assert ("too narrow for an area so near its end" in area.in_words()) == said
-    if not options:
-        assert "too narrow" not in bp.roc_auc(y, score, draws=200, cluster=np.arange(4 * n)).in_words()

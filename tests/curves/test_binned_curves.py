@@ -9,9 +9,10 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
-from bayesperf.curves.areas.weighted_areas import area_draws_of_counts
+from bayesperf.curves.areas.bootstrapped_areas import area_draws_of_counts
 from bayesperf.curves.roc.curve_draws import Bootstrapped
 from bayesperf.data.classifier_scores import Scores
+from tests.shared.areas import moments_with_unseen
 from tests.shared.curves import CURVES, DATA, normal_scores
 
 # Of few examples a bin, whose weights are drawn one by one, and of many, whose weights are drawn as sums.
@@ -56,8 +57,9 @@ def test_curves_are_those_of_tied_scores(counts, make, method):
         xr.testing.assert_identical(curve.band(0.8, "simultaneous"), expected.band(0.8, "simultaneous"))
         for target in ({"recall": 0.8}, {"cost": (1, 5)}):
             point, tied = curve.operating_point(**target), expected.operating_point(**target)
-            xr.testing.assert_identical(point.observed, tied.observed)
-            xr.testing.assert_identical(point.threshold.draws(20), tied.threshold.draws(20))
+            for name in point:
+                xr.testing.assert_identical(point[name].observed, tied[name].observed)
+                xr.testing.assert_identical(point[name].draws(20), tied[name].draws(20))
     if make is bp.roc_curve:
         xr.testing.assert_identical(curve.partial_area(0.1, 0.5).eti(), expected.partial_area(0.1, 0.5).eti())
 
@@ -149,7 +151,7 @@ def test_rates_at_thresholds_have_the_moments_of_dirichlet_weights():
 
 
 def area_moments(counts):
-    """Return mean and variance of the area by Dirichlet(counts) weights of the bins of either class."""
+    """Return mean and variance of the area by Dirichlet weights of the bins, and half an example more of each class."""
     positive, negative = (np.asarray(of_class, float) for of_class in counts)
     above = np.tril(np.ones((len(positive),) * 2), -1) + np.eye(len(positive)) / 2
     squares = []
@@ -158,7 +160,9 @@ def area_moments(counts):
         squares.append((np.outer(alpha, alpha) + np.diag(alpha)) / (total * (total + 1)))
     mean = positive @ above @ negative / (positive.sum() * negative.sum())
     # E[(uᵀKv)²] = tr(E[uuᵀ] K E[vvᵀ] Kᵀ), u and v independent.
-    return mean, np.trace(squares[0] @ above @ squares[1] @ above.T) - mean**2
+    second = np.trace(squares[0] @ above @ squares[1] @ above.T)
+    mean, sd = moments_with_unseen(mean, second, positive.sum(), negative.sum())
+    return mean, sd**2
 
 
 @pytest.mark.parametrize("counts", [COUNTS["few"], COUNTS["many"], ([3, 1], [2, 2])])

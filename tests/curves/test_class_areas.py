@@ -7,7 +7,7 @@ from scipy import stats
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
-from bayesperf.curves.areas import areas_by_unit
+from bayesperf.curves.areas import bootstrapped_areas
 from tests.curves.test_clustered_areas import is_distributed_as, with_unseen
 from tests.shared.systems import areas_compared
 
@@ -153,8 +153,8 @@ def test_averages_of_separated_classes_are_less_uncertain_than_each(kind):
 def test_many_examples_are_put_together_at_random(monkeypatch):
     y, p = examples(1500, 3)
     exact = bp.roc_auc(y, p, multi_class="ovo", draws=4000)
-    monkeypatch.setattr(areas_by_unit, "_MANY", 500)
-    monkeypatch.setattr(areas_by_unit, "_MOST_OF_CLASS", 200)
+    monkeypatch.setattr(bootstrapped_areas, "_MANY", 500)
+    monkeypatch.setattr(bootstrapped_areas, "_MOST_OF_CLASS", 200)
     found = bp.roc_auc(y, p, multi_class="ovo", draws=4000)
     sd = exact.sd().item()
     assert found.mean().item() == pytest.approx(exact.mean().item(), abs=4 * sd * np.sqrt(2 / 4000))

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 import bayesperf as bp
 from bayesperf.curves import epc, epc_a_posteriori, equal_error_threshold
 from bayesperf.curves.expected_performance.criteria import CRITERIA
-from bayesperf.curves.expected_performance.operating_range import OperatingRange
+from bayesperf.curves.expected_performance.performance_curve import OperatingRange
 from bayesperf.curves.expected_performance.system import System, system_of
 from tests.shared.counts import pair_of
 from tests.shared.epc import ALPHAS, DEV, HTER, TEST, fractions, normal, tied

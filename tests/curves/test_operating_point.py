@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
-from bayesperf.core.words import CHOSEN_ON_THE_SAME
 from tests.shared.curves import DATA, every_data
 
 TARGETS = [{"fpr": 0.1}, {"fpr": 0.5}, {"recall": 0.9}, {"recall": 0.35}, {"cost": (1, 5)}, {"cost": (2.0, 1, 0.02)}]
@@ -29,7 +28,7 @@ def test_observed_operating_point(data, target):
         costs = [(1 - share) * of_fp * fpr + share * of_fn * (1 - recall) for _, fpr, recall in tried]
         expected = min(row for row, cost in zip(tried, costs, strict=True) if cost <= min(costs) + 1e-12)
     point = bp.roc_curve(y, score, draws=10).operating_point(**target)
-    found = [point.observed[name].item() for name in ("threshold", "fpr", "recall")]
+    found = [point[name].observed.item() for name in ("threshold", "fpr", "recall")]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -39,7 +38,7 @@ def test_drawn_operating_points(target):
     y, score = DATA["continuous"]
     curve = bp.roc_curve(y, score, draws=300)
     point = curve.operating_point(**target)
-    values = {name: getattr(point, name).distribution.values.ravel() for name in ("threshold", "fpr", "recall")}
+    values = {name: point[name].distribution.values.ravel() for name in ("threshold", "fpr", "recall")}
     fpr, recall = (np.concatenate(blocks) for blocks in zip(*curve._drawn.rates(), strict=True))
     thresholds = [np.inf, *np.unique(score)[::-1]]
     share = np.random.default_rng([0, 1]).beta(40, 60, 300)
@@ -65,7 +64,7 @@ def test_threshold_of_a_false_positive_rate_is_a_quantile():
     """
     negative = np.arange(1.0, 21)
     curve = bp.roc_curve(np.repeat([1, 0], [1, 20]), np.array([0.0, *negative]), draws=20_000)
-    threshold = curve.operating_point(fpr=0.25).threshold
+    threshold = curve.operating_point(fpr=0.25)["threshold"]
     # Between the fifth and the sixth greatest the share above is at most ¼ if five and a half gaps of 21 are.
     gaps = np.random.default_rng(0).dirichlet(np.ones(21), 200_000)
     for k in (3, 5, 8):
@@ -76,22 +75,14 @@ def test_threshold_of_a_false_positive_rate_is_a_quantile():
 
 def test_operating_point_shows_itself():
     y, score = DATA["separated"]
-    point = bp.roc_curve(y, score, draws=100).operating_point(fpr=0.05)
-    table = point.summary(0.8, "eti")
-    assert table["metric"].tolist() == ["threshold", "fpr", "recall"]
-    assert table["observed"].tolist() == [2.0, 0.0, 1.0]
+    curve = bp.roc_curve(y, score, draws=100)
+    point = curve.operating_point(fpr=0.05)
+    assert [marginal.observed.item() for marginal in point.values()] == [2.0, 0.0, 1.0]
     # Nothing may be called positive in draws in which even the greatest gap of the negatives is too likely.
-    assert table["ci_upper"][0] == np.inf
-    assert table.attrs["prior"] == "Bayesian bootstrap"
-    assert repr(point) == (
-        "<bayesperf.curves.OperatingPoint: lowest threshold with fpr ≤ 0.05: threshold 2, fpr 0, recall 1>"
+    assert point["threshold"].eti(0.8).values[1] == np.inf
+    assert point["fpr"].estimand == (
+        "Bayesian bootstrap of the fpr, lowest threshold with fpr ≤ 0.05, by the examples that chose it"
     )
-    assert "lowest threshold" in point._repr_html_()
-    assert repr(bp.roc_curve(y, score)) == (
+    assert repr(curve) == (
         "<bayesperf.curves.ThresholdCurve: roc by bayesian_bootstrap, 2 positives, 2 negatives>"
     )  # fmt: skip
-
-
-def test_the_threshold_was_chosen_by_the_examples_that_judge_it():
-    point = bp.roc_curve(*DATA["continuous"], draws=50).operating_point(fpr=0.1)
-    assert repr(point.summary()).endswith(f"{CHOSEN_ON_THE_SAME}.")

@@ -30,28 +30,27 @@ def test_large_counts_have_the_figures_of_the_algebra():
     rates = [0, 0.005, 0.008]
     found = bp.labels.noise_sensitivity(systems(1000), "f1", rates)
     expected = np.array([corrected_f1(rate) for rate in rates])
-    np.testing.assert_allclose(found.dataset["mean"], expected, atol=0.01)
-    width = np.diff(found.dataset["interval"].transpose(..., "ci_bound").values)
-    assert (width < 0.02).all()
+    np.testing.assert_allclose(found["mean"], expected.ravel(), atol=0.01)
+    assert (found["ci_upper"] - found["ci_lower"] < 0.02).all()
 
 
 def test_the_order_is_that_of_the_means():
     found = bp.labels.noise_sensitivity(systems(), "f1")
-    means = found.dataset["mean"]
-    eager = (means.sel(model="eager") > means.sel(model="careful")).values
+    means = found.pivot(index="rate", columns="model", values="mean")
+    eager = (means["eager"] > means["careful"]).values
     assert eager[0]
     assert not eager[-1]
-    np.testing.assert_array_equal(found.dataset["rank"].sel(model="eager") == 1, eager)
-    np.testing.assert_array_equal(found.order_holds, np.cumprod(eager))
-    last = found.dataset["rate"].values[np.argmin(eager) - 1]
-    assert f"holds up to {100 * last:.0f} % wrong labels" in found.in_words()
-    assert found.in_words().endswith("and careful is the best.")
+    np.testing.assert_array_equal(found[found["model"] == "eager"]["rank"] == 1, eager)
+    last = means.index[np.argmin(eager) - 1]
+    assert f"holds up to {100 * last:.0f} % wrong labels" in found.attrs["note"]
+    assert found.attrs["note"].endswith("and careful is the best.")
+    assert found.attrs["note"] in repr(found)
 
 
 def test_less_of_an_error_is_better():
     # 36 and 42 errors.
     found = bp.labels.noise_sensitivity(systems(), "error_rate", [0, 0.01])
-    assert found.dataset["rank"].sel(model="eager").values.tolist() == [1, 1]
+    assert found[found["model"] == "eager"]["rank"].tolist() == [1, 1]
 
 
 def test_each_rate_is_the_posterior_at_that_rate():
@@ -59,22 +58,16 @@ def test_each_rate_is_the_posterior_at_that_rate():
     found = bp.labels.noise_sensitivity(cm, "recall", [0, 0.03], ci_prob=0.8, ci_kind="eti", random_seed=3)
     for at, rate in enumerate([0, 0.03]):
         recall = bp.labels.noise(cm, rate, random_seed=3)["recall"]
-        assert found.dataset["mean"].values[at] == recall.mean()
-        np.testing.assert_array_equal(found.dataset["interval"].values[at], recall.eti(0.8))
-    assert "80 % ETI" in found.in_words()
-
-
-def test_it_is_saved(tmp_path):
-    found = bp.labels.noise_sensitivity(systems(), "f1", [0, 0.01], draws=100)
-    found.save(tmp_path / "found.nc")
-    assert bp.load(tmp_path / "found.nc").dataset.identical(found.dataset)
+        assert found["mean"][at] == recall.mean()
+        np.testing.assert_array_equal(found.loc[at, ["ci_lower", "ci_upper"]].astype(float), recall.eti(0.8))
+    assert "80 % ETI" in found.attrs["note"]
 
 
 def test_figures_have_a_line_a_system():
     found = bp.labels.noise_sensitivity(systems(), "f1", [0, 0.02, 0.04], draws=200)
     (axes,) = plots.label_noise(found).axes
     for line, name in zip(axes.lines, ["eager", "careful"], strict=True):
-        np.testing.assert_array_equal(line.get_ydata(), found.dataset["mean"].sel(model=name))
+        np.testing.assert_array_equal(line.get_ydata(), found[found["model"] == name]["mean"])
 
 
 @pytest.mark.parametrize(

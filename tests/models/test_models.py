@@ -129,9 +129,20 @@ def points(case, n=3, seed=2):
 
 
 @pytest.mark.parametrize("case", DENSITIES)
-def test_density(case):
+def test_density_priors_and_dims(case):
+    """All of a case at once: what it takes is to build and to compile it."""
     counts, _, model = built_case(case)
-    assert {rv.name for rv in model.free_RVs} == set(DENSITIES[case][3])
+    name, *_, of_variables = DENSITIES[case][:6]
+    parameters = {rv.name for rv in model.free_RVs}
+    assert parameters == set(DENSITIES[case][3])
+    assert parameters - {"deviation", "correlation_unit", "weight"} <= set(getattr(models, name).PRIORS)
+    dims = {name: tuple(of) for name, of in model.named_vars_to_dims.items()}
+    for variable, expected in of_variables.items():
+        assert dims.get(variable, ()) == expected, variable
+    for variable in [*model.free_RVs, *model.deterministics, *model.data_vars, *model.observed_RVs]:
+        assert variable.ndim == len(dims.get(variable.name, ())), variable.name
+    for dim in {dim for of in dims.values() for dim in of} & set(counts.dims):
+        assert list(model.coords[dim]) == counts[dim].values.tolist()
     density = DENSITIES[case][4]
     found, expected = np.array([[compiled_case(case)(**p)[0], density(counts, **p)] for p in points(case)]).T
     assert abs(expected[1:] - expected[0]).min() > 0.1
@@ -141,28 +152,8 @@ def test_density(case):
         np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
-@pytest.mark.parametrize("case", DENSITIES)
-def test_every_parameter_has_a_prior_by_name(case):
-    name, *_ = DENSITIES[case]
-    latent = {"deviation", "correlation_unit", "weight"}
-    assert {rv.name for rv in built_case(case)[2].free_RVs} - latent <= set(getattr(models, name).PRIORS)
-
-
-@pytest.mark.parametrize("case", DENSITIES)
-def test_dims_and_coords(case):
-    counts, _, model = built_case(case)
-    dims = {name: tuple(of) for name, of in model.named_vars_to_dims.items()}
-    for name, expected in DENSITIES[case][5].items():
-        assert dims.get(name, ()) == expected, name
-    for variable in [*model.free_RVs, *model.deterministics, *model.data_vars, *model.observed_RVs]:
-        assert variable.ndim == len(dims.get(variable.name, ())), variable.name
-    for dim in {dim for of in dims.values() for dim in of} & set(counts.dims):
-        assert list(model.coords[dim]) == counts[dim].values.tolist()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_model_is_among_the_cases(name):
-    assert name in {case[0] for case in DENSITIES.values()}
+def test_every_model_is_among_the_cases():
+    assert set(NAMES) <= {case[0] for case in DENSITIES.values()}
 
 
 def test_what_is_observed_of_chosen_class_totals():

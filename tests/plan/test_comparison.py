@@ -7,7 +7,7 @@ from scipy import integrate, stats
 import bayesperf as bp
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan import two_counts
-from bayesperf.plan.plans import UnreachableError
+from bayesperf.plan.plan_result import UnreachableError
 from bayesperf.plan.sample_sizes import comparison
 from tests.shared.counts import pair_of
 from tests.shared.systems import alone

@@ -10,7 +10,7 @@ from scipy import special, stats
 import bayesperf as bp
 from bayesperf.intervals import confidence_sequence
 from bayesperf.plan.looks import MOST, Looks
-from bayesperf.plan.plans import UnreachableError
+from bayesperf.plan.plan_result import UnreachableError
 from bayesperf.plan.sample_sizes import sample_size
 from validation.repeated_looks import repeated_looks
 

@@ -9,7 +9,7 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.plan import one_count
-from bayesperf.plan.plans import UnreachableError
+from bayesperf.plan.plan_result import UnreachableError
 from bayesperf.plan.sample_sizes import sample_size
 
 mpl.use("Agg")

@@ -72,9 +72,9 @@ def lines(axes, label):
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_thresholds_are_marked_where_their_counts_are(make):
     curve = make(Y, SCORES, draws=50)
-    point = curve.operating_point(fpr=0.2)
+    point = curve.operating_point(fpr=0.2)["threshold"]
     (axes,) = curve.plot(thresholds=[0.6, point]).axes
-    chosen = point.observed["threshold"].item()
+    chosen = point.observed.item()
     for threshold, label in ((0.6, "threshold 0.6"), (chosen, f"threshold {chosen:.4g}")):
         called = threshold <= SCORES
         tp, fp = (called & (Y == 1)).sum(), (called & (Y == 0)).sum()

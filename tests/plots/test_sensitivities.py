@@ -51,3 +51,26 @@ def test_a_ratio_is_on_a_logarithmic_axis():
     figure = plots.prior_sensitivity(CM, "lr+", ["flat"])
     assert figure.axes[0].get_xscale() == "log"
     assert figure.axes[0].get_ylabel() == "density of the logarithm"
+
+
+def test_priors_are_drawn_beneath_their_posteriors():
+    mine = {"none": "haldane", "mine": bp.prior.elicited(recall=(0.75, 0.95, 0.9)), "flat": "flat"}
+    figure = plots.prior_sensitivity(CM, "recall", mine)
+    (axes,) = figure.axes
+    dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
+    expected = [stats.beta(*mine["mine"].betas()["recall"]), stats.beta(1, 1)]  # Haldane's has no density
+    colours = {line.get_label(): line.get_color() for line in axes.lines}
+    for line, beta, name in zip(dashed, expected, ["mine", "flat"], strict=True):
+        x, y = line.get_data()
+        np.testing.assert_allclose(y[3:-3], beta.pdf(x[3:-3]), rtol=1e-9)
+        assert line.get_color() == colours[name]
+    assert figure.legends[0].get_texts()[-1].get_text() == "before the data"
+
+
+def test_a_prior_by_itself():
+    known = bp.prior.elicited(recall=(0.75, 0.95, 0.9), specificity=0.9, weight=40)
+    figure = known.plot()
+    assert [axes.get_xlabel() for axes in figure.axes[:4]] == ["recall", "specificity", "precision", "prevalence"]
+    assert figure.get_suptitle().startswith("Prior of the system's metric")
+    x, y = figure.axes[1].lines[0].get_data()
+    np.testing.assert_allclose(y[3:-3], stats.beta(36, 4).pdf(x[3:-3]), rtol=1e-9)

@@ -1,11 +1,14 @@
 """Priors: the pseudo-counts they put into cells, and the Beta that a rate prior puts on a rate."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
+from bayesperf.plan.evidence import metric_evidence
 from bayesperf.posteriors import prior
 
 CELLS = {"tp": 9, "fn": 3, "fp": 2, "tn": 16}
@@ -201,8 +204,131 @@ def test_impossible_beliefs_are_refused():
     # without any true negative, accuracy is 9/11.
     belief = {"precision": 0.9, "recall": 0.9, "weight": 1}
     assert prior.elicited(**belief, accuracy=0.82).pseudo_counts(2, 1).min() > 0
-    with pytest.raises(ValueError, match=r"no matrix has precision 0.9.*Raise the accuracy, or"):
+    with pytest.raises(ValueError, match=r"no matrix has recall 0.9, precision 0.9 and accuracy 0.81: tn would be a"):
         prior.elicited(**belief, accuracy=0.81)
+
+
+# A matrix of shares: tp .16, fn .04, fp .08, tn .72.
+TRUE = {"recall": 0.8, "specificity": 0.9, "prevalence": 0.2, "precision": 2 / 3, "accuracy": 0.88}
+
+
+@pytest.mark.parametrize("names", list(itertools.combinations(TRUE, 3)))
+def test_any_three_guesses_make_the_matrix(names):
+    found = prior.elicited(**{name: TRUE[name] for name in names}, weight=50).pseudo_counts(2, 1)
+    np.testing.assert_allclose(found, [[36, 4], [2, 8]], rtol=1e-9)
+
+
+INTERVALS = [(0.75, 0.95, 0.9), (0.01, 0.99, 0.9), (0.0001, 0.9, 0.9), (0.5, 0.501, 0.95), (0.999, 0.99999, 0.9)]
+
+
+@pytest.mark.parametrize("interval", INTERVALS)
+def test_an_interval_has_its_probability_and_as_much_on_either_side(interval):
+    beta = stats.beta(*prior.elicited(recall=interval).betas()["recall"])
+    lower, upper, prob = interval
+    assert beta.ppf((1 - prob) / 2) == pytest.approx(lower, rel=1e-8)
+    assert beta.isf((1 - prob) / 2) == pytest.approx(upper, rel=1e-8)
+
+
+APART = {"recall": (0.75, 0.95, 0.9), "specificity": 0.9, "prevalence": (0.05, 0.2, 0.95), "weight": 40}
+
+
+@pytest.mark.parametrize("pos_label", [0, 1])
+@pytest.mark.parametrize("design", ["joint", "by_actual"])
+def test_rates_known_apart_have_the_posterior_of_each(pos_label, design):
+    """Against their conjugate posteriors, and functions of them against draws of these."""
+    table = np.array([[16, 2], [3, 9]])
+    cm = bp.ConfusionMatrix.from_table(table if pos_label else table[::-1, ::-1], pos_label=pos_label)
+    known = prior.elicited(**APART)
+    (a, b), (c, d), (e, f) = (known.betas()[name] for name in ("recall", "specificity", "prevalence"))
+    assert (c, d) == (36, 4)
+    post = bp.posterior(cm, known, design)
+    seen = design == "joint"
+    expected = {"recall": stats.beta(a + 9, b + 3), "specificity": stats.beta(36 + 16, 4 + 2),
+                "prevalence": stats.beta(e + 12 * seen, f + 18 * seen)}  # fmt: skip
+    n = 200_000
+    for name, beta in expected.items():
+        exact = post[name].method == "exact"
+        assert exact or not seen
+        error = 1e-9 if exact else 5 * beta.std() / np.sqrt(post.source.n_draws)
+        assert post[name].mean().item() == pytest.approx(beta.mean(), abs=error)
+    r, s, p = (beta.rvs(n, random_state=i) for i, beta in enumerate(expected.values()))
+    precision, accuracy = p * r / (p * r + (1 - p) * (1 - s)), p * r + (1 - p) * s
+    for name, draws in {"precision": precision, "accuracy": accuracy}.items():
+        assert post[name].mean().item() == pytest.approx(draws.mean(), abs=5 * draws.std() / np.sqrt(n))
+        assert post[name].sd().item() == pytest.approx(draws.std(), rel=0.02)
+    cells = post.draws(20_000)
+    of_positive = {"actual": pos_label, "predicted": pos_label}
+    assert cells.sel(of_positive).mean().item() == pytest.approx(
+        (p * r).mean(), abs=5 * (p * r).std() / np.sqrt(20_000)
+    )
+
+
+def test_rates_known_apart_are_updated_with_all_examples():
+    known = prior.elicited(**APART)
+    twice = bp.posterior(TWO, known).update(TWO)
+    at_once = bp.posterior(bp.ConfusionMatrix(2 * TWO.counts, 1), known)
+    for name in ("recall", "prevalence", "precision"):
+        assert twice[name].mean().item() == pytest.approx(at_once[name].mean().item(), rel=1e-12)
+
+
+def test_a_guess_of_one_rate_leaves_the_others_to_jeffreys():
+    betas = prior.elicited(recall=0.8, weight=10).betas()
+    assert betas == {"recall": (8, 2), "specificity": (0.5, 0.5), "prevalence": (1, 1)}
+    by_actual = bp.posterior(TWO, prior.elicited(recall=0.8, weight=10), "by_actual")
+    with pytest.raises(ValueError, match="depends on prevalence"):
+        by_actual["precision"]
+
+
+BAD_BELIEFS = [
+    ({}, "elicited\\(\\) was told nothing"),
+    ({"recall": 0.8}, "weight: a guess needs one"),
+    ({"recall": (0.8, 0.9, 0.9), "weight": 3}, "weight: an interval says itself"),
+    ({"recall": (0.9, 1, 0.9)}, "recall must be between 0 and 1, both excluded"),
+    ({"recall": (0.9, 0.8, 0.9)}, "recall: the interval must be"),
+    ({"recall": (0.8, 0.9)}, "recall must be a guess or"),
+    ({"precision": (0.6, 0.8, 0.9)}, "precision is a function of recall, specificity and prevalence"),
+    ({"precision": 0.6, "recall": 0.8, "weight": 3}, "precision is a function of"),
+    ({"recall": 0.8, "specificity": 0.8, "accuracy": 0.8, "weight": 3}, "leave the matrix open"),
+    ({**TRUE, "weight": 3}, "three values make the matrix, and these are 5"),
+    ({"recall": (0.2, 0.3, 0.0001)}, "recall: no Beta has 0.0001"),
+]
+
+
+@pytest.mark.parametrize(("belief", "words"), BAD_BELIEFS)
+def test_bad_beliefs(belief, words):
+    with pytest.raises(ValueError, match=words):
+        prior.elicited(**belief)
+
+
+def test_what_needs_a_dirichlet_refuses_rates_known_apart():
+    known = prior.elicited(**APART)
+    with pytest.raises(ValueError, match=r"is no Dirichlet, which .* need\. Use a Dirichlet prior"):
+        bp.groups.average_labels([[1, 0], [0, 1]], [[1, 1], [0, 1]], "recall", prior=known)
+    with pytest.raises(TypeError, match=r"is no Dirichlet .*, which plans need"):
+        metric_evidence(bp.posterior(TWO, known), None, "recall")
+
+
+# ── What a prior says ────────────────────────────────────────────────────────────────────────────
+
+SAYINGS = [
+    (prior.flat(), "flat Dirichlet (1 in each cell)", "recall 0.500 (95 % HDI 0.025–0.975)"),
+    (prior.perks(), "Perks' Dirichlet (1 in all cells together)", "accuracy 0.500"),
+    (prior.haldane(), "Haldane's Dirichlet (0 in each cell)", "Prior: Haldane's"),
+    (prior.shared(), "shared by the classes", "Prior: shared"),
+    (prior.rate(1, 2), "Beta(1, 2) on each rate", "Prior: Beta(1, 2)"),
+    (prior.dirichlet(np.eye(3) + 1), "pseudo-counts [[2.0, 1.0, 1.0]", "accuracy 0.500"),
+    (prior.elicited(**TRUE | {"accuracy": None, "precision": None, "weight": 50}), "(tp 8, fn 2, fp 4, tn 36; total",
+     "precision 0.667"),
+    (prior.elicited(**APART), "prevalence ~ Beta(7.59, 59), independent of each other", "specificity 0.900"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("chosen", "numbers", "words"), SAYINGS)
+def test_a_prior_says_what_it_says_and_is_saved(chosen, numbers, words, tmp_path):
+    assert numbers in repr(chosen)
+    assert words in chosen.in_words()
+    chosen.save(tmp_path / "prior.nc")
+    assert repr(bp.load(tmp_path / "prior.nc")) == repr(chosen)
 
 
 @pytest.mark.parametrize("cm", [THREE, UNNAMED], ids=["three classes", "no positive class"])

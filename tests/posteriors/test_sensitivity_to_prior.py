@@ -82,9 +82,45 @@ def test_bad_priors(priors, error, words):
         bp.prior.sensitivity(SMALL, ["recall"], priors)
 
 
-def test_a_fit_has_its_own_prior():
-    with pytest.raises(ValueError, match="priors: a fit has the prior that it was given"):
-        bp.prior.sensitivity(xr.DataTree(), priors=["flat"])
+# ── Other priors of a fit ──
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return bp.fit(SMALL, "rates", method="exact", random_seed=1)
+
+
+def test_a_fit_under_other_priors_is_their_closed_form(fitted):
+    mine = {"sceptic": {"recall": pm.Beta.dist(2, 2)}, "far away": {"recall": pm.Beta.dist(20, 200)}}
+    other = bp.fit(SMALL, "rates", {"recall": pm.Beta.dist(9, 1)}, method="exact", random_seed=1)
+    table = bp.prior.sensitivity(fitted, ["recall"], {**mine, "fitted again": other}).set_index("prior")
+    for name, (a, b) in {"as fitted": (0.5, 0.5), "sceptic": (2, 2), "fitted again": (9, 1)}.items():
+        expected = stats.beta(TP + a, FN + b)
+        # Weighted draws are worth fewer, of which there are 4000.
+        assert table.loc[name, "mean"] == pytest.approx(expected.mean(), abs=5 * expected.std() / np.sqrt(1000))
+        assert table.loc[name, "sd"] == pytest.approx(expected.std(), rel=0.1)
+    assert table["diagnosis"].ne("").to_dict() == {
+        "as fitted": False, "sceptic": False, "far away": True, "fitted again": False,
+    }  # fmt: skip
+    assert table.loc["far away", "pareto_k"] > 0.7 > table.loc["sceptic", "pareto_k"]
+
+
+@pytest.mark.parametrize(
+    ("priors", "words"),
+    [
+        (["flat"], "of a fit must be a mapping of names to priors or to other fits"),
+        ({"mine": {"shares": pm.Dirichlet.dist(np.ones(4))}}, "this model has no 'shares'"),
+    ],
+)
+def test_bad_priors_of_a_fit(fitted, priors, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        bp.prior.sensitivity(fitted, ["recall"], priors)
+
+
+def test_a_fit_of_other_parameters_is_not_weighted_anew():
+    tree = bp.fit(SMALL, "multinomial", method="exact", draws=100, random_seed=1)
+    with pytest.raises(ValueError, match=r"they give the model other parameters .* Fit it under each prior"):
+        bp.prior.sensitivity(tree, ["recall"], {"mine": {"recall": pm.Beta.dist(9, 1)}})
 
 
 # ── Power-scaling ──

@@ -102,7 +102,7 @@ def test_scores_of_folds_and_data_sets(steps, unit, seed):
         for test in (bp.folds.sign_test, bp.folds.signed_rank_test):
             result = test(a, b, rope=unit, draws=200, random_seed=seed)
             within(result.prob_largest, (0, 1))
-            within(result.prob_rope_next, (0, 1))
+            within(result.prob_rope, (0, 1))
 
 
 @properties(4)

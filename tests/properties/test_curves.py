@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import bayesperf as bp
-from bayesperf.curves.roc.threshold_intervals import CONFIDENCE_INTERVALS
+from bayesperf.curves.roc.threshold_curve import CONFIDENCE_INTERVALS
 from tests.properties._cases import (
     SEEDS,
     check_marginal,
@@ -37,7 +37,7 @@ def test_curves(case, make, method, seed):
         if make is bp.roc_curve:
             check_marginal(curve.partial_area(0.1, 0.4))
             point = curve.operating_point(fpr=0.2)
-            within(point.recall.mean(), (0, 1))
+            within(point["recall"].mean(), (0, 1))
 
 
 @properties(13)

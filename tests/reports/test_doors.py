@@ -19,9 +19,9 @@ PROGRAM = [sys.executable, "-m", "bayesperf.cli.commands"]
 def run(tmp_path):
     """Run the command line in a folder with files."""
 
-    def run_there(*arguments, closed=None, wait=100, **environment):
+    def run_there(*arguments, closed=None, **environment):
         done = subprocess.run(
-            [*PROGRAM, *arguments], cwd=tmp_path, capture_output=True, check=False, timeout=wait,
+            [*PROGRAM, *arguments], cwd=tmp_path, capture_output=True, check=False, timeout=100,
             env={"PATH": "", "COLUMNS": "100", "PYTHONPATH": os.pathsep.join(sys.path)} | environment,
             preexec_fn=None if closed is None else lambda: os.close(closed),
         )  # fmt: skip
@@ -62,13 +62,13 @@ def test_an_option_of_one_value_is_given_once(monkeypatch, capsys, command, opti
     assert line.endswith("it takes one value and is given 2 times.")
 
 
-def test_systems_of_the_same_clusters_are_not_said_to_be_matched(run, tmp_path):
+def test_systems_of_the_same_clusters_are_not_said_to_be_matched(shell, tmp_path):
     rows = [(i % 2, (i + m) % 3 % 2, "ab"[m], i % 10, i) for i in range(60) for m in range(2)]
     text = "actual,predicted,model,patient,id\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
     (tmp_path / "m.csv").write_text(text)
     said = {}
     for options in ("--cluster patient", "--id id", ""):
-        done = run("compare", "m.csv", "--by", "model", "--metric", "accuracy", "--pos-label", "1", *options.split())
+        done = shell("compare", "m.csv", "--by", "model", "--metric", "accuracy", "--pos-label", "1", *options.split())
         said[options] = [word for word in ("By cluster: ", "Paired: ", "Independent: ") if word in done.stdout]
     assert said == {"--cluster patient": ["By cluster: "], "--id id": ["Paired: "], "": ["Independent: "]}
 
@@ -76,62 +76,60 @@ def test_systems_of_the_same_clusters_are_not_said_to_be_matched(run, tmp_path):
 # ── Labels ──
 
 
-def test_labels_become_text_together(run, tmp_path):
+def test_labels_become_text_together(shell, tmp_path):
     (tmp_path / "z.csv").write_text("actual,predicted\n" + "007,007\n012,012\n007,none\n" * 5)
-    done = run("summary", "z.csv", "--json", "--metrics", "accuracy")
+    done = shell("summary", "z.csv", "--json", "--metrics", "accuracy")
     found = json.loads(done.stdout)
     assert found["labels"] == ["007", "012", "none"]
     assert found["counts"]["values"] == [[5, 0, 5], [0, 5, 0], [0, 0, 0]]
 
 
 @pytest.mark.parametrize(("first", "second"), [("007", "7"), ("1.0", "1")])
-def test_one_number_in_two_spellings_is_refused_among_text(run, tmp_path, first, second):
+def test_one_number_in_two_spellings_is_refused_among_text(shell, tmp_path, first, second):
     (tmp_path / "z.csv").write_text(f"actual,predicted\n{first},{second}\n12,12\n{first},other\n")
-    assert f"{first!r} and {second!r} are one number" in refused(run("summary", "z.csv"))
+    assert f"{first!r} and {second!r} are one number" in refused(shell("summary", "z.csv"))
 
 
 # ── Files ──
 
 
-@pytest.mark.parametrize("content", ['{"actual":1,"predicted":0}\n{"actual":"\\u0000","predicted":1}\n'])
-def test_json_with_nul_is_refused(run, tmp_path, content):
-    (tmp_path / "n.jsonl").write_text(content)
-    assert refused(run("summary", "n.jsonl")) == "bayesperf: n.jsonl: line 2: cannot be read: it holds a NUL byte."
+def test_json_with_nul_is_refused(shell, tmp_path):
+    (tmp_path / "n.jsonl").write_text('{"actual":1,"predicted":0}\n{"actual":"\\u0000","predicted":1}\n')
+    assert refused(shell("summary", "n.jsonl")) == "bayesperf: n.jsonl: line 2: cannot be read: it holds a NUL byte."
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
 def test_a_name_of_bytes_is_read_and_written(run, tmp_path):
     name = os.fsdecode(b"b\xff.csv")
     (tmp_path / name).write_text(GOOD)
-    assert run("summary", name, "--metrics", "accuracy").returncode == 0
     compared = run("report", "g.csv", name, "-o", os.fsdecode(b"o\xff.html"), "--metrics", "accuracy")
     assert compared.returncode == 0, compared.stderr
     assert "b\\udcff" in (tmp_path / os.fsdecode(b"o\xff.html")).read_text()
 
 
-def test_a_hundred_thousand_columns_are_read_and_missed(run, tmp_path):
-    columns = [f"c{i}" for i in range(100_000)]
+def test_twenty_thousand_columns_are_read_and_missed(shell, tmp_path):
+    columns = [f"c{i}" for i in range(20_000)]
     row = ",".join("1" for _ in columns)
     rows = "".join(f"{i % 2},{i // 2 % 2},{row}\n" for i in range(4))
     (tmp_path / "w.csv").write_text(f"actual,predicted,{','.join(columns)}\n{rows}")
-    assert "no column 'nope', for --actual" in refused(run("summary", "w.csv", "--actual", "nope", wait=60))
-    assert run("summary", "w.csv", "--metrics", "accuracy", wait=60).returncode == 0
+    assert "no column 'nope', for --actual" in refused(shell("summary", "w.csv", "--actual", "nope"))
+    assert shell("summary", "w.csv", "--metrics", "accuracy").returncode == 0
 
 
-def test_a_great_file_is_announced(run, tmp_path):
-    part = gzip.compress(b"1,1\n0,0\n" * 100_000, 1)
+def test_a_great_file_is_announced(shell, tmp_path):
+    part = gzip.compress(b"1,1\n0,0\n" * 1_000, 1)
     (tmp_path / "g.csv.gz").write_bytes(gzip.compress(b"actual,predicted\n") + part)
-    assert "reading" not in run("summary", "g.csv.gz", "--metrics", "accuracy").stderr
+    assert "reading" not in shell("summary", "g.csv.gz", "--metrics", "accuracy").stderr
     # The size that the end of a packed file says, which the file itself does not have.
     (tmp_path / "g.csv.gz").write_bytes(part[:-4] + (10**9).to_bytes(4, "little"))
-    done = run("summary", "g.csv.gz")
+    done = shell("summary", "g.csv.gz")
     assert done.stderr.startswith("bayesperf: reading 1.0 GB, which may take")
     assert done.returncode == 2
 
 
-def test_systems_that_are_examples_are_refused_before_the_work(run, tmp_path):
+def test_systems_that_are_examples_are_refused_before_the_work(shell, tmp_path):
     (tmp_path / "i.csv").write_text("actual,predicted,id\n" + "".join(f"{i % 2},0,e{i}\n" for i in range(25_000)))
-    assert "25,000 systems or groups" in refused(run("summary", "i.csv", "--by", "id", "--metrics", "accuracy"))
+    assert "25,000 systems or groups" in refused(shell("summary", "i.csv", "--by", "id", "--metrics", "accuracy"))
 
 
 # ── The shell ──
@@ -158,21 +156,20 @@ def test_an_interrupt_while_duckdb_reads_ends_with_130(tmp_path):
 
 @pytest.mark.skipif(os.name == "nt", reason="descriptors are others there")
 def test_closed_streams_are_written_nowhere(run):
-    assert run("summary", "g.csv", "--metrics", "accuracy", closed=2).returncode == 0
     lost = run("summary", "absent.csv", closed=2)
     assert (lost.returncode, lost.stdout) == (2, "")
     assert run("summary", "g.csv", "--metrics", "accuracy", closed=1).returncode == 0
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-def test_characters_that_an_encoding_lacks_are_written_as_escapes(run, tmp_path, encoding):
+def test_characters_that_an_encoding_lacks_are_written_as_escapes(run, tmp_path):
     (tmp_path / "u.csv").write_text("actual,predicted\n" + "ж,ж\nд,д\nж,д\n" * 5, encoding="utf-8")
-    done = run("summary", "u.csv", "--metrics", "accuracy", PYTHONIOENCODING=encoding)
+    done = run("summary", "u.csv", "--metrics", "accuracy", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u0436" in done.stdout
 
 
-def test_no_columns_are_as_many_as_usual(run):
-    done = run("summary", "g.csv", "--metrics", "accuracy", COLUMNS="0")
+def test_no_columns_are_as_many_as_usual(shell, tmp_path):
+    (tmp_path / "g.csv").write_text(GOOD)
+    done = shell("summary", "g.csv", "--metrics", "accuracy", columns=0)
     assert done.returncode == 0
     assert "How good is it?" in done.stdout

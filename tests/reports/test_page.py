@@ -171,7 +171,9 @@ PASSED = {"light": 21, "dark": 1}
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
-@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize(
+    ("case", "scheme"), [("systems", "dark"), *((case, "light") for case in ANALYSES if case != "one system")]
+)
 def test_axe_finds_nothing(tmp_path, case, scheme):
     axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
     probe = (
@@ -329,7 +331,7 @@ def test_open_requirements_are_those_neither_met_nor_missed(systems):
 
 
 def test_of_batches_it_says_what_holds_however_often_one_looks():
-    frame = classes(2, 360).assign(step=np.repeat(np.arange(1, 13), 30)).replace({"class 0": 0, "class 1": 1})
+    frame = classes(2, 360).assign(step=np.repeat(np.arange(1, 5), 90)).replace({"class 0": 0, "class 1": 1})
     analysis = analyse(frame, Settings(by=("step",), require=("accuracy>=0.6", "f1>=0.5")))
     share, other = enough_data.facts(analysis)["looks"]
     monitor = bp.monitor(analysis.counts, 0.6, "accuracy")

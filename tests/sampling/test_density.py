@@ -1,5 +1,6 @@
 """The log density that is compiled, its gradient, and the variables computed from its points, against PyMC's own."""
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -26,6 +27,8 @@ VARIANTS = {
     "groups, clusters by actual", "groups of systems", "groups, repeated", "groups_logit", "groups_logit, clusters",
     "markov", "markov, z_prev", "datasets, repeated folds", "two classes, other scores", "raters",
     "raters of three classes", "raters, dependent", "groups_logit, LKJ and covariates", "markov, varying",
+    "classes", "groups, clusters", "slices, accuracy", "datasets", "recalibration of sites", "raters, cut",
+    "raters, pooled",
 }  # fmt: skip
 
 
@@ -80,6 +83,12 @@ def agree(density, model, shapes, points, variables):
         np.testing.assert_allclose(found, expected_variables[name], rtol=1e-9, atol=1e-14, err_msg=name)
 
 
+@functools.cache
+def compiled(case):
+    """Compile a case once for all tests, which takes seconds."""
+    return backend._compile(model_and_points(case)[0])
+
+
 @pytest.mark.parametrize("case", [slow(case) if case in VARIANTS else case for case in ALL])
 def test_what_is_compiled_is_the_model_of_pymc(case):
     """The graphs of all models, computed by Python."""
@@ -96,7 +105,7 @@ def test_what_is_compiled_is_the_model_of_pymc(case):
 @pytest.mark.parametrize("case", [case if case in SOON else slow(case) for case in ALL])
 def test_compiled_models(case):
     model, shapes, points = model_and_points(case)
-    found = backend._compile(model)
+    found = compiled(case)
     data = found.data.values()
     variables = dict(zip(found.dims, found.variables(points, *data), strict=True))
     agree(lambda point: found.density(point, *data), model, shapes, points, variables)
@@ -116,7 +125,7 @@ def test_compiled_models(case):
 
 def test_other_data_are_given_to_what_is_compiled():
     model, shapes, points = model_and_points("rates")
-    found = backend._compile(model)
+    found = compiled("rates")
     with model:
         pm.set_data({"true_positives_data": np.array([3, 2]), "positives_trials": np.array([60, 60])})
     other = backend.with_data(found, {variable.name: variable.get_value() for variable in model.data_vars})

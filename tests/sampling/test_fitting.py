@@ -270,7 +270,7 @@ def test_tree_of_every_model(case, sampler):
 
 
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")  # of rare cells, with few draws
-@pytest.mark.parametrize("case", EXACT)
+@pytest.mark.parametrize("case", [case if case in ONE_OF_EACH_MODEL else slow(case) for case in EXACT])
 def test_exact_tree(case):
     model, data, options = CASES[case]
     tree = exact(data, model, options=options, draws=200)

@@ -2,8 +2,10 @@
 
 import functools
 import json
+import warnings
 
 import numpy as np
+import preliz as pz
 import pymc as pm
 import pytest
 import xarray as xr
@@ -17,45 +19,94 @@ from tests.shared.fits import (
     SCORES,
     SITES,
     SYSTEMS,
+    THREE,
+    THREE_SITES,
     Y_PRED,
     Y_TRUE,
     agrees,
     built,
+    built_with_key,
+    error,
     exact,
     of_scipy,
     shared_recall,
 )
 
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # of its own imports
+    from pymc_extras.prior import Prior
+
 # ── Priors ──
 
 
-class Halves:
-    """As PreliZ's distributions."""
+SCORED = (np.tile([0, 1], 20), np.random.default_rng(1).normal(size=40))
+PROBABLE = (np.tile([0, 1], 20), np.random.default_rng(1).uniform(0.1, 0.9, 40))
+JUDGED = bp.Ratings.from_table(np.random.default_rng(1).integers(0, 2, (60, 3)))
+BELIEF = pz.maxent(pz.Beta(), 0.75, 0.95, 0.9, plot=False)
+# Every model whose priors are of single quantities: the name of one of them, a prior of PreliZ, what PyMC calls it, and
+# the dims of the variable.
+OF_PRELIZ = [
+    ("rates", SYSTEMS, {}, "recall", pz.Beta(9, 1), "Beta(9, 1)", "model"),
+    ("rates", SYSTEMS, {}, "specificity", BELIEF, f"Beta({BELIEF.alpha:g}, {BELIEF.beta:g})", "model"),
+    ("classes", THREE, {}, "mean_recall", pz.LogitNormal(1, 0.5), "LogitNormal(1, 0.5)", None),
+    ("groups", SITES, {}, "dispersion", pz.Truncated(pz.Beta(1, 9), 0.0, 0.5), "TruncatedBeta", "actual"),
+    ("groups_logit", SITES, {}, "spread", pz.HalfNormal(0.2), "HalfNormal(0, 0.2)", "varying_rate"),
+    ("slices", SITES, {}, "location", pz.Normal(1, 2), "Normal(1, 2)", "rate"),
+    ("markov", (Y_TRUE, Y_PRED), {}, "stay", pz.Beta(4, 2), "Beta(4, 2)", "actual"),
+    ("datasets", SCORES, {}, "center", pz.Normal(1, 2), "Normal(1, 2)", None),
+    ("binormal_roc", SCORED, {}, "offset", pz.Normal(1, 2), "Normal(1, 2)", "actual"),
+    ("recalibration", PROBABLE, {}, "slope", pz.Normal(1, 0.5), "Normal(1, 0.5)", None),
+    ("raters", JUDGED, {"pooled": True}, "spread", pz.HalfNormal(0.5), "HalfNormal(0, 0.5)", "actual"),
+]  # fmt: skip
 
-    def to_pymc(self):
-        return pm.Beta.dist(12, 12)
+
+@pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
+def test_priors_of_preliz(model, data, options, name, prior, words, dims):
+    made = built(model, data, options, {name: prior})
+    assert priors_in_words(made)[name].startswith(words)
+    drawn = pm.draw(made[name], 2000, random_seed=1, mode=INTERPRETED)
+    np.testing.assert_allclose(drawn.mean(0), prior.mean(), atol=5 * prior.std() / np.sqrt(2000))
 
 
-class Made:
-    """As the priors of pymc_extras."""
+@pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
+def test_hierarchical_priors_of_pymc_extras(model, data, options, name, prior, words, dims):
+    """A prior of any family whose parameter has one in turn; the model then has both variables."""
+    family, parameter = str(prior).partition("(")[0], {"Beta": "alpha", "HalfNormal": "sigma"}
+    if family not in parameter:
+        family = "Normal" if family == "Normal" else "Beta"
+    weight = Prior("Gamma", alpha=20, beta=4)
+    given = {"Normal": {"mu": Prior("Normal"), "sigma": weight}, "Beta": {"alpha": weight, "beta": 2},
+             "HalfNormal": {"sigma": weight}}[family]  # fmt: skip
+    made = built(model, data, options, {name: Prior(family, dims=dims, **given)})
+    assert {f"{name}_{parameter}" for parameter, each in given.items() if isinstance(each, Prior)} <= set(
+        priors_in_words(made)
+    )
 
-    def __init__(self, *dims):
-        self.dims = dims
 
-    def create_variable(self, name):
-        return pm.Beta(name, 12, 12, dims=self.dims)
+@pytest.mark.slow
+def test_priors_without_a_closed_form_are_sampled():
+    """The posterior is that of quadrature, under the density that SciPy has of the prior."""
+    priors = {"recall": pz.Truncated(pz.Beta(9, 1), 0.2, 0.85), "specificity": pz.LogitNormal(1, 0.5)}
+    found = bp.fit(BINARY, "rates", priors, random_seed=1)["posterior"]
+    rate = (np.arange(20_000) + 0.5) / 20_000
+    recall = stats.binom.pmf(40, 50, rate) * stats.beta(9, 1).pdf(rate) * ((rate > 0.2) & (rate < 0.85))
+    logits = np.log(rate / (1 - rate))
+    specificity = stats.binom.pmf(45, 50, rate) * stats.norm(1, 0.5).pdf(logits) / (rate * (1 - rate))
+    for name, density in (("recall", recall), ("specificity", specificity)):
+        mean = np.average(rate, weights=density)
+        assert found[name].mean() == pytest.approx(mean, abs=5 * error(found[name].values))
 
 
-def test_priors_of_other_packages(sampler, alone):
+def test_priors_of_preliz_and_pymc_extras_are_sampled(sampler, alone):
     expected = of_scipy(stats.beta([12, 12], 12), "model")
-    for prior in (Halves(), Made("model"), pm.Beta.dist(12, 12, shape=2)):
+    for prior in (pz.Beta(12, 12), Prior("Beta", alpha=12, beta=12, dims="model"), pm.Beta.dist(12, 12, shape=2)):
         tree = bp.fit(SYSTEMS, "rates", {"recall": prior}, method="mcmc", draws=500, random_seed=3)
         agrees(tree["posterior"]["recall"], expected)  # what is sampled here is the prior
         recall = tree["posterior"]["recall"].values
         assert abs(np.corrcoef(recall[..., 0].ravel(), recall[..., 1].ravel())[0, 1]) < 5 / np.sqrt(2000)
         assert "recall ~ Beta(12, 12)" in tree["posterior"].attrs["prior"]
         assert "specificity ~ Beta(0.5, 0.5)" in tree["posterior"].attrs["prior"]
-    agrees(exact(SYSTEMS, "rates", {"recall": Halves()})["posterior"]["recall"],
+    agrees(exact(SYSTEMS, "rates", {"recall": pz.Beta(12, 12)})["posterior"]["recall"],
            of_scipy(stats.beta([32, 19], [16, 12]), "model"))  # fmt: skip
 
 
@@ -75,21 +126,91 @@ def test_priors_that_are_no_beta():
 def test_hyperpriors(sampler, alone):
     """A variable may bring others with it."""
 
-    class Learnt:
-        def create_variable(self, name):
-            weight = pm.Gamma(f"{name}_weight", 20, 1)
-            return pm.Beta(name, weight, 1, dims="model")
-
-    tree = bp.fit(SYSTEMS, "rates", {"recall": Learnt()}, draws=500, random_seed=3)
-    weight = tree["posterior"]["recall_weight"]
+    learnt = Prior("Beta", alpha=Prior("Gamma", alpha=20, beta=1), beta=1, dims="model")
+    tree = bp.fit(SYSTEMS, "rates", {"recall": learnt}, draws=500, random_seed=3)
+    weight = tree["posterior"]["recall_alpha"]
     agrees(weight, of_scipy(stats.gamma(20)))
     agrees(tree["posterior"]["recall"] ** weight, of_scipy(stats.uniform([0, 0], 1), "model"))
     words = json.loads(tree["posterior"].attrs["priors"])
-    assert words["recall_weight"] == "Gamma(20, 1)"
+    assert words["recall_alpha"] == "Gamma(20, 1)"
     assert words["recall"].startswith("Beta(")
 
 
+# ── Rates, in models of other parameters ──
+
+RATES = {"recall": (9, 1), "specificity": (2, 5)}
+BY_RATE = ["rates", "multinomial", "groups", "groups_logit"]
+OF_OTHER_FAMILIES = {"recall": pm.Uniform.dist(0.5, 0.9), "specificity": pz.LogitNormal(1, 0.5)}
+
+
+def cells_of_groups_alike(model, priors):
+    """Return draws of a model's cells under priors of rates, where groups do not differ."""
+    data = SITES if model.startswith("groups") else BINARY
+    alike = {"groups": {"dispersion": pm.Beta.dist(1, 1e7)}, "groups_logit": {"spread": pm.HalfNormal.dist(1e-6)}}
+    made = built(model, data, priors={**priors, **alike.get(model, {})})
+    return pm.draw(made["cells"], 4000, random_seed=1, mode=INTERPRETED)
+
+
+@pytest.mark.parametrize("model", BY_RATE)
+@pytest.mark.parametrize("own", [{name: pm.Beta.dist(*ab) for name, ab in RATES.items()}, OF_OTHER_FAMILIES],
+                         ids=["Beta", "other families"])  # fmt: skip
+def test_priors_of_rates_are_understood_by_every_model_of_two_classes(model, own):
+    priors = {**own, "prevalence": pm.Beta.dist(4, 8)}
+    cells = cells_of_groups_alike(model, priors)
+    found = {"prevalence": cells[:, 1].sum(-1), "recall": cells[:, 1, 1] / cells[:, 1].sum(-1),
+             "specificity": cells[:, 0, 0] / cells[:, 0].sum(-1)}  # fmt: skip
+    reference = {"recall": stats.beta(9, 1), "specificity": stats.beta(2, 5), "prevalence": stats.beta(4, 8)}
+    if own is OF_OTHER_FAMILIES:
+        reference |= {"recall": stats.uniform(0.5, 0.4), "specificity": None}
+    for name, drawn in found.items():
+        logits, expected = np.log(drawn / (1 - drawn)), reference[name]
+        test = stats.kstest(logits, stats.norm(1, 0.5).cdf) if expected is None else stats.kstest(drawn, expected.cdf)
+        assert test.pvalue > 1e-4, name
+
+
+@pytest.mark.parametrize("model", ["rates", "multinomial", "groups"])
+def test_posteriors_under_priors_of_rates_are_their_betas(model):
+    """Against the conjugate posteriors; the groups are held to be alike."""
+    data, alike = (SITES, {"dispersion": pm.Beta.dist(1, 1e6)}) if model == "groups" else (BINARY, {})
+    (tn, fp), (fn, tp) = data.counts.sum(list(data.dims)).values.tolist()
+    priors = {"recall": pz.Beta(9, 1), "specificity": pm.Beta.dist(2, 5), "prevalence": pm.Beta.dist(4, 8), **alike}
+    cells = exact(data, model, priors, draws=4000)["posterior"]["cells"]
+    share = cells.sum("predicted")
+    of_yes, of_no = ({"actual": i, "predicted": i} for i in (1, 0))
+    agrees(cells.isel(of_yes, drop=True) / share.isel(actual=1, drop=True), of_scipy(stats.beta(9 + tp, 1 + fn)))
+    agrees(cells.isel(of_no, drop=True) / share.isel(actual=0, drop=True), of_scipy(stats.beta(2 + tn, 5 + fp)))
+    agrees(share.isel(actual=1, drop=True), of_scipy(stats.beta(4 + tp + fn, 8 + tn + fp)))
+
+
+def test_a_prior_of_a_typical_group_is_not_called_that_of_the_mean():
+    made = built("groups_logit", SITES, priors={"recall": pm.Beta.dist(9, 1)})
+    assert priors_in_words(made)["typical_recall"] == "Beta(9, 1)"
+    assert "recall" not in made.named_vars
+    assert made.named_vars_to_dims["location"] == ["rate"]
+
+
+def test_models_that_differ_by_the_family_of_a_rate_are_compiled_apart():
+    for model in ("multinomial", "groups", "groups_logit"):
+        data = BINARY if model == "multinomial" else SITES
+        families = pm.Uniform.dist(0.25, 0.5), pm.Kumaraswamy.dist(0.25, 0.5)
+        keys = [built_with_key(model, data, priors={"recall": family})[1] for family in families]
+        assert None in keys or len(set(keys)) == 2
+
+
+def test_a_random_parameter_is_no_number_of_a_closed_form():
+    random = pm.Beta.dist(pm.Gamma.dist(20, 1), 1)
+    with pytest.raises(ValueError, match="method='exact' needs a Beta prior of 'recall'"):
+        exact(BINARY, "rates", {"recall": random})
+
+
 PRIOR_ERRORS = [
+    ("multinomial", THREE, {"recall": pm.Beta.dist(9, 1)}, "'recall' is a rate of two classes, and there are 3. Name "
+     "the parameter of this model, as priors={'shares': pm.Dirichlet.dist(np.ones(9))}."),
+    ("groups", THREE_SITES, {"recall": pm.Beta.dist(9, 1)}, "as priors={'rates': pm.Dirichlet.dist([9.0, 1.0, 1.0])}."),
+    ("groups", SITES, {"recall": pm.Beta.dist(9, 1), "rates": pm.Dirichlet.dist([1.0, 1.0])}, "'recall' and 'rates' "
+     "are priors of the same quantity. Leave one of them out."),
+    ("slices", SITES, {"recall": pm.Beta.dist(9, 1)}, "priors: this model has no 'recall'; it has 'location', "
+     "'spread'. Write priors={'location': pm.Logistic.dist(0, 1)}."),
     ("rates", SYSTEMS, {"recal": pm.Beta.dist(1, 1)}, "priors: this model has no 'recal'; it has 'prevalence', "
      "'recall', 'specificity'."),
     ("rates", SYSTEMS, {"recall": pm.Beta.dist(1, [1, 2, 3])}, "priors: 'recall' has shape (3,); its dims "
@@ -103,7 +224,8 @@ PRIOR_ERRORS = [
     ("rates", SYSTEMS, {"recall": "flat"}, "it is 'flat'."),
     ("rates", SYSTEMS, {"recall": stats.beta(9, 1)}, "priors: 'recall' must be an unnamed PyMC distribution"),
     ("rates", SYSTEMS, {"recall": pm.math.sigmoid(pm.Normal.dist(0, 1))}, "must be an unnamed PyMC distribution"),
-    ("rates", SYSTEMS, {"recall": Made()}, "priors: 'recall' has shape (); its dims ('model',) have (2,)."),
+    ("rates", SYSTEMS, {"recall": Prior("Beta", alpha=1, beta=1)}, "priors: 'recall' has shape (); its dims "
+     "('model',) have (2,)."),
     ("multinomial", SYSTEMS, {"shares": pm.Dirichlet.dist(np.ones(3))}, "priors: 'shares' has shape (2, 3); its "
      "dims ('model', 'cell') have (2, 4)."),
     ("multinomial", BINARY, {"shares": pm.Uniform.dist(0, 1, shape=4)}, "priors: 'shares' has the wrong support"),
@@ -133,7 +255,7 @@ def test_wrong_priors(model, data, priors, words, sampler):
     ("data", "model", "priors", "words"),
     [
         (BINARY, "rates", {"recall": pm.Uniform.dist(0, 1)}, "a Beta prior of 'recall'"),
-        (BINARY, "rates", {"prevalence": Made()}, "a Beta prior of 'prevalence'"),
+        (BINARY, "rates", {"prevalence": Prior("Beta", alpha=1, beta=1)}, "a Beta prior of 'prevalence'"),
         ((Y_TRUE, Y_PRED), "markov", {"stay": pm.Uniform.dist(0, 1)}, "a Beta prior of 'stay'"),
     ],
 )

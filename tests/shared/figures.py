@@ -166,7 +166,7 @@ FIGURES = {
     "simplex": lambda: plots.simplex(
         SHARES, names=LONG[:2], rope=0.01,
     ),
-    "curve": lambda: roc().plot(thresholds=[0.5, roc().operating_point(fpr=0.1)], break_even=True),
+    "curve": lambda: roc().plot(thresholds=[0.5, roc().operating_point(fpr=0.1)["threshold"]], break_even=True),
     "curves": lambda: plots.curve(dict(zip(LONG, map(roc, range(3)), strict=True)), kind="simultaneous"),
     "curves apart": lambda: plots.curve({f"{LONG[0]} {i}": roc(i) for i in range(7)}),
     "precision–recall": lambda: roc(0, bp.precision_recall_curve).plot(break_even=True, thresholds=0.5),

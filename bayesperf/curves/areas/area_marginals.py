@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
-from bayesperf.curves.areas.areas_by_unit import class_pair, drawn_figures, units_of_clusters
-from bayesperf.curves.areas.smoothed_areas import separated, smoothed_area_draws
-from bayesperf.curves.areas.weighted_areas import area_draws, twice_below
 from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
@@ -57,11 +54,6 @@ def area_marginal(
     return Marginal(QUANTITY, areas, leading, origin, inference, seed, examples, joint, score)
 
 
-def observed_area(positive: Array, negative: Array) -> float:
-    """Return the share of pairs of scores that are in the right order, ties counted half."""
-    return float(twice_below(positive, negative).sum()) / (2 * len(positive) * len(negative))
-
-
 @dataclass(frozen=True, eq=False)
 class InverseTransform(Origin):
     """Areas drawn by their quantiles."""
@@ -72,31 +64,3 @@ class InverseTransform(Origin):
     def sampled(self, n: int, random_seed: int | None) -> Array:
         rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
         return self.areas.ppf(rng.random((self.areas.size, n)))
-
-
-def bootstrapped(
-    positive: Array,
-    negative: Array,
-    cluster: Codes | None,
-    draws: int,
-    rng: np.random.Generator,
-    progressbar: bool,
-) -> Draws:
-    """Return the areas of systems, of scores (S, n) and (S, m), by the Bayesian bootstrap; smoothed if one separates.
-
-    Weights of the scores themselves would know of no overlap. All systems are smoothed then: a smoothed area of scores
-    that separate the classes is below the area of scores that all but do, not smoothed. Clusters (n + m,), if there are
-    any, have positives first, and half a cluster unseen in either class (`class_pair`).
-    """
-    if cluster is not None:
-        units = units_of_clusters(cluster, rng)
-        is_positive = np.arange(len(cluster)) < positive.shape[1]
-        pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
-        return drawn(drawn_figures([pair], units, draws, rng, progressbar)[0])
-    draw = smoothed_area_draws if any(separated(positive, negative)) else area_draws
-    return drawn(draw(positive, negative, draws, rng, progressbar))
-
-
-def drawn(values: Array) -> Draws:
-    """Return the distribution of areas with draws (S, n)."""
-    return Draws(values[:, None], (0.0, 1.0))

@@ -13,15 +13,15 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
-from bayesperf.curves.areas.areas_by_unit import (
+from bayesperf.curves.areas.bootstrapped_areas import (
     class_pair,
     drawn_figures,
     shares,
+    twice_below,
     units_of_clusters,
     units_of_examples,
 )
 from bayesperf.curves.areas.partial_areas import PartOfCurve
-from bayesperf.curves.areas.weighted_areas import twice_below
 from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
 from bayesperf.data.class_probabilities import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity
@@ -32,29 +32,19 @@ _AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequenc
 
 @dataclass(frozen=True, eq=False)
 class ClassAreas(Held):
-    """The areas of systems that give probabilities to several classes.
+    """The areas of systems that give probabilities to several classes."""
 
-    Attributes
-    ----------
-    codes : ndarray (n,)
-        The class of each example.
-    labels : list (K,)
-        The classes.
-    probabilities : ndarray (S, n, K)
-        Those of each system.
-    multi_class : {"ovr", "ovo"}
-        What is an area: of a class against the rest by its column, or of two classes by the columns of both.
-    average : {"macro", "weighted", None}
-        The mean of areas by equal weights, or by frequencies of classes; None is all of them.
-    cluster : ndarray (n,), optional
-        Clusters of the examples.
-    """
-
+    # The class of each example, (n,).
     codes: Codes
+    # The classes, (K,).
     labels: list[Any]
+    # Those of each system, (S, n, K).
     probabilities: Array
+    # What is an area: of a class against the rest by its column, or of two classes by the columns of both.
     multi_class: str
+    # The mean of areas by equal weights, or by frequencies of classes; None is all of them.
     average: str | None
+    # Clusters of the examples, (n,), or None.
     cluster: Codes | None
 
     @classmethod

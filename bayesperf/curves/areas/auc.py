@@ -11,32 +11,30 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
-from bayesperf.curves.areas.area_marginals import (
-    INFERENCES,
-    NAME,
-    OF_CLUSTERS,
-    area_marginal,
+from bayesperf.core.words import listed
+from bayesperf.curves.areas.area_marginals import INFERENCES, NAME, OF_CLUSTERS, area_marginal, own_seed
+from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
+from bayesperf.curves.areas.bootstrapped_areas import (
+    area_draws_of_counts,
     bootstrapped,
     drawn,
     observed_area,
-    own_seed,
+    twice_below,
+    twice_below_each,
 )
-from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
-from bayesperf.curves.areas.joint_areas import areas_of_systems
-from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve
-from bayesperf.curves.areas.weighted_areas import area_draws_of_counts, twice_below, twice_below_each
-from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
-from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, systems_of
+from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve, partial_area_draws
+from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_class, clusters_by_score
+from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, over_systems, systems_of
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.class_probabilities import has_columns
-from bayesperf.data.classifier_scores import Scores, by_class
+from bayesperf.data.classifier_scores import Scores, by_class, positives
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.normal import LogitNormal, Normal
+from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 
@@ -82,11 +80,10 @@ def roc_auc(
         no `multi_class`) has the areas of all these systems together.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
         For several systems one of the first two. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1)
-        weights in each class; of scores that separate the classes, on the gaps between and beyond them, as for the
-        bands of `Curve.band`. "delong" is the normal with DeLong's variance, its intervals clipped to [0, 1].
-        "binormal" assumes that scores are normal in either class: the model ``binormal_roc`` with its default priors,
-        drawn from its closed form. "pairs" takes the pairs of a positive and a negative for independent trials, which
-        they are not.
+        weights in each class, beside half an example that was not seen. "delong" is the normal with DeLong's variance,
+        its intervals clipped to [0, 1]. "binormal" assumes that scores are normal in either class: the model
+        ``binormal_roc`` with its default priors, drawn from its closed form. "pairs" takes the pairs of a positive and
+        a negative for independent trials, which they are not.
     transform : {None, "logit"}
         Of "delong" alone: "logit" takes the log-odds of the area for normal, which covers better near 1.
     fpr, recall : (low, high), optional
@@ -143,42 +140,20 @@ def roc_auc(
 
     Notes
     -----
-    Of normal scores, 50 of either class, and areas of .7 and .8, 95 % intervals by all methods but "pairs" cover in 93
-    to 96 % of data sets. Near 1 few examples make a difference: an area of .95 is covered, with 30 of either class, in
-    89 % ("bayesian_bootstrap"), 87 % ("delong"), 94 % (its logit) and 95 % ("binormal"). ``validation/areas.py``
-    simulates this; `Marginal.in_words` says where an interval is too narrow for this reason.
+    The bootstrap has half an example (or half a cluster) of each class that was not seen, and whose rank is uniform: a
+    Dirichlet process with a base instead of none (Ferguson 1973). The mean is therefore a little nearer to ½ than the
+    observed area, and scores that separate the classes have an interval of some width. The areas of an average share
+    one such half; of several systems one that orders the examples in its own way ranks it in its own way, and it weighs
+    the same for all. If there are more than 10,000 examples, scores next to each other are put together in 1,024 bins,
+    and the examples of several systems or classes in 2,000 groups of a class at random.
 
-    Of scores that separate the classes the smoothed bootstrap has areas of about 1 − 1/(2n + 2) − 1/(2m + 2), n and m
-    of either class. With 10 of either, and such data sets among the others, its 95 % highest-density intervals cover
-    an area of .95 in 92 % of data sets and one of .99 in all (unsmoothed 73 and 38 %), equal-tailed ones in 97 and
-    71 %. An area of .999 both miss: without an assumption ten examples cannot tell it from .99 ("binormal" makes one).
+    docs/coverage.md says how often intervals cover (``validation/areas.py``, ``clustered_areas.py`` and
+    ``class_areas.py`` simulate it), and `Marginal.in_words` where one is too narrow. Pairs of a positive and a negative
+    come from the same cluster or from two; with several classes one set of weights is of all examples, and areas of
+    classes belong together.
 
-    Areas of parts are those of curves that are smooth between the scores, as bands are. Of 30 positive and 70 negative,
-    or 100 and 300, normal scores with areas of .8 to .99, 95 % intervals for the part below fpr 0.1 or 0.2, or beyond
-    recall 0.8, covered in 89 to 98 % of 400 data sets or more (weights of the scores alone in 85 to 95 %).
-
-    With clusters, and with several classes, the bootstrap has half a cluster, or half an example, of each class that
-    was not seen, and whose rank is uniform: a Dirichlet process with a base instead of none (Ferguson 1973). The mean
-    is therefore a little nearer to ½ than the observed area, and scores that separate the classes have an interval of
-    some width. The areas of an average share one such half.
-
-    Pairs of a positive and a negative come from the same cluster or from two. ``validation/clustered_areas.py``
-    simulates clusters of very unequal sizes; docs/coverage.md has its table.
-
-    With several classes one set of weights is of all examples, and areas of classes belong together.
-    ``validation/class_areas.py`` simulates them; docs/coverage.md has its table. If there are more than 10,000
-    examples, those of a class are put together at random in 2,000 groups.
-
-    Of several systems one that orders the examples in its own way ranks half a cluster or example that was not seen in
-    its own way; it weighs the same for all systems. Without clusters, if some system's scores separate the classes,
-    "bayesian_bootstrap" is smoothed for all of them: each system's classes overlap unseen by weights of its own, so
-    that the difference of two areas that are both 1 in the sample has a width. It errs on the wide side. Of normal
-    scores, 10 to 50 of either class, and areas of .9 to .99, 95 % intervals of the difference covered for such data
-    sets in all of 250 simulated ones (unsmoothed, in 12 to 88 %). Of normal scores of 100 examples, 30 % of them
-    positive, they covered in 95 % of 400 data sets. Parts of the curve of each system are smooth beyond its scores by
-    weights of its own, which errs on the wide side: the difference between fpr 0 and 0.1, 0 and 0.2, and recall 0.8 and
-    1, was covered in 98, 96 and 98 % (standard error 1; by weights of the scores alone in 94, 93 and 90 %), and between
-    fpr 0 and 0.2 of a system and of the same with noise in all of 400 data sets.
+    Areas of parts are those of curves that are smooth between and beyond the scores, as bands are; each system's beyond
+    its scores by weights of its own, so that differences err on the wide side.
 
     DeLong's test compares areas by "delong": z is ``difference.mean() / difference.sd()``, and the two-sided p-value
     2 min(p, 1 − p) with p the ``prob_greater``. Systems that order the examples alike differ by 0 for certain:
@@ -198,7 +173,7 @@ def roc_auc(
     >>> y_true, y_score = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
     >>> auc = bp.roc_auc(y_true, y_score)
     >>> auc.mean().round(2).item(), auc.eti().values.round(2)
-    (0.75, array([0.36, 0.98]))
+    (0.7, array([0.36, 0.94]))
     >>> bp.roc_auc(y_true, y_score, method="delong", transform="logit").eti().values.round(2)
     array([0.26, 0.96])
     >>> bp.roc_auc(y_true, y_score, fpr=(0, 0.5), standardized=True).mean().round(2).item()
@@ -213,7 +188,10 @@ def roc_auc(
     >>> bp.compare(areas).prob_greater.sel(model="logistic_regression", model_other="naive_bayes").round(4).item()
     0.9999
     """
-    method, draws, seed = _checked(method, transform, draws, random_seed)
+    checks.one_of("method", method, tuple(INFERENCES))
+    if transform is not None and (method, transform) != ("delong", "logit"):
+        raise InputError("transform", f"may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
+    draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     part = part_of_curve(fpr, recall, standardized)
     systems = _systems(y_score, multi_class)
     if multi_class is not None or any(map(has_columns, [y_score] if systems is None else systems.values())):
@@ -236,15 +214,7 @@ def roc_auc(
         return _of_one(scores, clusters, method, transform, part, draws, seed, progressbar)
     if transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
-    return areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
-
-
-def _checked(method: str, transform: str | None, draws: int, random_seed: Any) -> tuple[str, int, int]:
-    """Return the method, the number of draws and their seed, checked."""
-    checks.one_of("method", method, tuple(INFERENCES))
-    if transform is not None and (method, transform) != ("delong", "logit"):
-        raise InputError("transform", f"may be 'logit', of method='delong'; it is {transform!r} of {method!r}.")
-    return method, checks.count("draws", draws, least=2), checks.seed(random_seed)
+    return _of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
 
 
 def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
@@ -392,6 +362,72 @@ def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
             )
 
 
+# ── Systems on the same examples ──
+
+
+def _of_systems(
+    y_true: Any,
+    systems: Mapping[Any, Any],
+    method: str,
+    part: PartOfCurve | None,
+    pos_label: Any,
+    cluster: Any,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Marginal:
+    """Return the joint areas of systems, or parts of them, along ``model``."""
+    is_positive = positives(y_true, pos_label)
+    positive, negative = _scores_by_class(is_positive, systems)
+    codes = clusters_by_class(cluster, is_positive, "y_true")
+    contents = np.concatenate([positive, negative], 1)
+    seed = own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
+    leading, examples = over_systems(systems), examples_of((negative.shape[1], positive.shape[1]))
+    score = _observed_of_systems(positive, negative, part, leading)
+    rng = np.random.default_rng(seed)
+    if part is not None:
+        values = partial_area_draws(positive, negative, part, codes, draws, rng, progressbar)
+        inference = bootstrap_of(codes)
+        return marginal_of_draws(part.quantity, values, leading, seed, inference, examples, score, joint=True)
+    if method == "delong":
+        placements = Placements.of(positive, negative, codes)
+        _warn_of_separated(list(systems), placements)
+        areas: Distribution = JointNormal.of(placements.mean, placements.covariance, (0.0, 1.0))
+    else:
+        areas = bootstrapped(positive, negative, codes, draws, rng, progressbar)
+    inference = (INFERENCES if codes is None else OF_CLUSTERS)[method]
+    return area_marginal(areas, seed, inference, leading, examples, score, joint=True)
+
+
+def _scores_by_class(is_positive: Booleans, systems: Mapping[Any, Any]) -> tuple[Array, Array]:
+    """Return the scores of the positive and of the negative examples, (S, n) and (S, m), in one order for all."""
+    checked = {f"score of {name!r}": checks.vector(f"score of {name!r}", scores) for name, scores in systems.items()}
+    checks.equal_lengths({"y_true": len(is_positive)} | {name: len(scores) for name, scores in checked.items()})
+    scores = np.stack(list(checked.values()))
+    return scores[:, is_positive], scores[:, ~is_positive]
+
+
+def _observed_of_systems(
+    positive: Array, negative: Array, part: PartOfCurve | None, leading: xr.DataArray
+) -> xr.DataArray:
+    """Return the area under the observed curve of each system, or of a part of it."""
+    pairs = list(zip(np.sort(positive), np.sort(negative), strict=True))
+    if part is None:
+        return leading.copy(data=[observed_area(*pair) for pair in pairs]).rename(NAME)
+    return leading.copy(data=[Observed(Scores(*pair)).areas(part)[0] for pair in pairs]).rename(PARTIAL_NAME)
+
+
+def _warn_of_separated(systems: Sequence[Any], placements: Placements) -> None:
+    """Warn of systems whose areas DeLong's variance takes for certain."""
+    if separating := [name for name, area in zip(systems, placements.mean, strict=True) if area in (0, 1)]:
+        warn(
+            UserWarning,
+            "BP701",
+            f"method='delong': scores that separate the classes, of {listed(separating)}, have an area with a variance "
+            "of 0. That is no certainty: more examples may overlap. Take method='bayesian_bootstrap'.",
+        )
+
+
 # ── Methods ──
 
 
@@ -404,10 +440,6 @@ def _by_bootstrap(
     clusters: Clusters = None,
 ) -> Distribution:
     if isinstance(scores, BinnedScores):
-        if scores.separated:
-            seed = int(rng.integers(2**63))
-            whole = PartOfCurve("fpr", 0.0, 1.0, standardized=False)
-            return drawn(partial_areas(scores, None, whole, draws, seed, progressbar)[None])
         return drawn(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
     cluster = None if clusters is None else np.concatenate(clusters)
     return bootstrapped(scores.positive[None], scores.negative[None], cluster, draws, rng, progressbar)

@@ -15,35 +15,24 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.curves.areas.weighted_areas import twice_below, twice_below_each
+from bayesperf.curves.areas.bootstrapped_areas import twice_below, twice_below_each
 
 
 class Placements(NamedTuple):
     """The proportion of the other class that each example is on the right side of, (S, n) and (S, m); ties count half.
 
     Rows are systems.
-
-    Attributes
-    ----------
-    positive, negative : ndarray
-        The proportions.
-    cluster : ndarray (n + m,), optional
-        Clusters of the examples, positives first, numbered from 0.
     """
 
+    # The proportions.
     positive: Array
     negative: Array
+    # Clusters of the examples, positives first, numbered from 0, (n + m,), or None.
     cluster: Codes | None = None
 
     @classmethod
     def of(cls, positive: Array, negative: Array, cluster: Codes | None = None) -> Self:
-        """Return the placements of scores (S, n) and (S, m).
-
-        Raises
-        ------
-        ValueError
-            If a class has one example: the variance over one is unknown.
-        """
+        """Return the placements of scores (S, n) and (S, m)."""
         _check_sizes(positive.shape[1], negative.shape[1])
         pairs = list(zip(positive, negative, strict=True))
         return cls(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +13,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import held
-from bayesperf.curves.areas.smoothed_areas import rates_at_scores, separated, smoothed_rates
-from bayesperf.curves.roc.called_positive import PositiveRates, area_between
+from bayesperf.core.weights import weight_blocks
+from bayesperf.curves.roc.called_positive import PositiveRates, Steps, area_between, steps_between_scores
+from bayesperf.data.classifier_scores import Scores
 from bayesperf.posteriors.quantity import Quantity
 
 PARTIAL_NAME = "partial_roc_auc"
@@ -23,17 +26,12 @@ _RATES = {"fpr": "false positive rates", "recall": "recalls"}
 class PartOfCurve(NamedTuple):
     """A part of a ROC curve.
 
-    Attributes
-    ----------
-    rate : {"fpr", "recall"}
-        Along which rate it lies: the area between two false positive rates is that below the curve, between two recalls
-        that to the right of it, the integral of specificity over recall.
-    low, high : float
-        From where to where.
-    standardized : bool
-        Whether areas are put on a scale on which that by chance is ½ and the greatest possible 1 (McClish 1989).
+    The area between two false positive rates is that below the curve, between two recalls that to the right of it, the
+    integral of specificity over recall. A standardised one is on a scale on which that by chance is ½ and the greatest
+    possible 1 (McClish 1989).
     """
 
+    # "fpr" or "recall".
     rate: str
     low: float
     high: float
@@ -50,11 +48,6 @@ class PartOfCurve(NamedTuple):
         side = "area under the ROC curve" if self.rate == "fpr" else "area beside the ROC curve"
         standardized = ", standardised" if self.standardized else ""
         return f"{side} from {self.rate} {self.low:g} to {self.high:g}{standardized}"
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is all of the curve, whose area is the AUC."""
-        return (self.low, self.high) == (0, 1)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -82,7 +75,7 @@ class PartOfCurve(NamedTuple):
 
 
 def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | None:
-    """Return the part between two rates, checked, or None where none are given."""
+    """Return the part between two rates, checked; None where none are given, or it is all of the curve."""
     given = {name: ends for name, ends in (("fpr", fpr), ("recall", recall)) if ends is not None}
     if len(given) > 1:
         raise InputTypeError(
@@ -95,7 +88,9 @@ def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | No
             )
         return None
     ((rate, ends),) = given.items()
-    return PartOfCurve(rate, *range_of_rates(rate, ends, rate), standardized)
+    low, high = range_of_rates(rate, ends, rate)
+    # The area of all of the curve is the AUC, and by chance ½, as it is.
+    return None if (low, high) == (0, 1) else PartOfCurve(rate, low, high, standardized)
 
 
 def range_of_rates(name: str, ends: Any, rate: str) -> tuple[float, float]:
@@ -110,6 +105,9 @@ def range_of_rates(name: str, ends: Any, rate: str) -> tuple[float, float]:
     return low, high
 
 
+# ── Systems on the same examples ──
+
+
 def partial_area_draws(
     positive: Array,
     negative: Array,
@@ -119,25 +117,102 @@ def partial_area_draws(
     rng: np.random.Generator,
     progressbar: bool,
 ) -> Array:
-    """Return draws of systems' areas of a part of the curve, (S, draws), of one set of weights for all.
+    """Return draws of areas of a part of the curves of systems with scores (S, n) and (S, m), (S, draws).
 
-    Of a part they are smoothed, as bands are: by weights of the scores alone parts are too great, and their intervals
-    too narrow. Of the whole curve they are if the scores of one system separate the classes, as whole areas are.
-
-    Parameters
-    ----------
-    positive, negative : ndarray (S, n), (S, m)
-        Scores that each system gives to the examples of either class.
-    part : PartOfCurve
-        The part.
-    cluster : ndarray (n + m,), optional
-        Clusters of the examples, positives first.
-    draws, rng, progressbar
-        As of `area_draws`.
+    One set of weights is for all. They are smoothed, as bands are: by weights of the scores alone parts are too great,
+    and their intervals too narrow. Clusters (n + m,), if there are any, have positives first.
     """
-    rates = rates_at_scores if part.whole and not any(separated(positive, negative)) else smoothed_rates
     blocks = [
         [part.areas(*of_system) for of_system in of_systems]
-        for of_systems in rates(positive, negative, cluster, draws, rng, progressbar)
+        for of_systems in _smoothed_rates(positive, negative, cluster, draws, rng, progressbar)
     ]
     return np.concatenate(blocks, 1)
+
+
+def _smoothed_rates(
+    positive: Array,
+    negative: Array,
+    cluster: Codes | None,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+) -> Iterator[list[tuple[PositiveRates, PositiveRates]]]:
+    """Yield recall and false positive rate of each system, with weights of the gaps, some draws at a time."""
+    gaps = _Gaps.of(positive, negative)
+    sizes = positive.shape[1], negative.shape[1]
+    separated = any(falling.separated for falling in gaps.of_systems)
+    beyond = gaps.beyond(sizes, cluster if separated else None)
+    means = np.concatenate([np.ones(sum(sizes)), beyond])
+    for weights in weight_blocks(rng, means, draws, progressbar, cluster):
+        yield gaps.rates(*np.split(weights, [sizes[0], sum(sizes)], axis=1))
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """The gaps between and beyond the scores of either class, n + 1 and m + 1, of systems that share weights.
+
+    The weight of a positive is that of the gap just above its score, the weight of a negative that of the gap just
+    below. The gap that is left, below all positives or above all negatives, is where a class overlaps the other unseen:
+    each system has its own there, unless it orders the examples as another does.
+    """
+
+    # The examples of each system, its order of the examples (S,), and how many orders there are.
+
+    of_systems: list[_Falling]
+    order: Codes
+    orders: int
+
+    @classmethod
+    def of(cls, positive: Array, negative: Array) -> Self:
+        """Return the gaps of scores (S, n) and (S, m)."""
+        scores = np.concatenate([positive, negative], 1)
+        ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
+        orders, order_of_system = np.unique(ranks, axis=0, return_inverse=True)
+        of_systems = [_Falling.of(*system) for system in zip(positive, negative, strict=True)]
+        return cls(of_systems, order_of_system.ravel(), len(orders))
+
+    def beyond(self, sizes: tuple[int, int], cluster: Codes | None) -> Array:
+        """Return the mean weight of each gap that is left, (2 · orders,), where examples have a mean weight of 1.
+
+        It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
+        classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
+        """
+        if cluster is None:
+            return np.ones(2 * self.orders)
+        of_classes = np.split(cluster, [sizes[0]])
+        return np.repeat([len(codes) / len(np.unique(codes)) for codes in of_classes], self.orders)
+
+    def rates(self, positive: Array, negative: Array, beyond: Array) -> list[tuple[PositiveRates, PositiveRates]]:
+        """Return recall and false positive rate of each system by weights (draws, …)."""
+        below, above = np.split(beyond, 2, axis=1)
+        return [
+            falling.rates(
+                np.c_[positive[:, falling.orders[0]], below[:, [own]]],
+                np.c_[above[:, [own]], negative[:, falling.orders[1]]],
+            )
+            for falling, own in zip(self.of_systems, self.order, strict=True)
+        ]
+
+
+class _Falling(NamedTuple):
+    """The examples of a system from the greatest score down: the order of either class, and its steps."""
+
+    separated: bool
+    orders: tuple[Codes, Codes]
+    steps: tuple[Steps, Steps]
+
+    @classmethod
+    def of(cls, positive: Array, negative: Array) -> Self:
+        """Return the order of scores (n,) and (m,), and the steps between them."""
+        system = Scores(np.sort(positive), np.sort(negative))
+        called = system.called(np.r_[np.inf, system.thresholds])
+        orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
+        return cls(system.separated, orders, (steps_between_scores(called[0]), steps_between_scores(called[1])))
+
+    def rates(self, positive: Array, negative: Array) -> tuple[PositiveRates, PositiveRates]:
+        """Return recall and false positive rate by weights (draws, …) from the top down, which are summed over ties."""
+        rates = []
+        for steps, weights in zip(self.steps, (positive, negative), strict=True):
+            first = np.cumsum(steps.sizes) - steps.sizes
+            rates.append(PositiveRates.of(steps, np.add.reduceat(weights, first, axis=1)))
+        return rates[0], rates[1]

@@ -76,8 +76,7 @@ def auc_from_summary(
     convention: no report of an area says how the scores are distributed. Newcombe's method 5 has (n + m)/2 in the place
     of n and m in its numerator, and solves ``|A − observed| = z s(A)`` for A, with the standard error at A.
 
-    Of normal scores, areas of .7 to .99, and 15 to 100 examples of either class, 95 % equal-tailed intervals covered in
-    95 to 99 % of 4,000 data sets by "newcombe", in 79 to 96 % by "hanley_mcneil", and in 19 to 48 % by "pairs".
+    docs/coverage.md says how often intervals cover.
 
     References
     ----------

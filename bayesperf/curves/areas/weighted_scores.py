@@ -103,15 +103,8 @@ def weighted_score(
     Average precision is a mean of precisions at the positives. In a sample a positive that no negative is above has a
     precision of 1, whatever share of the negatives would be above it in the population; so the Bayesian bootstrap of
     scikit-learn's sum of steps is biased upward where positives are few. Here every example is passed in the middle of
-    its weight, and between two negatives the weight passed grows evenly: with many examples that is the same. Of normal
-    scores, 5 to 20 positives among 10 to 380 negatives, and a true average precision between that of chance and .98,
-    95 % equal-tailed intervals cover in 93 to 99 % of data sets, highest-density ones in 90 to 99 % (unsmoothed in 47
-    to 97 %). With 5 positives among 95 negatives by scores without skill the mean is .08 (unsmoothed .10 to .11), where
-    .05 is true. The function ``sklearn.metrics.average_precision_score`` is not smoothed.
-
-    Of normal scores of 100 examples, 30 % of them positive, the scores of one system being those of the other with
-    noise added, 95 % equal-tailed intervals covered the difference of average precisions, and that of Brier scores, in
-    95 % of 400 data sets.
+    its weight, and between two negatives the weight passed grows evenly: with many examples that is the same. The
+    function ``sklearn.metrics.average_precision_score`` is not smoothed. docs/coverage.md says what intervals cover.
 
     References
     ----------
@@ -168,32 +161,21 @@ def weighted_score(
 
 @dataclass(frozen=True)
 class ExampleScore:
-    """A score of examples.
+    """A score of examples."""
 
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    bounds : tuple of float
-        Smallest and greatest possible value.
-    greater_is_better : bool or None
-        Its direction; None if it has none, or none that is known.
-    class_totals : tuple of int
-        How many examples of each class it is of; of a user's function, of which classes it has, how many in all.
-    sizes : ndarray (n,)
-        How many examples each of its weights is of.
-    weighted : callable
-        From weights (draws, n) to values (draws,).
-    one_by_one : bool
-        Whether its function takes one set of weights at a time.
-    """
-
+    # What it is called.
     name: str
+    # Smallest and greatest possible value.
     bounds: tuple[float, float]
+    # Its direction; None if it has none, or none that is known.
     greater_is_better: bool | None
+    # How many examples of each class it is of; of a user's function, of which classes it has, how many in all.
     class_totals: tuple[int, ...]
+    # How many examples each of its weights is of, (n,).
     sizes: Counts
+    # From weights (draws, n) to values (draws,).
     weighted: Callable[[Array], Array]
+    # Whether its function takes one set of weights at a time.
     one_by_one: bool = False
 
     @property

@@ -47,20 +47,13 @@ _EVERY = 1024
 
 @dataclass(frozen=True)
 class ThresholdRequirement:
-    """A bound on a share of examples.
+    """A bound on a share of examples."""
 
-    Attributes
-    ----------
-    metric : Metric
-        What is required.
-    bound : float
-        The bound that was asked for: at least if more is better, else at most.
-    success, failure : str
-        The cell that is to be large, and the one that is to be small.
-    """
-
+    # What is required.
     metric: Metric
+    # The bound that was asked for: at least if more is better, else at most.
     bound: float
+    # The cell that is to be large, and the one that is to be small.
     success: str
     failure: str
 

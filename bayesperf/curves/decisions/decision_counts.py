@@ -33,26 +33,17 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class DecisionData(Held):
-    """Examples of each group, placed between thresholds by each system.
+    """Examples of each group, placed between thresholds by each system."""
 
-    Attributes
-    ----------
-    thresholds : ndarray (T,)
-        Ascending.
-    groups : list of PlacedExamples
-        The examples of each element of `leading`.
-    leading : xarray.DataArray
-        An array with the dims of the groups.
-    systems : list or None
-        Names of the systems; None of one that has no name.
-    clustered : bool
-        Whether examples are weighted by cluster.
-    """
-
+    # Ascending, (T,).
     thresholds: Array
+    # The examples of each element of `leading`.
     groups: list[PlacedExamples]
+    # An array with the dims of the groups.
     leading: xr.DataArray
+    # Names of the systems; None of one that has no name.
     systems: list[Any] | None = None
+    # Whether examples are weighted by cluster.
     clustered: bool = False
     dims: tuple[str, ...] = field(init=False)
 

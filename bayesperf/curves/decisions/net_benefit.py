@@ -7,8 +7,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.curve_marginals import DIM
-from bayesperf.curves.decisions.placed_examples import called_at
-from bayesperf.curves.decisions.rate_draws import PSEUDO_EXAMPLES
+from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES, called_at
 from bayesperf.metrics.formulas import NetBenefit
 
 # Names of strategies: calling every example positive, none, or following the only system.
@@ -52,19 +51,6 @@ def value_of_the_truth(strategies: xr.DataArray) -> xr.DataArray:
 def value_of_examples(called: Array, draws: xr.Dataset, n: int, rng: np.random.Generator) -> xr.DataArray:
     """Return the expected value of n more examples, over ``threshold``, of one system.
 
-    Parameters
-    ----------
-    called : ndarray (groups, 2, T + 1)
-        How many negatives and positives are called positive at each threshold, after how many there are.
-    draws : xarray.Dataset
-        Draws of ``prevalence``, ``fpr`` and ``recall`` from the posterior, over ``draw``.
-    n : int
-        Number of examples.
-    rng : numpy.random.Generator
-        Their stream.
-
-    Notes
-    -----
     Cells are Dirichlet, so that their posterior means, given n more examples with counts c, are those of counts and
     pseudo-examples together. In the examples drawn here the best strategy is that of the greatest mean.
     """

@@ -1,19 +1,21 @@
-"""Examples by the thresholds between which systems place them, as units that are weighted together."""
+"""Examples by the thresholds between which systems place them, weighted as units, and draws of the rates they make."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, blocks
 from bayesperf.core.fields import Held, held_as
-from bayesperf.core.weights import alike, at_random, mean_weight, weight_shapes
+from bayesperf.core.weights import alike, at_random, mean_weight, unit_weights, weight_shapes
 
 # The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
+# Jeffreys' prior: so much of an example in each cell of the confusion matrix, at whatever threshold.
+PSEUDO_EXAMPLES = 0.5
 
 
 def _fields_of_csr(table: csr_array) -> dict[str, Any]:
@@ -32,19 +34,13 @@ class PlacedExamples(Held):
     """Units of examples, each of which has one weight: examples that no system tells apart, or clusters.
 
     A place is the number of thresholds that a probability reaches, from 0 to T.
-
-    Attributes
-    ----------
-    shapes : ndarray (U,)
-        Shape of the Gamma distribution of each unit's weight.
-    table : scipy.sparse.csr_array (U, S · 2 · (T + 1))
-        By how much a unit's weight counts in each place of each system, negatives before positives.
-    counts : ndarray (S, 2, T + 1)
-        How many negatives, and how many positives, each system puts in each place.
     """
 
+    # Shape of the Gamma distribution of each unit's weight, (U,).
     shapes: Array
+    # By how much a unit's weight counts in each place of each system, negatives before positives, (U, S · 2 · (T + 1)).
     table: csr_array
+    # How many negatives, and how many positives, each system puts in each place, (S, 2, T + 1).
     counts: Counts
 
     @property
@@ -70,21 +66,6 @@ def of_examples(
 ) -> PlacedExamples:
     """Return examples as units.
 
-    Parameters
-    ----------
-    places : ndarray (S, n)
-        Place of each example by each system.
-    is_positive : ndarray (n,)
-        Whether it is positive.
-    thresholds : int
-        How many there are.
-    cluster : ndarray (n,), optional
-        Cluster of each example; examples of a cluster have one weight.
-    rng : numpy.random.Generator
-        What puts units together at random, if there are too many.
-
-    Notes
-    -----
     Weights of examples are standard exponentials (the Bayesian bootstrap), so that those of a number of alike examples
     sum to a Gamma of that shape. Those of clusters are as in `weight_shapes`.
     """
@@ -108,3 +89,40 @@ def _table(unit: Codes, cells: Codes, size: int) -> csr_array:
     """Return how many examples of each unit (n,) are in each cell, given their cells (S, n)."""
     rows = np.tile(unit, len(cells))
     return csr_array((np.ones(cells.size), (rows, cells.ravel())), shape=(1 + int(unit.max()), size))
+
+
+# ── Draws ──
+
+
+class RateDraws(NamedTuple):
+    """Draws of the prevalence (n,), and of fpr and recall at thresholds, (S, T, n) each."""
+
+    prevalence: Array
+    fpr: Array
+    recall: Array
+
+
+def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) -> RateDraws:
+    """Return joint draws of the rates of all systems at all thresholds.
+
+    Probabilities and classes are jointly a Dirichlet process: examples have Dirichlet weights, and so have half a
+    positive and half a negative example at either end of the scale, above all thresholds and below. At every threshold
+    the four cells then are Dirichlet(counts + ½), which is the posterior of that confusion matrix under Jeffreys'
+    prior, and along thresholds they change as the weights of the examples between them. All systems have the examples'
+    weights; of the whole example that is added to a class, each has a share of its own above the thresholds, Beta(½,
+    ½), but systems that place all examples alike have the same.
+    """
+    systems, _, places = placed.counts.shape
+    rates = np.empty((2, systems, places - 1, draws))
+    prevalence = np.empty(draws)
+    _, alike = np.unique(placed.counts.reshape(systems, -1), axis=0, return_inverse=True)
+    for part in blocks(draws, max(len(placed.shapes), placed.counts.size)):
+        n = part.stop - part.start
+        of_places = (unit_weights(rng, placed.shapes, n) @ placed.table).reshape(n, systems, 2, places)
+        added = rng.standard_gamma(2 * PSEUDO_EXAMPLES, (n, 1, 2))
+        above = added * rng.beta(PSEUDO_EXAMPLES, PSEUDO_EXAMPLES, (n, 1 + alike.max(), 2))[:, alike.ravel()]
+        totals = of_places.sum(-1) + added
+        called = called_at(of_places) + above[..., None]
+        rates[..., part] = np.moveaxis(called / totals[..., None], (2, 1, 3, 0), (0, 1, 2, 3))
+        prevalence[part] = totals[:, 0, 1] / totals[:, 0].sum(-1)
+    return RateDraws(prevalence, *rates)

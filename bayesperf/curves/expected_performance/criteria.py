@@ -32,24 +32,16 @@ CriterionFunction = Callable[[Array, Array, float], Any]
 
 @dataclass(frozen=True)
 class Criterion(Held):
-    """What is minimised over thresholds: a function of α and of two metrics that trade off against each other.
+    """What is minimised over thresholds: a function of α and of two metrics that trade off against each other."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    first, second : str
-        The metrics, V1 and V2.
-    value : callable
-        From the values of both and α to the criterion.
-    formula : str
-        The criterion, for people to read.
-    """
-
+    # Its name.
     name: str
+    # The metrics, V1 and V2.
     first: str
     second: str
+    # From the values of both and α to the criterion.
     value: Applied | CriterionFunction
+    # The criterion, for people to read.
     formula: str
 
     def __getstate__(self) -> dict[str, Any]:
@@ -194,24 +186,11 @@ def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
 
 
 def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> Codes:
-    """Return which of k candidates minimises a criterion at every α.
+    """Return which of k candidates, rising, with cells (…, k, actual, predicted), minimises a criterion at α, (…, a).
 
     Of several, the one at which both metrics together are best (so that at α = 0, where the first one does not count,
-    it decides, and at α = 1 the second); then the one where they differ least; then the lowest threshold.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        A candidate at which a metric is undefined (precision, where nothing is called positive) is left out.
-    cells : ndarray (…, k, actual, predicted)
-        At the candidates, thresholds ascending.
-    alphas : iterable of float
-        Values of α, a of them.
-
-    Returns
-    -------
-    ndarray (…, a)
-        -1 where a metric is undefined at every candidate.
+    it decides, and at α = 1 the second); then the one where they differ least; then the lowest threshold. A candidate
+    at which a metric is undefined (precision, where nothing is called positive) is left out; -1 if it is so at all.
     """
     first, second = criterion.evaluate(cells)
     undefined = ~(np.isfinite(first) & np.isfinite(second))

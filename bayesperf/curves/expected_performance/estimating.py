@@ -122,10 +122,7 @@ def epc(
     and labels swapped, the curve is its mirror image. Drawn development sets choose among 512 candidates at most, all
     of them where few examples are beyond.
 
-    In 1,000 simulations of normal scores two deviations apart, pointwise 95 % bands under a flat prior of the system in
-    use covered its true half total error rate in 93 to 95 % with 50 examples of each class in either set, in 94 to 97 %
-    with 500.
-    ``validation/expected_performance.py`` repeats this, and has the coverage of ``resample="both"``.
+    docs/coverage.md says how often bands cover.
 
     References
     ----------

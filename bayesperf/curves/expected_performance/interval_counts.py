@@ -18,20 +18,13 @@ from bayesperf.data.classifier_scores import Scores, clusters_of, labelled_score
 
 @dataclass(frozen=True, eq=False)
 class Examples(Held):
-    """Labelled scores, in the order given.
+    """Labelled scores, in the order given."""
 
-    Attributes
-    ----------
-    positive : ndarray of bool (n,)
-        Whether an example is of the positive class.
-    score : ndarray (n,)
-        Its score.
-    cluster : ndarray of int (n,) or None
-        Which cluster it belongs to, numbered from 0; None if every example is by itself.
-    """
-
+    # Whether an example is of the positive class, (n,).
     positive: Booleans
+    # Its score, (n,).
     score: Array
+    # Which cluster it belongs to, numbered from 0; None if every example is by itself, (n,), or None.
     cluster: Codes | None = None
 
     @classmethod
@@ -63,17 +56,11 @@ class Examples(Held):
 
 @dataclass(frozen=True, eq=False)
 class IntervalCounts:
-    """Examples by class, fold, and the interval between cuts that their score lies in.
+    """Examples by class, fold, and the interval between cuts that their score lies in."""
 
-    Attributes
-    ----------
-    cuts : sequence of ndarray
-        The thresholds of each fold, ascending. Interval j of a fold holds what j cuts do not exceed.
-    codes : ndarray (n,)
-        Where each example is in a table of `shape`; -1 if it is not in it.
-    """
-
+    # The thresholds of each fold, ascending. Interval j of a fold holds what j cuts do not exceed.
     cuts: Sequence[Array]
+    # Where each example is in a table of `shape`; -1 if it is not in it, (n,).
     codes: Codes
 
     @classmethod
@@ -111,14 +98,9 @@ def _shape(cuts: Sequence[Array]) -> tuple[int, int, int]:
 
 
 def cells_at_cuts(mass: NDArray[Any], positions: Codes) -> Array:
-    """Return the cells (n, a, actual, predicted) at thresholds, of counts or weights of the intervals.
+    """Return the cells (n, a, actual, predicted) at cuts, of counts or weights (n, class, fold, interval).
 
-    Parameters
-    ----------
-    mass : ndarray (n, class, fold, interval)
-        Counts or weights of each interval.
-    positions : ndarray (n or 1, fold, a)
-        Number of the cut that each threshold is; -1 for none, and the cells are then NaN.
+    Positions (n or 1, fold, a) are the numbers of the cuts; -1 for none, and the cells are then NaN.
     """
     below, above = mass.cumsum(-1), mass[..., ::-1].cumsum(-1)[..., ::-1]
     at = np.broadcast_to(positions[:, None], (*mass.shape[:3], positions.shape[-1]))

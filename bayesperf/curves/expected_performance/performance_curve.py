@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
+from bayesperf import metrics
 from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import pairs_along
@@ -20,9 +22,8 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
 from bayesperf.curves.curve_marginals import DIM, draws_along, marginal_of_draws
-from bayesperf.curves.expected_performance.cells_by_draw import Resampling, drawn_cells
-from bayesperf.curves.expected_performance.criteria import Criterion
-from bayesperf.curves.expected_performance.operating_range import NAME, QUANTITIES, OperatingRange
+from bayesperf.curves.expected_performance.criteria import Criterion, nearest
+from bayesperf.curves.expected_performance.resampled_cells import Resampling, drawn_cells
 from bayesperf.curves.expected_performance.system import System, ThresholdRule
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -35,6 +36,9 @@ from bayesperf.posteriors.quantity import Quantity, Scope, described
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 LABELS = [0, 1]
+NAME, QUANTITIES = "expected performance", ["E_V1", "E_V2", "G"]
+# The greatest number of thresholds that an expected performance is summed over.
+_NODES = 512
 # What can be asked of two systems: what is then drawn, and the scope of the answer.
 QUESTIONS = {
     "models": ("both", "these two models, thresholds chosen on development sets like these"),
@@ -274,11 +278,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         so errors that they share cancel. Pseudo-examples of the prior are as in `bayesperf.compare`. Thresholds are
         drawn as in `bayesperf.curves.epc` with ``resample="both"``.
 
-        Of two systems that are alike (scores of positives N(1.5, 1), of negatives N(0, 1), 21 values of α), tested on
-        the same examples, models were found to differ at single α in 0 to 5.7 % of 300 simulations with 100 examples of
-        each class in either set, in 0 to 4 % of 200 with 500; at any α under ``kind="simultaneous"`` in 1.3 and 0 %.
-        Thresholds were in 7 to 48 and 4 to 65 %, and at any α in 88 and 99.5 %. ``validation/epc_comparison.py``
-        repeats this.
+        docs/coverage.md says how often systems that are alike are found to differ.
 
         Examples
         --------
@@ -520,3 +520,57 @@ class ExpectedPerformanceCurve(CurveOfParts):
 def _difference(values: xr.DataArray) -> xr.DataArray:
     """Return the first of two systems less the second."""
     return values.isel({DIM: 0}, drop=True) - values.isel({DIM: 1}, drop=True)
+
+
+# ── A range of operating points ──
+
+
+class OperatingRange(NamedTuple):
+    """The thresholds at which a mean over operating points is evaluated, and their weights."""
+
+    # Whose two metrics, V1 and V2, are averaged.
+    criterion: Criterion
+    # The rules that bring V1, and V2, to values of α.
+    rules: tuple[ThresholdRule, ThresholdRule]
+    # Weights of these values in a mean over α.
+    weights: tuple[Array, Array]
+
+    @classmethod
+    def of(cls, criterion: Criterion, systems: Sequence[System], low: float, high: float) -> Self:
+        """Return the range of α from low to high, at the same values for all systems."""
+        if not 0 <= checks.number("low", low) < checks.number("high", high) <= 1:
+            raise InputError("low and high", f"must be in [0, 1], low the smaller; they are {low} and {high}.")
+        first, second = (_nodes(criterion, systems, which, low, high) for which in (0, 1))
+        return cls(criterion, (first[0], second[0]), (first[1], second[1]))
+
+    def means(self, cells: NDArray[Any]) -> Array:
+        """Return E_V1, E_V2 and G, (3, …), of cells (…, a, actual, predicted) at the thresholds of both rules."""
+        value, split = np.mean(self.criterion.evaluate(cells), 0), len(self.weights[0])
+        first, second = value[..., :split] @ self.weights[0], value[..., split:] @ self.weights[1]
+        return np.stack([first, second, (first + second) / 2])
+
+    @property
+    def greater_is_better(self) -> bool | None:
+        """The direction of both metrics; None if they have none in common."""
+        directions = {metrics.get(name).greater_is_better for name in (self.criterion.first, self.criterion.second)}
+        return directions.pop() if len(directions) == 1 else None
+
+
+def _nodes(
+    criterion: Criterion, systems: Sequence[System], which: int, low: float, high: float
+) -> tuple[ThresholdRule, Array]:
+    """Return the rule that brings V1 (0) or V2 (1) to values of α, and their weights in a mean over α.
+
+    The chosen threshold of a system changes where α passes the middle between two neighbouring values of the metric.
+    """
+    changes = []
+    for system in systems:
+        for cells in system.dev_cells:
+            values = np.unique(criterion.evaluate(cells)[which])
+            values = values[~np.isnan(values)]
+            changes.append((values[:-1] + values[1:]) / 2)
+    edges = np.unique(np.clip(np.concatenate([[low, high], *changes]), low, high))
+    if len(edges) > _NODES + 1:
+        edges = np.linspace(low, high, _NODES + 1)
+    rule = ThresholdRule(nearest(criterion)[which], (edges[:-1] + edges[1:]) / 2)
+    return rule, np.diff(edges) / (high - low)

@@ -37,26 +37,17 @@ class ThresholdRule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class System(Held):
-    """Scores of one system: those that thresholds are chosen on, a set for each fold, and those they are tested on.
+    """Scores of one system: those that thresholds are chosen on, a set for each fold, and those they are tested on."""
 
-    Attributes
-    ----------
-    dev : tuple of Scores
-        The development scores of each fold; without folds, a single set.
-    test : Examples
-        The test set.
-    fold : ndarray (n,)
-        Which of `dev` is the development set of each test example.
-    labels : list
-        Names of the folds; empty without folds.
-    development : Examples or None
-        The development set, which is the test set itself of a curve a posteriori; None with folds.
-    """
-
+    # The development scores of each fold; without folds, a single set.
     dev: tuple[Scores, ...]
+    # The test set.
     test: Examples
+    # Which of `dev` is the development set of each test example, (n,).
     fold: Codes
+    # Names of the folds; empty without folds.
     labels: list[Any]
+    # The development set, which is the test set itself of a curve a posteriori; None with folds.
     development: Examples | None
 
     @classmethod

@@ -49,26 +49,18 @@ _EVIDENCE = {
 
 
 class Measure(NamedTuple):
-    """A measure of calibration.
+    """A measure of calibration."""
 
-    Attributes
-    ----------
-    bounds : tuple of two float
-        Least and greatest possible value.
-    posterior : str
-        What its posterior is called; if `has_posterior` is false, why it has none that is honest.
-    worse : {"above", "both"} or None
-        On which side of a calibrated system's value it is worse; None if labels drawn from the probabilities do not
-        say what that is.
-    calibrated : float
-        The value of a calibrated system, where that is known.
-    """
-
+    # Least and greatest possible value.
     bounds: tuple[float, float]
+    # What its posterior is called; if `has_posterior` is false, why it has none that is honest.
     posterior: str
+    # On which side of a calibrated system's value it is worse; None if labels drawn from the probabilities do not say
+    # what that is.
     worse: str | None = None
     has_posterior: bool = True
     greater_is_better: bool | None = None
+    # The value of a calibrated system, where that is known.
     calibrated: float = np.nan
 
 
@@ -93,26 +85,17 @@ MEASURES: dict[str, Measure] = {
 
 @dataclass(frozen=True, eq=False)
 class CalibrationFigures(Held):
-    """The measures of calibration of one set of probabilities.
+    """The measures of calibration of one set of probabilities."""
 
-    Attributes
-    ----------
-    counts : ProbabilityCounts
-        What they are of.
-    observed : mapping of str to float
-        Each measure of the labels; NaN of the line, whose estimate from the labels alone may be infinite.
-    posterior : mapping of str to ndarray (draws,)
-        Draws of those that have a posterior.
-    calibrated : mapping of str to ndarray (draws,)
-        The measures of labels drawn from the probabilities.
-    left_out : mapping of str to str
-        Measures that these probabilities do not have, and why.
-    """
-
+    # What they are of.
     counts: ProbabilityCounts
+    # Each measure of the labels; NaN of the line, whose estimate from the labels alone may be infinite.
     observed: Mapping[str, float]
+    # Draws of those that have a posterior, (draws,).
     posterior: Mapping[str, Array]
+    # The measures of labels drawn from the probabilities, (draws,).
     calibrated: Mapping[str, Array]
+    # Measures that these probabilities do not have, and why.
     left_out: Mapping[str, str]
 
     def tail(self, measure: str) -> float:
@@ -153,13 +136,7 @@ class Calibration(Answer):
         return [name for name in self.parts if name != ""]
 
     def __getitem__(self, measure: str) -> Marginal:
-        """Return the posterior of a measure, over ``label`` if there are several.
-
-        Raises
-        ------
-        ValueError
-            If there is no such measure, or no honest posterior of it; the message says why.
-        """
+        """Return the posterior of a measure, over ``label`` if there are several; an error says why one has none."""
         checks.one_of("measure", measure, MEASURES)
         facts = MEASURES[measure]
         if not facts.has_posterior:

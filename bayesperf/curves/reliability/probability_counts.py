@@ -18,21 +18,14 @@ from bayesperf.data.classifier_scores import labelled_scores
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityCounts(Held):
-    """How many positives and negatives have each probability that occurs.
+    """How many positives and negatives have each probability that occurs."""
 
-    Attributes
-    ----------
-    values : ndarray (V,)
-        The probabilities, ascending; of bins their middles.
-    lowest, highest : ndarray (V,)
-        Between what limits the probabilities are that a value stands for: the value itself, or the edges of a bin.
-    positives, negatives : ndarray (V,)
-        How many examples of either class have each.
-    """
-
+    # The probabilities, ascending; of bins their middles, (V,).
     values: Array
+    # Between what limits the probabilities are that a value stands for: the value itself, or the edges of a bin, (V,).
     lowest: Array
     highest: Array
+    # How many examples of either class have each, (V,).
     positives: Counts
     negatives: Counts
 

@@ -148,13 +148,7 @@ class Recalibration(Answer):
         return np.asarray(of_group.isel({self.dim: labels.index(group)}).values)
 
     def __getitem__(self, parameter: str) -> Marginal:
-        """Return the posterior of a parameter of a logistic line.
-
-        Raises
-        ------
-        ValueError
-            If there is no such parameter; an isotonic line has none.
-        """
+        """Return the posterior of a parameter of a logistic line; an isotonic one has none."""
         if self.method == "isotonic":
             raise InputError(parameter, "an isotonic line has no parameters.", "Ask predict(probabilities).")
         checks.one_of("parameter", parameter, [str(name) for name in self.draws.data_vars])

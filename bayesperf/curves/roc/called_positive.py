@@ -15,28 +15,16 @@ from bayesperf.core.arrays import Array, Codes, Counts
 
 
 class Steps(NamedTuple):
-    """The steps of one class.
+    """The steps of one class."""
 
-    Attributes
-    ----------
-    sizes : ndarray (m,)
-        How many examples' weights each step has.
-    positions : ndarray (T,)
-        Position of each threshold among the steps, from 0 to m.
-    """
-
+    # How many examples' weights each step has, (m,).
     sizes: Counts
+    # Position of each threshold among the steps, from 0 to m, (T,).
     positions: Array
 
 
 def steps_at_scores(called: Counts) -> Steps:
-    """Return a step at each distinct score: the Bayesian bootstrap.
-
-    Parameters
-    ----------
-    called : ndarray (T,)
-        How many of the class are called positive at each threshold, from none to all.
-    """
+    """Return a step at each distinct score, given how many of the class each threshold calls positive, (T,)."""
     passed, positions = np.unique(called, return_inverse=True)
     return Steps(np.diff(passed), positions.astype(float))
 
@@ -64,17 +52,11 @@ def steps_between_scores(called: Counts) -> Steps:
 
 @dataclass(frozen=True)
 class PositiveRates:
-    """Draws of the rate at which a class is called positive.
+    """Draws of the rate at which a class is called positive."""
 
-    Attributes
-    ----------
-    cumulative : ndarray (draws, m + 1)
-        Weights of the steps summed from the top, from 0 to 1.
-    positions : ndarray (T,)
-        Positions of the thresholds among the steps.
-    """
-
+    # Weights of the steps summed from the top, from 0 to 1, (draws, m + 1).
     cumulative: Array
+    # Positions of the thresholds among the steps, (T,).
     positions: Array
 
     @classmethod

@@ -113,19 +113,13 @@ class Observed(_Weighted):
 
 @dataclass(frozen=True)
 class Bootstrapped(_Weighted):
-    """Curves by the Bayesian bootstrap of each class.
-
-    Attributes
-    ----------
-    steps : callable
-        `steps_between_scores`, for curves that take any course between the scores, or `steps_at_scores`.
-    """
+    """Curves by the Bayesian bootstrap of each class, which take any course between the scores."""
 
     scores: Scores | BinnedScores
     draws: int
     seed: int
     progressbar: bool
-    steps: Callable[[Counts], Steps] = steps_between_scores
+    steps = staticmethod(steps_between_scores)
 
     @property
     def prevalence(self) -> Array:
@@ -145,21 +139,15 @@ class ClusterBootstrapped(_Weighted):
 
     Between scores a gap has half the weight of either neighbour; beyond both ends the other half is that of one more
     example, by itself.
-
-    Attributes
-    ----------
-    clusters : tuple of two ndarrays
-        Clusters of the positives and of the negatives, in the order of their scores.
-    steps : callable
-        As in `Bootstrapped`.
     """
 
     scores: Scores
+    # Of the positives and of the negatives, in the order of their scores.
     clusters: tuple[Codes, Codes]
     draws: int
     seed: int
     progressbar: bool
-    steps: Callable[[Counts], Steps] = steps_between_scores
+    steps = staticmethod(steps_between_scores)
 
     @property
     def prevalence(self) -> Array:
@@ -185,9 +173,8 @@ class ClusterBootstrapped(_Weighted):
 
     def _of_steps(self, steps: Steps, weights: Array, beyond: Array) -> Array:
         """Return the weights of steps, given those of examples from the greatest score down."""
-        if self.steps is steps_between_scores:
-            padded = np.concatenate([beyond, weights, beyond], axis=1)
-            weights = (padded[:, :-1] + padded[:, 1:]) / 2
+        padded = np.concatenate([beyond, weights, beyond], axis=1)
+        weights = (padded[:, :-1] + padded[:, 1:]) / 2
         first = np.cumsum(steps.sizes) - steps.sizes
         return np.asarray(np.add.reduceat(weights, first, axis=1))
 
@@ -198,13 +185,12 @@ def weighted_curves(
     draws: int,
     seed: int,
     progressbar: bool,
-    steps: Callable[[Counts], Steps],
 ) -> Bootstrapped | ClusterBootstrapped:
-    """Return draws by weights of the examples, or of their clusters; parameters as in `ClusterBootstrapped`."""
+    """Return draws by weights of the examples, or of their clusters."""
     if clusters is None:
-        return Bootstrapped(scores, draws, seed, progressbar, steps)
+        return Bootstrapped(scores, draws, seed, progressbar)
     assert isinstance(scores, Scores)
-    return ClusterBootstrapped(scores, clusters, draws, seed, progressbar, steps)
+    return ClusterBootstrapped(scores, clusters, draws, seed, progressbar)
 
 
 def partial_areas(
@@ -215,30 +201,20 @@ def partial_areas(
     seed: int,
     progressbar: bool,
 ) -> Array:
-    """Return areas of a part of the curves of a band, (draws,); of all of them unsmoothed, as the AUC is.
-
-    Parameters as of `weighted_curves`.
-    """
-    steps = steps_at_scores if part.whole and not scores.separated else steps_between_scores
-    return weighted_curves(scores, clusters, draws, seed, progressbar, steps).areas(part)
+    """Return areas of a part of the curves of a band, (draws,)."""
+    return weighted_curves(scores, clusters, draws, seed, progressbar).areas(part)
 
 
 @dataclass(frozen=True)
 class Binormal(RocDraws):
-    """Curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class.
-
-    Attributes
-    ----------
-    a, b : ndarray (draws, 1)
-        Parameters of the curve.
-    mean, spread : ndarray (draws, 2)
-        Mean and standard deviation of the scores of negatives and of positives.
-    """
+    """Curves recall = Φ(a + b Φ⁻¹(fpr)), for scores that are normal in either class."""
 
     scores: Scores
     seed: int
+    # Parameters of the curve, (draws, 1).
     a: Array
     b: Array
+    # Mean and standard deviation of the scores of negatives and of positives, (draws, 2).
     mean: Array
     spread: Array
 

@@ -1,91 +1,19 @@
-"""Operating points: the threshold that a target asks for, and the rates there, both uncertain."""
+"""The threshold that a target asks for, in every draw of a curve."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, sentence
-from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.sentences import estimate_in_words
-from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 # From the false positive rates and recalls at all thresholds, (draws, T), and the prevalence, (draws, 1), to the number
 # of the threshold that meets a target in each draw, (draws,).
 Choice = Callable[[Array, Array, Array], Codes]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class OperatingPoint(Answer):
-    """The threshold that meets a target, and the rates at it. Made by `Curve.operating_point`.
-
-    Attributes
-    ----------
-    threshold, fpr, recall : Marginal
-        Of one joint draw: in each draw the threshold is the one that meets the target there, and the rates are those at
-        it. ``threshold`` is inf in draws in which nothing may be called positive.
-    observed : xarray.Dataset
-        The point of the curve itself that meets the target: ``threshold``, ``fpr`` and ``recall``.
-    target, basis : str
-        The target, and what the draws are by, in words.
-    """
-
-    threshold: Marginal
-    fpr: Marginal
-    recall: Marginal
-    observed: xr.Dataset
-    target: str
-    basis: str
-
-    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
-        """Return a tidy table, a row each for the threshold, the false positive rate and recall.
-
-        Parameters
-        ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``metric, observed, mean, sd, median, ci_lower, ci_upper, method, mcse, mcse_interval``.
-        """
-        marginals = (self.threshold, self.fpr, self.recall)
-        rows = [summary_rows(marginal, ci_prob, ci_kind, self.observed[marginal.name]) for marginal in marginals]
-        table = pd.concat(rows, ignore_index=True).drop(columns="undefined")
-        summary = Summary(table)
-        summary.attrs = {
-            "ci_prob": ci_prob,
-            "ci_kind": ci_kind,
-            "estimand": self.threshold.estimand,
-            "prior": self.basis,
-            "note": f"{CHOSEN_ON_THE_SAME}.",
-        }
-        return summary
-
-    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
-        """Return sentences on the threshold and the rates there, with the figures of `summary`."""
-        marginals = {"the threshold": self.threshold, "FPR": self.fpr, "recall": self.recall}
-        estimates = [
-            f"{name} {estimate_in_words(marginal, ci_prob, ci_kind).partition(' is ')[2]}"
-            for name, marginal in marginals.items()
-        ]
-        return f"{sentence(f'{self.target}: {enumerated(estimates)}')} {CHOSEN_ON_THE_SAME}."
-
-    def __repr__(self) -> str:
-        at = ", ".join(f"{name} {value.item():.3g}" for name, value in self.observed.items())
-        return f"<bayesperf.curves.OperatingPoint: {self.target}: {at}>"
 
 
 def threshold_choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:

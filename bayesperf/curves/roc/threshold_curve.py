@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
@@ -23,23 +24,21 @@ from bayesperf.curves.areas.weighted_scores import weighted_score
 from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve import KINDS, Curve
 from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
-from bayesperf.curves.roc.called_positive import steps_between_scores
 from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
-from bayesperf.curves.roc.curve_kinds import DET, PRECISION_RECALL, ROC, CurveKind
-from bayesperf.curves.roc.operating_point import OperatingPoint, threshold_choice
-from bayesperf.curves.roc.threshold_intervals import (
-    CONFIDENCE_INTERVALS,
-    areas_under_edges,
-    confidence_at_thresholds,
-    intervals_at_thresholds,
-)
+from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, CurveKind
+from bayesperf.curves.roc.operating_point import threshold_choice
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores
+from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.quadrature import tanh_sinh
+from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
+# Confidence intervals of a rate that have a width at the ends of a curve, too.
+CONFIDENCE_INTERVALS = ("wilson", "clopper_pearson", "agresti_coull")
 METHODS = ("bayesian_bootstrap", "beta", "binormal")
 # What the area under a curve is, and by chance would be.
 _AREAS_IN_WORDS = {
@@ -54,6 +53,8 @@ class ThresholdCurve(Curve):
 
     Attributes
     ----------
+    name : {"roc", "precision_recall", "det"}
+        What kind of curve it is.
     method : {"bayesian_bootstrap", "beta", "binormal"}
         How its band is made.
     clusters : tuple of two ndarrays or None
@@ -70,17 +71,14 @@ class ThresholdCurve(Curve):
     edges: where it runs at 1 they leave no width at all, and the whole curve is seldom inside. The pointwise band
     lies between quantiles of the drawn curves; the simultaneous one between the ranks that hold a share `ci_prob`
     of them wholly. Both are widened to hold the observed curve, which matters at the edges of the unit square.
-    ``validation/bands.py`` simulates what they cover. Of 50 and 500 examples in either class and an AUC of .7, .8
-    and .95, simultaneous 95 % bands held the whole ROC curve between fpr .05 and .95 in 96.2 to 98.3 % of 1,000
-    data sets, pointwise ones each of its points in 93.6 to 99.7 %; of 10 examples pointwise ones hold as few as
-    82 % near the ends.
+    docs/coverage.md says what they cover.
 
     By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
     widened likewise. Confidence intervals are not widened: they hold what was observed. Where a threshold is fixed
     beforehand, `bayesperf.studies.rate_coverage` says how often the intervals of either rate cover it.
     """
 
-    curve_kind: CurveKind
+    name: str
     scores: Scores | BinnedScores
     method: str
     prior: str | priors.Prior | None
@@ -93,9 +91,9 @@ class ThresholdCurve(Curve):
     drawn_by: ClassVar[str] = "curve"
 
     @property
-    def name(self) -> str:
-        """What kind of curve it is: "roc", "precision_recall" or "det"."""
-        return self.curve_kind.name
+    def curve_kind(self) -> CurveKind:
+        """What distinguishes curves of its name from others."""
+        return CURVE_KINDS[self.name]
 
     @cached_property
     def dataset(self) -> xr.Dataset:
@@ -208,6 +206,10 @@ class ThresholdCurve(Curve):
 
     def joint_draws(self) -> xr.Dataset:
         """Return drawn curves: the second rate along the first, with last dim ``draw``."""
+        return self._drawn_on_grid
+
+    @cached_property
+    def _drawn_on_grid(self) -> xr.Dataset:
         return self._on_grid(self._along(self._grid).T, ("draw",))
 
     def _on_grid(self, values: Array, dims: tuple[str, ...]) -> xr.Dataset:
@@ -229,28 +231,8 @@ class ThresholdCurve(Curve):
                 "Take the band without `method`.",
             )
         if method == "beta":
-            return intervals_at_thresholds(self._counts, self.prior, list(self._axes), prob)
-        return confidence_at_thresholds(self._counts, self.curve_kind, prob, method)
-
-    def area_of_band(self, ci_prob: float = 0.95) -> xr.DataArray:
-        """Return the areas under the lower and the upper edge of the band by "beta", with dim ``ci_bound``.
-
-        All points move to their limits at once, so it is two to three times too wide: of 30 or 100 examples in either
-        class 95 % intervals covered the area in 99.6 to 100 % of simulated data sets. `area` is the honest one.
-
-        Parameters
-        ----------
-        ci_prob : float
-            Probability of the band.
-        """
-        if self.method != "beta" or self.name == "det":
-            raise InputError(
-                "area_of_band",
-                "is of ROC and precision–recall curves with method='beta'.",
-                "Take curve.area, whose intervals are of the area itself.",
-            )
-        areas = areas_under_edges(self.band(ci_prob), self.curve_kind)
-        return xr.DataArray(areas, {"ci_bound": ["lower", "upper"]}, ["ci_bound"], name=f"area_of_{self.name}_band")
+            return _intervals_at_thresholds(self._counts, self.prior, list(self._axes), prob)
+        return _confidence_at_thresholds(self._counts, self.curve_kind, prob, method)
 
     @cached_property
     def _grid(self) -> Array:
@@ -269,9 +251,7 @@ class ThresholdCurve(Curve):
         if self.method == "binormal":
             assert isinstance(self.scores, Scores)
             return Binormal.fitted(self.scores, self.n_draws, self.random_seed)
-        return weighted_curves(
-            self.scores, self.clusters, self.n_draws, self.random_seed, self.progressbar, steps_between_scores
-        )
+        return weighted_curves(self.scores, self.clusters, self.n_draws, self.random_seed, self.progressbar)
 
     # ── Areas ──
 
@@ -343,6 +323,8 @@ class ThresholdCurve(Curve):
             raise InputError("partial_area", "is of ROC curves.", "Take that of the roc_curve.")
         checks.one_of("rate", rate, ("fpr", "recall"))
         part = PartOfCurve(rate, *range_of_rates("low and high", (low, high), rate), standardized)
+        if (part.low, part.high) == (0, 1):
+            return self.area
         if self.method == "binormal":
             along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
             values = part.scaled(self._integral(part.low, part.high, along))
@@ -360,7 +342,7 @@ class ThresholdCurve(Curve):
     @checked
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
-    ) -> OperatingPoint:
+    ) -> dict[str, Marginal]:
         """Return the threshold that a target asks for, and the rates at it, with the uncertainty of all three.
 
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
@@ -381,7 +363,11 @@ class ThresholdCurve(Curve):
 
         Returns
         -------
-        OperatingPoint
+        dict of str to Marginal
+            ``threshold``, ``fpr`` and ``recall``, of one joint draw: in each draw the threshold is the one that meets
+            the target there, inf where nothing may be called positive, and the rates are those at it. ``observed`` of
+            each is that of the point of the curve itself that meets the target. A threshold looks better than it is by
+            the examples that chose it: let other examples choose.
 
         Examples
         --------
@@ -389,7 +375,7 @@ class ThresholdCurve(Curve):
         >>> import bayesperf as bp
         >>> y = np.repeat([0, 1], 100)
         >>> point = bp.roc_curve(y, np.random.default_rng(0).normal(2 * y)).operating_point(fpr=0.1)
-        >>> point.recall.eti().round(2).values
+        >>> point["recall"].eti().round(2).values
         array([0.59, 0.82])
         """
         target, choose = threshold_choice(fpr, recall, cost)
@@ -401,30 +387,25 @@ class ThresholdCurve(Curve):
         (rates,) = self._observed.rates()
         point = _at_thresholds(self._observed, rates, choose(*rates, self._observed.prevalence))
         values = {name: np.concatenate([block[name] for block in blocks]) for name in point}
-        bounds = {"threshold": (-np.inf, np.inf), "fpr": (0, 1), "recall": (0, 1)}
+        bounds = {"threshold": (-np.inf, np.inf), "fpr": (0.0, 1.0), "recall": (0.0, 1.0)}
         better = {"threshold": None, "fpr": False, "recall": True}
-        marginals = {
+        scope = Scope("chosen", detail=f"{target}, by the examples that chose it")
+        return {
             name: self._marginal(
-                Quantity(name, Scope("chosen", detail=target), "", better[name], name, bounds[name]), values[name]
+                Quantity(name, scope, "", better[name], name, bounds[name]),
+                values[name],
+                xr.DataArray(value[0], name=name),
             )
-            for name in point
+            for name, value in point.items()
         }
-        observed = xr.Dataset({name: ((), value[0]) for name, value in point.items()})
-        return OperatingPoint(**marginals, observed=observed, target=target, basis=self._basis)
-
-    @property
-    def _basis(self) -> str:
-        if self.method == "binormal":
-            return "scores normal in either class"
-        return bootstrap_of(self.clusters)
 
     @property
     def _inference(self) -> str:
         return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self.clusters)
 
-    def _marginal(self, quantity: Quantity, values: Array) -> Marginal:
-        examples = examples_of(self.scores.class_totals)
-        return marginal_of_draws(quantity, values, xr.DataArray(0.0), self.random_seed, self._inference, examples)
+    def _marginal(self, quantity: Quantity, values: Array, score: xr.DataArray | None = None) -> Marginal:
+        examples, seed = examples_of(self.scores.class_totals), self.random_seed
+        return marginal_of_draws(quantity, values, xr.DataArray(0.0), seed, self._inference, examples, score)
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.
@@ -441,11 +422,10 @@ class ThresholdCurve(Curve):
         >>> import bayesperf as bp
         >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
         >>> print(curve.in_words())
-        ROC AUC is 0.747 (95 % HDI 0.448–0.996; observed 0.750). The interval is too narrow for an area so near its \
-        end by so few examples: it holds the truth less often than it says. So often a positive scores above a \
-        negative; by chance it would be 0.5.
+        ROC AUC is 0.688 (95 % HDI 0.401–0.965; observed 0.750). The limits have a Monte Carlo error of up to 0.012. \
+        So often a positive scores above a negative; by chance it would be 0.5.
         """
-        curve = replace(self, curve_kind=ROC) if self.name == "det" else self
+        curve = replace(self, name="roc") if self.name == "det" else self
         negatives, positives = self.scores.class_totals
         meaning = _AREAS_IN_WORDS[curve.name].format(positives / (positives + negatives))
         text = curve.area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)
@@ -461,6 +441,34 @@ def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Code
     """Return the threshold of each draw, and the rates there, given all rates and the threshold's number."""
     fpr, recall = (np.take_along_axis(rate, thresholds[:, None], -1)[:, 0] for rate in rates)
     return {"threshold": drawn.thresholds[thresholds], "fpr": fpr, "recall": recall}
+
+
+# ── Intervals at each threshold by itself ──
+
+
+def _intervals_at_thresholds(
+    counts: Mapping[str, xr.DataArray], prior: str | priors.Prior | None, names: Sequence[str], prob: float
+) -> xr.Dataset:
+    """Return the equal-tailed intervals of rates over ``threshold``, of the four cells over ``threshold``."""
+    rates = posterior(ConfusionMatrix.from_counts(**counts, dims=None), prior)
+    return xr.Dataset({name: rates[name].eti(prob) for name in names})
+
+
+def _confidence_at_thresholds(
+    counts: Mapping[str, xr.DataArray], curve_kind: CurveKind, prob: float, method: str
+) -> xr.Dataset:
+    """Return the confidence intervals of both rates over ``threshold``, by `bayesperf.intervals.proportion`.
+
+    Without trials, as of precision where nothing is called positive, an interval is [0, 1].
+    """
+    limits = {}
+    for metric in curve_kind.metrics:
+        form = metric.exact_form(2)
+        assert isinstance(form, Proportion)
+        ((success,), (failure,)) = form.success, form.failure
+        trials = counts[success] + counts[failure]
+        limits[metric.name] = intervals.proportion(counts[success], trials, confidence=prob, method=method)
+    return xr.Dataset(limits)
 
 
 # ── How a curve is made ──
@@ -534,7 +542,7 @@ def roc_curve(
     >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
     array([0.26, 0.98])
     """
-    return _curve(ROC, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    return _curve("roc", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 @checked
@@ -583,7 +591,9 @@ def precision_recall_curve(
     >>> curve.dataset["precision"].round(2).values
     array([1.  , 1.  , 1.  , 0.67, 0.75, 0.6 , 0.5 , 0.57, 0.5 ])
     """
-    return _curve(PRECISION_RECALL, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    return _curve(
+        "precision_recall", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar
+    )
 
 
 @checked
@@ -626,11 +636,11 @@ def det_curve(
     >>> curve.dataset["fnr"].values
     array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.  ])
     """
-    return _curve(DET, y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
+    return _curve("det", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
 
 def _curve(
-    curve_kind: CurveKind,
+    name: str,
     y_true: Any,
     y_score: ArrayLike | None,
     method: str,
@@ -641,7 +651,7 @@ def _curve(
     random_seed: Any,
     progressbar: bool,
 ) -> ThresholdCurve:
-    """Return a curve of some kind; the other arguments are those of `roc_curve`, which are checked here."""
+    """Return a curve of some name; the other arguments are those of `roc_curve`, which are checked here."""
     checks.one_of("method", method, METHODS)
     if method != "beta" and prior is not None:
         raise InputError("prior", f"is of method='beta'; method={method!r} takes none.")
@@ -663,7 +673,7 @@ def _curve(
             "cluster", f"is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
         )
     return ThresholdCurve(
-        curve_kind=curve_kind,
+        name=name,
         scores=scores,
         method=method,
         prior=prior,

@@ -159,13 +159,18 @@ class Dirichlet(CellsByMatrix):
 
         every = np.arange(len(tp))
         if post.prevalence == "observed":
-            return over_prevalence(Beta(tp + fn, fp + tn), at_prevalence)
+            return over_prevalence(self._shares(position), at_prevalence)
         if post.prevalence is None:
             return at_prevalence(np.full(tp.shape, 0.5), every)
         shares = np.tile(post.prevalence.weights[[position, 1 - position]], (len(tp), 1))
         if post.prevalence.fixed:
             return at_prevalence(shares[:, :1], every)
         return over_prevalence(Beta(shares[:, :1], shares[:, 1:]), at_prevalence)
+
+    def _shares(self, position: int) -> Beta:
+        """Return the distributions of the share of a class of two, (m,)."""
+        weights = self.flat.sum(-1)
+        return Beta(weights[:, [position]], weights[:, [1 - position]])
 
     def _argument_weights(self, post: Posterior, by_class: bool) -> Callable[[str], Array]:
         return _argument_weights(self.flat, post.positive, by_class)

@@ -108,7 +108,7 @@ class Source(Held, ABC):
         """Return a metric of the systems along a dim, joint if they are known together, and its prior in words."""
         return post[metric], post.prior_text
 
-    def judged_together(self, dim: str) -> bool:
+    def joint_over(self, dim: str) -> bool:
         """Whether the draws of systems along a dim are joint, example by example."""
         return False
 

@@ -10,7 +10,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bayesperf.core.words import metric_title, probability_value, signed_value
-from bayesperf.curves.decisions.decisions_in_words import ranges_in_words
+from bayesperf.curves.decisions.benefit_curve import ranges_in_words
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.page.score_sections import legend_of, of_systems, shared_pictures

@@ -136,11 +136,11 @@ def test_expected_performance_of_two_test_sets():
 
 def test_operating_points_of_two_test_sets():
     a, b = (bp.roc_curve(*side, draws=300).operating_point(fpr=0.2) for side in (FIRST, SECOND))
-    assert bp.compare(a.recall, b.recall).prob_better.item() > 0.5
-    assert bp.compare(a.fpr, b.fpr).greater_is_better is False
+    assert bp.compare(a["recall"], b["recall"]).prob_better.item() > 0.5
+    assert bp.compare(a["fpr"], b["fpr"]).greater_is_better is False
     other = bp.roc_curve(*SECOND, draws=300).operating_point(fpr=0.1)
     with pytest.raises(ValueError, match="a and b are of different things"):
-        bp.compare(a.recall, other.recall)
+        bp.compare(a["recall"], other["recall"])
 
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])

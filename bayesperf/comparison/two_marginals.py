@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from numpy.typing import NDArray
 
 from bayesperf.comparison.contrast import Asked, contrasted
 from bayesperf.comparison.result import Comparison
@@ -62,7 +61,6 @@ def of_two(a: Marginal, b: Marginal, asked: Asked, basis: str) -> Comparison:
         without_own_coordinates(a, b, asked.dim),
         b,
         independent=True,
-        apart=True,
         n_draws=asked.draws,
         random_seed=asked.random_seed,
     )
@@ -81,17 +79,24 @@ def _check_same_quantity(a: Marginal, b: Marginal) -> None:
 
 
 def _may_share_examples(a: Marginal, b: Marginal) -> bool:
-    """Whether both have as many examples of every class, and any at all, or the very same draws."""
+    """Whether both have the same class totals or, if those are not known, the very same draws."""
     if a.examples is not None and b.examples is not None:
-        first, second = _class_totals(a.examples), _class_totals(b.examples)
-        return bool(first.any()) and np.array_equal(first, second)
+        return same_class_totals(a.examples, b.examples)
     of_a, of_b = a.distribution, b.distribution
     if isinstance(of_a, Draws) and isinstance(of_b, Draws):
         return np.array_equal(of_a.values, of_b.values, equal_nan=True)
     return False
 
 
-def _class_totals(examples: xr.DataArray) -> NDArray[Any]:
-    """Return the number of examples of every class, classes last."""
+def same_class_totals(a: xr.DataArray | None, b: xr.DataArray | None) -> bool:
+    """Whether two test sets have the same number of examples in every class, and any at all."""
+    if a is None or b is None:
+        return False
+    first, second = class_totals(a), class_totals(b)
+    return bool(first.any()) and np.array_equal(first, second)
+
+
+def class_totals(examples: xr.DataArray) -> xr.DataArray:
+    """Return the number of examples in every class, or of all where only some are verified, classes last."""
     totals = examples.sum([dim for dim in examples.dims if dim == "predicted"])
-    return np.asarray(totals.transpose(..., "actual"))
+    return totals.transpose(..., "actual", missing_dims="ignore")

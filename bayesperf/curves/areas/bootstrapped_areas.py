@@ -1,4 +1,4 @@
-"""Areas under ROC curves by one set of weights: of systems, of classes, of examples in clusters.
+"""Areas under ROC curves by the Bayesian bootstrap: of one system, of several, of classes, of examples in clusters.
 
 What is weighted are units: examples, clusters of them, or, of many examples, groups of a class put together at random.
 Weights of what was seen are too sure near an area of 1, and with few clusters: nothing in them knows of an example that
@@ -9,18 +9,18 @@ the other class: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight
-from bayesperf.curves.areas.weighted_areas import ScoreBins
+from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, weight_blocks
+from bayesperf.distributions.draws import Draws
 
-# Of more examples scores are put together in bins next to each other, as in `area_draws`; of more of a class, or more
-# clusters, those that have a weight of their own are put together at random.
+# Scores of one system, and of several if there are more examples, are put together in so many bins, next to each other.
+# Of more of a class, or more clusters, those that have a weight of their own are put together at random.
 _MANY, _BINS, _MOST_OF_CLASS, _MOST_CLUSTERS = 10_000, 1024, 2_000, 5_000
 # In single precision, whose rounding is far below the Monte Carlo error.
 Weights = NDArray[np.float32]
@@ -30,19 +30,56 @@ OfWeights = Callable[[Weights, np.random.Generator], Array]
 HALF = 0.5
 
 
+def bootstrapped(
+    positive: Array, negative: Array, cluster: Codes | None, draws: int, rng: np.random.Generator, progressbar: bool
+) -> Draws:
+    """Return the areas of systems, of scores (S, n) and (S, m), and clusters (n + m,), positives first, if any."""
+    if cluster is None and len(positive) == 1:
+        values, place = np.unique(np.concatenate([positive[0], negative[0]]), return_inverse=True)
+        of_classes = np.split(place, [positive.size])
+        counts = np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes])
+        return drawn(area_draws_of_counts(counts, draws, rng, progressbar)[None])
+    is_positive = np.arange(positive.shape[1] + negative.shape[1]) < positive.shape[1]
+    units = units_of_examples(1 - is_positive, rng) if cluster is None else units_of_clusters(cluster, rng)
+    pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
+    return drawn(drawn_figures([pair], units, draws, rng, progressbar)[0])
+
+
+def drawn(values: Array) -> Draws:
+    """Return the distribution of areas with draws (S, n)."""
+    return Draws(values[:, None], (0.0, 1.0))
+
+
+def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
+    """Return draws (draws,) of the area of one system, given how many of either class have each score, (2, V)."""
+    binned = ScoreBins.of(counts, _BINS)
+    beyond, ranks = rng.standard_gamma(HALF, (2, draws)), rng.random((2, 1, draws))
+    sizes = binned.sizes.ravel()
+    some = sizes > 0
+    blocks = []
+    for weights in weight_blocks(rng, sizes[some], draws, progressbar):
+        masses = np.zeros((len(weights), len(sizes)))
+        masses[:, some] = weights
+        of_classes = np.split(masses, 2, axis=1)
+        blocks.append([binned.areas(*of_classes), *(of_class.sum(1) for of_class in of_classes)])
+    areas, *seen = np.concatenate(blocks, axis=1)
+    of_system: Array = with_unseen(areas[None], beyond / (seen + beyond), ranks)[0]
+    return of_system
+
+
+def observed_area(positive: Array, negative: Array) -> float:
+    """Return the share of pairs of scores that are in the right order, ties counted half."""
+    return float(twice_below(positive, negative).sum()) / (2 * len(positive) * len(negative))
+
+
+# ── What is weighted ──
+
+
 class Units(NamedTuple):
-    """Units of examples, each of which has one weight.
+    """Units of examples, each of which has one weight."""
 
-    Attributes
-    ----------
-    of_examples : ndarray (n,)
-        The unit of each example.
-    sizes : tuple of (ndarray, bool)
-        The numbers of examples of units that are weighted together, and whether as clusters; else standard exponential.
-    cluster : ndarray (n,), optional
-        Clusters of the examples, if there are any.
-    """
-
+    # The unit of each example (n,); the numbers of examples of units that are weighted together, and whether as
+    # clusters (else by standard exponentials); and clusters of the examples, if there are any.
     of_examples: Codes
     sizes: tuple[tuple[Counts, bool], ...]
     cluster: Codes | None = None
@@ -82,20 +119,14 @@ def units_of_examples(classes: Codes, rng: np.random.Generator) -> Units:
     return Units(unit, tuple(sizes))
 
 
-def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Units, averaged: int = 1) -> OfWeights:
-    """Return a function from weights of units to the areas of systems, with what no unit has shown.
+# ── Areas under weights ──
 
-    Parameters
-    ----------
-    scores : ndarray (S, n)
-        Scores that each system gives to the examples.
-    positive, negative : ndarray of bool (n,)
-        Which are the one and the other.
-    units : Units
-        What is weighted.
-    averaged : int
-        How many such areas are averaged; all together they have what is unseen of one. Otherwise their average would be
-        as low as each of them may be.
+
+def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Units, averaged: int = 1) -> OfWeights:
+    """Return a function from weights of units to the areas of systems with scores (S, n), with what no unit has shown.
+
+    So many areas that are averaged have what is unseen of one all together. Otherwise their average would be as low as
+    each of them may be.
     """
     members = np.flatnonzero(positive), np.flatnonzero(negative)
     systems = [_in_bins(of_system, members, units) for of_system in scores]
@@ -113,16 +144,9 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
 
 
 def with_unseen(areas: Array, unseen: Array, ranks: Array) -> Array:
-    """Return areas (S, draws) of populations in which a part of either class was not seen.
+    """Return areas (S, draws) of populations in which a share of either class, (2, draws), was not seen.
 
-    Parameters
-    ----------
-    areas : ndarray (S, draws)
-        Areas of what was seen.
-    unseen : ndarray (2, draws)
-        The shares of the positives, and of the negatives, that were not.
-    ranks : ndarray (2, S, draws)
-        Which part of the other class the unseen positives, and the unseen negatives, are on the right side of.
+    Its ranks (2, S, draws) are the part of the other class that it is on the right side of.
     """
     of_positive, of_negative = unseen
     of_seen = (1 - of_negative) * areas + of_negative * ranks[1]
@@ -183,3 +207,47 @@ def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Calla
 def _table(rows: Codes, columns: Codes, shape: tuple[int, int]) -> csr_array:
     """Return how many examples are in each row and column."""
     return csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
+
+
+class ScoreBins(NamedTuple):
+    """Scores next to each other put together in B bins: the area under weights of the bins.
+
+    Within a bin the share of the pairs that are in order is that of the sample, so the area has the right mean and
+    leaves out the variance within bins, of 1,024 bins less than a thousandth of it.
+    """
+
+    # The bin of each score that occurs (V,), the numbers of positives and of negatives in each bin (2, B), and the
+    # share of the pairs within a bin in which the positive has the greater score (B,), ties counted half.
+    place: Codes
+    sizes: Counts
+    in_order: Array
+
+    @classmethod
+    def of(cls, counts: Counts, most: int) -> Self:
+        """Return bins of scores, at most so many, given how many of either class have each, ascending, (2, V)."""
+        lower = np.cumsum(counts.sum(0)) - counts.sum(0)
+        bins = lower * most // counts.sum() if counts.shape[1] > most else np.arange(counts.shape[1])
+        sizes = np.stack([np.bincount(bins, of_class) for of_class in counts]).astype(np.int64)
+        in_lower_bins = np.cumsum(sizes[1]) - sizes[1]
+        twice_in_order = twice_below_each(counts[1]) - 2 * in_lower_bins[bins]
+        # In floating point: numbers of pairs are soon too great for integers.
+        in_order = np.bincount(bins, counts[0] * (twice_in_order / 2)) / np.maximum(sizes[0] * (1.0 * sizes[1]), 1)
+        return cls(bins, sizes, in_order)
+
+    def areas(self, of_positive: Array, of_negative: Array) -> Array:
+        """Return the areas (draws,) under weights of the positives and negatives of each bin, (draws, B)."""
+        below = np.cumsum(of_negative, 1) - of_negative * (1 - self.in_order)
+        areas = (of_positive * below).sum(1) / (of_positive.sum(1) * of_negative.sum(1))
+        # Sums in two orders may differ in the last digit.
+        return np.asarray(np.clip(areas, 0, 1))
+
+
+def twice_below_each(others: Counts) -> Counts:
+    """Return twice the number of others below each score, ties counted half, given how many others have each (V,)."""
+    return 2 * np.cumsum(others) - others
+
+
+def twice_below(scores: Array, others: Array) -> Counts:
+    """Return twice the number of others below each score, ties counted half."""
+    ordered = np.sort(others)
+    return np.searchsorted(ordered, scores, "left") + np.searchsorted(ordered, scores, "right")

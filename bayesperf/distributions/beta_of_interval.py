@@ -1,0 +1,49 @@
+"""The Beta distribution that has an interval."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import betainc, betaincc
+
+from bayesperf.core.errors import InputError
+
+# Logarithms of the least and the greatest parameter that are looked for.
+_ENDS = -15.0, 40.0
+_ENDS_OF_A = -6.0, 25.0
+
+
+def beta_of_interval(name: str, lower: float, upper: float, prob: float) -> tuple[float, float]:
+    """Return a and b of the Beta of which half of 1 − prob lies below an interval, and half above it.
+
+    There is exactly one: for each a there is one b that puts so much below `lower`, and the greater a is, the less lies
+    above `upper` then.
+
+    Parameters
+    ----------
+    name : str
+        What it is an interval of, for errors.
+    lower, upper, prob : float
+        Ends and probability, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the interval is so narrow, or so wide for its probability, that no parameters can be told.
+    """
+    tail = (1 - prob) / 2
+
+    def of_lower(log_a: float) -> float:
+        """Return log b for which `tail` lies below the interval."""
+        return float(brentq(lambda log_b: betainc(np.exp(log_a), np.exp(log_b), lower) - tail, *_ENDS, xtol=1e-12))
+
+    def too_much_above(log_a: float) -> float:
+        return float(betaincc(np.exp(log_a), np.exp(of_lower(log_a)), upper) - tail)
+
+    try:
+        log_a = brentq(too_much_above, *_ENDS_OF_A, xtol=1e-12)
+    except ValueError:
+        raise InputError(
+            name, f"no Beta has {prob:g} of its probability between {lower} and {upper}.", "Give a wider interval."
+        ) from None
+    return float(np.exp(log_a)), float(np.exp(of_lower(log_a)))
