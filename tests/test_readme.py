@@ -12,7 +12,9 @@ import bayesperf as bp
 from bayesperf import metrics
 from tests.shared.markdown import rows
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+HOW_TO = (ROOT / "docs" / "how_to" / "index.md").read_text(encoding="utf-8")
 
 
 def test_the_first_example_prints_what_is_shown():
@@ -86,7 +88,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "bp.fit(bp.Ratings": "(lambda ratings, model: ratings)(bp.Ratings",
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
-    answers = [answer for _, answer in rows(README, "| question | answer |")]
+    answers = [answer for _, answer in rows(HOW_TO, "| question | answer |")]
     assert len(answers) > 50
     # What is typed in a shell runs in the tests of its command.
     for code in re.findall(r"`(.*?)`", " ".join(answers)):

@@ -49,7 +49,7 @@ def test_the_reference_lists_every_public_name_and_no_other():
 
 # ── How to ──
 
-# A question of the README's table is the title or a heading of one page, word for word. A row that begins with "…"
+# A question of the table on the page of how-tos is the title or a heading of one page, word for word. A row that begins with "…"
 # belongs to the question before it.
 HEADINGS = [
     (heading, text)
@@ -57,10 +57,10 @@ HEADINGS = [
     if page.startswith("how_to/") and page != "how_to/index"
     for heading in re.findall(r"^##? (.*)", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
 ]
-QUESTIONS = rows(README, "| question | answer |")
+QUESTIONS = rows(PAGES["how_to/index"], "| question | answer |")
 
 
-def test_every_question_of_the_readme_is_a_heading_and_every_heading_a_question():
+def test_every_question_of_the_table_is_a_heading_and_every_heading_a_question():
     questions = [question for question, _ in QUESTIONS if not question.startswith("…")]
     assert len(questions) > 20
     assert sorted(heading for heading, _ in HEADINGS) == sorted(questions)

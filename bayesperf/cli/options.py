@@ -179,9 +179,8 @@ def _refuse_what_does_not_go_together(
     slices: list[str] | None,
     others: dict[str, Any],
 ) -> None:
-    from bayesperf.reports.clustered import refuse_beside_clusters
+    from bayesperf.reports.designs import refuse_beside_clusters, refuse_beside_judge
     from bayesperf.reports.sliced import refuse_beside_slices
-    from bayesperf.reports.verified import refuse_beside_judge
 
     if judge is not None:
         refuse_beside_judge(score=score, by=by, **others)

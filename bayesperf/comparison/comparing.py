@@ -25,7 +25,6 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.posterior_of_counts import posterior
 
 __all__ = ["Comparison", "compare"]
 
@@ -425,6 +424,6 @@ def _of_counts(cm: ConfusionMatrix, metric: str | Metric, prior: str | priors.Pr
     prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     _check_dims("a", cm)
     marginal = marginal_of_systems(outcomes, metric, prior, asked.draws, asked.random_seed)
-    basis = f"{posterior(cm, prior).prior_text}; {SAME_EXAMPLES}"
+    basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
     examples = int(outcomes.counts.sum("outcome").min())
     return of_systems(marginal, asked, False, basis, examples)

@@ -41,11 +41,11 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.cross_validation import repeated_dim
 from bayesperf.data.joint_outcomes import same_examples
-from bayesperf.data.label_indicators import LABEL
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.student_t import StudentT
+from bayesperf.distributions.normal import StudentT
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.posterior import DRAWS, Posterior

@@ -15,7 +15,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.distributions.draws import Draws
-from bayesperf.distributions.student_t import StudentT
+from bayesperf.distributions.normal import StudentT
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.sampling.fitting import fit

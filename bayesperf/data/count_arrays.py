@@ -61,7 +61,8 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     """
     if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
         raise InputError("counts", f"must be a DataArray with dims {', '.join(cell_dims)}.")
-    counts = counts.transpose(..., *cell_dims)
+    if counts.dims[-len(cell_dims) :] != cell_dims:
+        counts = counts.transpose(..., *cell_dims)
     check_dims(counts.dims[: -len(cell_dims)], cell_dims)
     sizes = {counts.sizes[dim] for dim in cell_dims}
     if len(sizes) > 1 or min(sizes) < 2:
@@ -76,16 +77,19 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
         )
     values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
-    counts = counts.copy(deep=False, data=values).assign_coords(missing)
+    counts = counts.copy(deep=False, data=values)
+    if missing:
+        counts = counts.assign_coords(missing)
     for dim in counts.dims[: -len(cell_dims)]:
         if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
             raise InputError("dims", f"{dim!r} must have coordinates, each of them once.")
-    labels = check_labels(counts[cell_dims[0]].values)
-    for dim in cell_dims[1:]:
-        if counts[dim].values.tolist() != labels.tolist():
+    along = {dim: counts[dim].values for dim in cell_dims}
+    labels = check_labels(along[cell_dims[0]])
+    for dim, own in along.items():
+        if own.tolist() != labels.tolist():
             raise InputError("counts", f"must have the labels of {cell_dims[0]} along {dim}, in the same order.")
-    other_kind = {dim: labels for dim in cell_dims if counts[dim].dtype != labels.dtype}
-    return counts.assign_coords(other_kind).rename("counts")
+    other_kind = {dim: labels for dim, own in along.items() if own.dtype != labels.dtype}
+    return (counts.assign_coords(other_kind) if other_kind else counts).rename("counts")
 
 
 def table_to_counts(

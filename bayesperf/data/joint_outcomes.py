@@ -153,7 +153,7 @@ def mark_same_examples(counts: xr.DataArray, outcomes: JointOutcomes | None) -> 
     Counts whose outcomes are not known, such as those read back from a file, keep their mark as long as its dim.
     """
     dim = same_examples(counts) if outcomes is None else outcomes.dim
-    counts = unmark_same_examples(counts)
+    counts = unmark_same_examples(counts) if _MARK in counts.attrs else counts
     return counts if dim is None else counts.assign_attrs({_MARK: dim})
 
 

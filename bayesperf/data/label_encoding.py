@@ -127,7 +127,7 @@ def check_labels(labels: Iterable[Any]) -> NDArray[Any]:
     """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
         raise InputTypeError("labels", f"must be a sequence of them, in their order; it is {type(labels).__name__}.")
-    column = encode(list(labels), "labels")
+    column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels")
     if len(column.labels) != len(column.codes):
         raise InputError("labels", "every label must be named once.")
     if len(column.codes) < 2:

@@ -29,7 +29,14 @@ from bayesperf.data.count_arrays import (
     table_to_counts,
     with_labels,
 )
-from bayesperf.data.cross_tabulation import cross_tabulate, encode_columns, encode_predictions
+from bayesperf.data.cross_tabulation import (
+    LABEL,
+    Indicators,
+    are_indicators,
+    cross_tabulate,
+    encode_columns,
+    encode_predictions,
+)
 from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats, refuse_sum
 from bayesperf.data.display import matrix_html, matrix_text
 from bayesperf.data.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
@@ -42,7 +49,6 @@ from bayesperf.data.joint_outcomes import (
     unmark_same_examples,
 )
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
-from bayesperf.data.label_indicators import LABEL, Indicators, are_indicators
 from bayesperf.data.matched_rows import match_rows
 
 if TYPE_CHECKING:
@@ -96,7 +102,7 @@ class ConfusionMatrix(Saved):
         refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "pos_label", positive_label(counts["actual"].values.tolist(), self.pos_label))
+        object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
 
     @classmethod
     @checked
@@ -679,7 +685,7 @@ class ConfusionMatrix(Saved):
     @property
     def labels(self) -> list[Any]:
         """The K class labels, in the order of rows and columns."""
-        labels: list[Any] = self.counts["actual"].values.tolist()
+        labels: list[Any] = self.counts.indexes["actual"].tolist()
         return labels
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -27,15 +28,12 @@ class Distribution(Held, ABC):
         How results are computed; see `bayesperf.Marginal`.
     chunk : int
         Maximum number of distributions to evaluate at once, to limit the memory of those that need many nodes.
-    remembers : bool
-        Whether instances keep something small that several figures need.
     bounds : tuple of float
         Ends of the support.
     """
 
     method: ClassVar[str]
     chunk: ClassVar[int] = 1_000_000
-    remembers: ClassVar[bool] = False
     bounds: tuple[float, float]
 
     @property
@@ -109,6 +107,22 @@ class Distribution(Held, ABC):
     def eti(self, prob: float) -> Array:
         """Return the equal-tailed intervals, (m, 2)."""
         return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
+
+    def blocks(self) -> Iterator[Self]:
+        """Yield the distributions, as many at once as memory allows: itself, if that is all of them."""
+        if self.size <= self.chunk:
+            yield self
+            return
+        for start in range(0, self.size, self.chunk):
+            yield self.take(slice(start, start + self.chunk))
+
+    def each(self, function: Callable[[Distribution], Array]) -> Array:
+        """Return a function of the distributions, (m, …), applied to blocks of them."""
+        return np.concatenate([function(block) for block in self.blocks()])
+
+    def interval(self, prob: float, kind: str) -> Array:
+        """Return the intervals of the given kind, "hdi" or "eti", (m, 2)."""
+        return self.hdi(prob) if kind == "hdi" else self.eti(prob)
 
     def resample(self, n: int, rng: np.random.Generator) -> Array:
         """Return n independent draws of each, (m, n)."""

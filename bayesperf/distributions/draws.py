@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
@@ -39,11 +39,6 @@ class Sampled(Distribution):
     values: Array
     independent: bool
     method: ClassVar[str] = "draws"
-
-    def blocks(self) -> Iterator[Self]:
-        """Return the distributions in as many parts as their draws are made at once."""
-        for start in range(0, self.size, self.chunk):
-            yield self.take(slice(start, start + self.chunk))
 
     def checked(self, name: str) -> Self:
         """Return the same, and raise if all draws of a metric are undefined."""

@@ -14,7 +14,7 @@ from scipy import special
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.distributions.beta import Beta, weighted_mean_sd
-from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, distinct, mean_variance_of
+from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, by_kind, distinct, mean_variance_of
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
 from bayesperf.distributions.quantiles import invert, weighted_quantile
@@ -80,16 +80,20 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
     def mean_variance(self) -> tuple[Array, Array]:
         """Return means and variances, (m,)."""
         moments = np.empty((2, self.size))
-        many = self.least >= _MANY
-        for nodes, rows in ((_NODES_OF_MANY, many), (_NODES_OF_RATES, ~many)):
-            moments[:, rows] = mean_variance_of(*self.take(np.flatnonzero(rows)).grid(nodes))
+        for many, rows, part in by_kind(self, self.least >= _MANY):
+            moments[:, rows] = mean_variance_of(*part.grid(_NODES_OF_MANY if many else _NODES_OF_RATES))
         return moments[0], moments[1]
 
     def inner_mass(self, threshold: Array, below: bool) -> Array:
-        # The components of a mixture share their Betas.
-        betas, rows = distinct(self.inner)
-        mass = BetaTables.of(betas).cdf(rows, threshold.reshape(len(rows), -1)).reshape(threshold.shape)
+        tables, rows = self._tables
+        mass = tables.cdf(rows, threshold.reshape(len(rows), -1)).reshape(threshold.shape)
         return mass if below else 1 - mass
+
+    @cached_property
+    def _tables(self) -> tuple[BetaTables, Codes]:
+        """Tables of the inner Betas, and which is of which row: the components of a mixture share their Betas."""
+        betas, rows = distinct(self.inner)
+        return BetaTables.of(betas), rows
 
 
 @by_name
@@ -169,6 +173,9 @@ class Mixture(RoughlyKnown):
         return [np.add.reduceat(self.weights[:, None] * values, self.starts[:-1]) for values in every]
 
     def _blocks(self) -> Iterator[tuple[slice, RatesAtPrevalence]]:
+        if len(self.weights) <= _BLOCK:
+            yield slice(None), self.components
+            return
         for start in range(0, len(self.weights), _BLOCK):
             rows = slice(start, start + _BLOCK)
             yield rows, self.components.take(rows)

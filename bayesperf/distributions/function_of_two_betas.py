@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.core.arrays import Array, Booleans, Codes, complex_step
 from bayesperf.core.fields import Applied
-from bayesperf.distributions.beta import Beta, skewness_of_product, weighted_mean_sd
+from bayesperf.distributions.beta import Beta, beta_above, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between
 from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi, gauss_legendre, tanh_sinh
 from bayesperf.distributions.quantiles import invert, weighted_quantile
@@ -94,7 +95,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         """Number of nodes of a smooth integrand, for errors of about 1e-10: that of a sum needs fewer."""
         return 48 if self.form.multiple is None else 32
 
-    @property
+    @cached_property
     def least(self) -> Array:
         """The least parameter of both Betas, (m,)."""
         return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1)
@@ -128,21 +129,19 @@ class FunctionOfTwoBetas(RoughlyKnown):
         low, high = self.bounds
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         x = np.where(x <= low, -np.inf, np.where(x >= high, np.inf, x))
-        milder = np.minimum(self.outer.a, self.outer.b) > np.minimum(self.inner.a, self.inner.b)
-        swap = milder[:, 0] & self.exchangeable
-        # Rows of one rule are computed together: the rule of one does not depend on the others.
-        outer = np.where(
-            swap[:, None], np.hstack([self.inner.a, self.inner.b]), np.hstack([self.outer.a, self.outer.b])
-        )
-        rule = np.stack([swap, outer.min(-1) >= _SPREAD, self.least >= _SMOOTH])
         results = [np.empty(x.shape), np.empty(x.shape)]
-        for exchanged, *rest in np.unique(rule, axis=1).T.tolist():
-            rows = (rule == np.array([[exchanged], *([each] for each in rest)])).all(0)
-            part = self.take(np.flatnonzero(rows))
-            values = function(part.swapped() if exchanged else part, x[rows])
-            for result, value in zip(results, values, strict=False):
+        for rows, part in self._of_one_rule:
+            for result, value in zip(results, function(part, x[rows]), strict=False):
                 result[rows] = value
         return results
+
+    @cached_property
+    def _of_one_rule(self) -> list[tuple[Codes | slice, FunctionOfTwoBetas]]:
+        """Rows that are computed together, oriented, and which they are: the rule of one does not depend on others."""
+        inner, outer = (np.minimum(beta.a, beta.b)[:, 0] for beta in (self.inner, self.outer))
+        swap = (outer > inner) & self.exchangeable
+        rule = 4 * swap + 2 * (np.where(swap, inner, outer) >= _SPREAD) + (self.least >= _SMOOTH)
+        return [(rows, part.swapped() if of >= 4 else part) for of, rows, part in by_kind(self, rule)]
 
     def swapped(self) -> FunctionOfTwoBetas:
         """Return the same distribution with the roles of the two Betas exchanged."""
@@ -169,7 +168,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     def inner_mass(self, threshold: Array, below: bool) -> Array:
         """Return P(X < threshold), or P(X > threshold) if not `below`, for thresholds (m, n, nodes)."""
-        tail = special.betainc if below else special.betaincc
+        tail = special.betainc if below else beta_above
         return np.asarray(tail(self.inner.a[..., None], self.inner.b[..., None], threshold))
 
     def log_density(self, t: Array, panel: Panel) -> Array:
@@ -273,19 +272,23 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     def logit_mean_variance(self) -> tuple[Array, Array]:
         """Return means and variances (m,) of the logits of the positions between the bounds, roughly."""
-        values, weights = self.grid(_FEW_NODES)
+        values, weights = self._view
         return mean_variance_of(logit_between(values, self.bounds), weights)
+
+    @cached_property
+    def _view(self) -> tuple[Array, Array]:
+        """A rough view of the function: values and weights at few nodes."""
+        return self.grid(_FEW_NODES)
 
     def rough_cdf(self, x: Array) -> Array:
         """Return the distribution functions at x (m, n), with few nodes of the Beta that matters less, if that may be.
 
         The threshold is then nowhere so steep that few nodes miss it.
         """
-        values = self.grid(_FEW_NODES)[0]
+        values, _ = self._view
         cdf, swap = np.empty(x.shape), self.exchangeable & (values.mean(1).std(-1) > values.mean(2).std(-1))
-        for exchanged in np.unique(swap):
-            rows = np.flatnonzero(swap == exchanged)
-            part = self.take(rows).swapped() if exchanged else self.take(rows)
+        for exchanged, rows, alike in by_kind(self, swap):
+            part = alike.swapped() if exchanged else alike
             w, rest, weights = (each[:, None, :] for each in _jacobi_nodes(part.outer, _ROUGH_NODES))
             threshold = np.clip(part.form.inner_at(x[rows, :, None], w, rest), 0, 1)
             cdf[rows] = (weights * part.inner_mass(threshold, part.form.increasing)).sum(-1)
@@ -327,6 +330,14 @@ class FunctionOfTwoBetas(RoughlyKnown):
         first, second = (beta.factor(kind)[1] for beta, kind in pairs)
         of_first, of_second = (beta.factor_skewness(kind) for beta, kind in pairs)
         return skewness_of_product((first, second), (of_first, of_second))
+
+
+def by_kind[T: FunctionOfTwoBetas](distribution: T, kind: NDArray[Any]) -> Iterator[tuple[int, Codes | slice, T]]:
+    """Yield each kind, the rows that are of it, and their distributions: the same object if all rows are of one."""
+    kinds = np.unique(kind).tolist()
+    for each in kinds:
+        rows = np.flatnonzero(kind == each)
+        yield (each, rows, distribution.take(rows)) if len(kinds) > 1 else (each, slice(None), distribution)
 
 
 def mean_variance_of(values: Array, weights: Array) -> tuple[Array, Array]:

@@ -63,10 +63,14 @@ def newton(distribution: Invertible, ends: Array, prob: float, most: int = 12) -
     ends = ends.copy()
     active = np.arange(len(ends))
     for _ in range(most):
-        ends[active], moved = _newton_step(distribution.take(active), ends[active], prob)
-        active = active[moved > _CONVERGED]
+        ends[active], moved = _newton_step(distribution, ends[active], prob)
+        left = np.flatnonzero(moved > _CONVERGED)
+        if len(left) == len(active):
+            continue
+        active = active[left]
         if not len(active):
             break
+        distribution = distribution.take(left)
     converged = np.ones(len(ends), bool)
     converged[active] = False
     return ends, converged
@@ -83,7 +87,7 @@ def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Ar
     v = np.log(np.clip(ends, 1 / WIDEST, WIDEST)) if unbounded else ends
     width = v[:, 1] - v[:, 0]
     nudge = 1e-4 * width
-    near = np.stack([v[:, 0], v[:, 0] + nudge, v[:, 1] - nudge, v[:, 1]], -1)
+    near = v[:, [0, 0, 1, 1]] + nudge[:, None] * [0, 1, -1, 0]
     cdf, logpdf = distribution.cdf_logpdf(_exp(near) if unbounded else near)
     with np.errstate(all="ignore"):
         rise, fall = (logpdf[:, 1] - logpdf[:, 0]) / nudge, (logpdf[:, 3] - logpdf[:, 2]) / nudge
@@ -94,8 +98,9 @@ def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Ar
         wanted = v + step / determinant[:, None]
     room = np.stack([width, width] if unbounded else [v[:, 0] - low, high - v[:, 1]], -1)
     middle = v.mean(-1)
-    new = np.stack([np.clip(wanted[:, 0], v[:, 0] - 0.9 * room[:, 0], middle),
-                    np.clip(wanted[:, 1], middle, v[:, 1] + 0.9 * room[:, 1])], -1)  # fmt: skip
+    least, greatest = v[:, 0] - 0.9 * room[:, 0], v[:, 1] + 0.9 * room[:, 1]
+    new = np.stack([np.minimum(np.maximum(wanted[:, 0], least), middle),
+                    np.minimum(np.maximum(wanted[:, 1], middle), greatest)], -1)  # fmt: skip
     finite = np.isfinite(wanted).all(-1)
     good = finite & (rise > 0) & (fall < 0) & (new == wanted).all(-1)
     with np.errstate(invalid="ignore", divide="ignore"):  # Ends may have met, at a bound or each other.

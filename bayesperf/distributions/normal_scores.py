@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -25,9 +25,9 @@ _LEAST, _INSIDE = 1e-9, 1e-15
 
 @cache
 def _interpolation() -> tuple[Array, Array]:
-    """Return points in [−1, 1], and the matrix from values at them to coefficients of Chebyshev's polynomials."""
-    points = chebyshev.chebpts2(_POINTS)
-    return np.asarray(points), np.asarray(np.linalg.inv(chebyshev.chebvander(points, _POINTS - 1)).T)
+    """Return points in [−1, 1], and the matrix from values at them to coefficients of powers."""
+    points = np.asarray(chebyshev.chebpts2(_POINTS))
+    return points, np.asarray(np.linalg.inv(np.vander(points, increasing=True)).T)
 
 
 def logit_between(x: Array, bounds: tuple[float, float]) -> Array:
@@ -48,7 +48,7 @@ class NormalScores:
     centre, scale : Array (m, 1)
         The points are at logits from centre − scale to centre + scale.
     coefficients : Array (m, points)
-        Of Chebyshev's polynomials in (logit − centre)/scale.
+        Of the powers of (logit − centre)/scale.
     bounds : tuple of float
         Ends of the support.
     """
@@ -76,9 +76,10 @@ class NormalScores:
         logit = logit_between(x, self.bounds)
         u = (logit - self.centre) / self.scale
         inside = np.clip(u, -1, 1)
-        first, second = chebyshev.chebder(self.coefficients.T), self.coefficients.T
-        slope, score = (chebyshev.chebval(inside, part[..., None], tensor=False) for part in (first, second))
-        score = score + slope * (u - inside)
+        power = np.arange(_POINTS)
+        terms = inside[..., None] ** power
+        slope = np.einsum("mnp,mp->mn", terms[..., :-1], self.coefficients[:, 1:] * power[1:])
+        score = np.einsum("mnp,mp->mn", terms, self.coefficients) + slope * (u - inside)
         with np.errstate(invalid="ignore", divide="ignore"):
             log_slope = np.log(slope / (self.scale * (high - low)))
         steepness = log_slope - special.log_expit(logit) - special.log_expit(-logit)
@@ -91,7 +92,7 @@ class NormalScores:
     def hdi(self, prob: float) -> Array:
         """Return the shortest intervals of a given probability, (m, 2)."""
         tails = np.broadcast_to([[(1 - prob) / 2, (1 + prob) / 2]], (len(self.centre), 2))
-        return newton(self, self.ppf(tails), prob)[0]
+        return newton(self, self.ppf(tails), prob, most=3)[0]
 
     def at(self, u: Array) -> Array:
         """Return the quantity where (logit − centre)/scale is u."""
@@ -101,8 +102,6 @@ class NormalScores:
 
 class RoughlyKnown(Distribution):
     """Distributions whose searches start from their normal scores, where these are smooth and the bounds finite."""
-
-    remembers: ClassVar[bool] = True
 
     @property
     @abstractmethod

@@ -49,7 +49,7 @@ def invert(
     active = np.arange(len(q))
     for turn in range(most):
         at, wanted = x[active], q[active]
-        cdf, logpdf = distribution.take(active).cdf_logpdf(at)
+        cdf, logpdf = distribution.cdf_logpdf(at)
         miss = cdf - wanted
         least, greatest = np.where(miss < 0, at, low[active]), np.where(miss >= 0, at, high[active])
         with np.errstate(all="ignore"):
@@ -66,9 +66,13 @@ def invert(
         x[active] = np.where(found, at, np.where(adjacent, greatest, split))
         low[active], high[active], worst[active] = least, greatest, np.abs(miss)
         found |= newton & (np.abs(miss) <= _CLOSE * np.minimum(wanted, 1 - wanted))
-        active = active[~(found | adjacent).all(-1)]
+        left = np.flatnonzero(~(found | adjacent).all(-1))
+        if len(left) == len(active):
+            continue
+        active = active[left]
         if not len(active):
             break
+        distribution = distribution.take(left)
     if unbounded:
         x = np.where(x >= WIDEST * (1 - _RELATIVE), np.inf, x)
     return _in_order(x, q)

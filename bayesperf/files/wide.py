@@ -41,12 +41,11 @@ def named_systems(settings: Settings, predictions: tuple[str, ...], scores: tupl
     if len(predictions) < 2 and len(scores) < 2:
         (predicted,) = predictions or (settings.predicted,)
         return replace(settings, predicted=predicted, score=scores[0] if scores else None)
-    others = {
-        name: option for name, option in asked_columns(settings).items() if option not in ("--predicted", "--score")
-    }
-    if taken := {SYSTEM, ROW, *STACKED.values()} & others.keys():
+    options: dict[str | None, str] = dict(asked_columns(replace(settings, predicted="", score=None)).items())
+    options[settings.id] = "--id"
+    if taken := {SYSTEM, ROW, *STACKED.values()}.intersection(options):
         raise InputError(
-            f"{others[min(taken)]} {min(taken)}",
+            f"{options[min(taken)]} {min(taken)}",
             "with a column for each system this is the name of a column of its own.",
             "Rename the file's.",
         )

@@ -15,8 +15,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.data.cross_tabulation import cross_tabulate
-from bayesperf.data.label_indicators import LABEL, Indicators
+from bayesperf.data.cross_tabulation import LABEL, Indicators, cross_tabulate
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import LEAST_MASS
 from bayesperf.distributions.draws import Draws
@@ -117,9 +116,7 @@ def average_labels(
 
 def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return the prior weights of the cells of each label, (L, 4)."""
-    alpha = np.asarray(
-        prior.concentration(cm).broadcast_like(cm.counts).transpose(*cm.counts.dims).values.reshape(-1, 4)
-    )
+    alpha = prior.concentration(cm).reshape(-1, 4)
     if not np.allclose(alpha.sum(1), alpha[0].sum(), rtol=1e-9, atol=0):
         raise InputError("prior", "its pseudo-counts must sum to the same for all labels, which share the examples.")
     return alpha

@@ -20,7 +20,6 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
-from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
@@ -115,8 +114,7 @@ class PooledClusters(Answer):
     def _alpha(self) -> Array:
         """The prior's pseudo-examples, (systems, K, K)."""
         shape = self.summed.counts.shape
-        alpha = self.prior.concentration(self.summed).transpose(..., *CELL_DIMS).values
-        return np.broadcast_to(alpha, shape).reshape(-1, *shape[-2:])
+        return self.prior.concentration(self.summed).reshape(-1, *shape[-2:])
 
     @property
     def groups(self) -> NoReturn:

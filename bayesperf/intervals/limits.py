@@ -27,7 +27,7 @@ def labelled(
 
     The standard error (…) is a coordinate, if there is one.
     """
-    coords = leading.coords | CI_BOUND
+    coords = leading.coords | CI_BOUND.coords
     if standard_error is not None:
         coords |= xr.Coordinates({"standard_error": (leading.dims, standard_error)}, indexes={})
     return xr.DataArray(limits, coords, (*leading.dims, "ci_bound"), name=name, attrs=facts)

@@ -368,9 +368,8 @@ def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
     """Return the columns of matrices: of each by itself, or of systems judged on the same examples together."""
     classes, outcomes = len(cm.labels), cm.outcomes
     if outcomes is None:
-        weights = (prior.concentration(cm) + 0 * cm.counts).transpose(*cm.counts.dims).values
         counts = cm.counts.values.reshape(-1, classes, classes).astype(float)
-        return Columns(counts, weights.reshape(counts.shape), np.arange(classes)[:, None], cm.counts)
+        return Columns(counts, prior.concentration(cm).reshape(counts.shape), np.arange(classes)[:, None], cm.counts)
     systems = len(outcomes.names)
     if classes**systems > _MOST_COLUMNS:
         raise InputError(

@@ -64,7 +64,7 @@ def noise_sensitivity(
         A row a rate and, of several systems, a system: ``mean``, ``ci_lower`` and ``ci_upper`` of the metric, and the
         ``rank`` of the system by that mean, 1 being the best. ``attrs["note"]``, which stands below the table, says in
         words up to which rate the order of the systems holds, or what the metric is at the ends.
-        `bayesperf.plots.label_noise` draws it.
+        `bayesperf.plots.noise_sensitivity` draws it.
 
     Raises
     ------

@@ -283,8 +283,8 @@ class Verified(StoredDraws):
         verified = self.sample.verified.sum(("stratum", "actual"))
         shares, n = self.cells.mean(("chain", "draw")), self.cells.sizes["draw"]
         cm = self.sample.verified_only()
-        alpha = priors.resolve_dirichlet(None, len(self.sample.labels), "verified examples alone").concentration(cm)
-        weights = (shares * verified + alpha).transpose(*dims, *CELL_DIMS)
+        prior = priors.resolve_dirichlet(None, len(self.sample.labels), "verified examples alone")
+        weights = (shares * verified + cm.counts.copy(data=prior.concentration(cm))).transpose(*dims, *CELL_DIMS)
         rng = np.random.default_rng([self.random_seed, 1])
         alone = gamma_masses(rng, weights.values[..., None, :, :], (*weights.shape[:-2], n, *weights.shape[-2:]))
         alone /= alone.sum((-2, -1), keepdims=True)

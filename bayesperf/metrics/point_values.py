@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Numbers
 from bayesperf.core.errors import InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -31,7 +32,17 @@ def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_und
 def point_value(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.DataArray:
     """Return a metric of labelled cells as `score` does: NaN where undefined, averages over classes of the rest."""
     values = evaluate(metric, cells, positive, skip_undefined=True)
-    return values.where(np.isfinite(values) | np.isin(values, metric.bounds))
+    return values.copy(deep=False, data=_known(metric, values.values))
+
+
+def point_values(metric: Metric, cells: Numbers, positive: int | None) -> Numbers:
+    """Return the same of plain cells (…, K, K)."""
+    return _known(metric, metric.evaluate(cells, positive, skip_undefined=True))
+
+
+def _known(metric: Metric, values: Numbers) -> Numbers:
+    low, high = metric.bounds
+    return np.where(np.isfinite(values) | (values == low) | (values == high), values, np.nan)
 
 
 @checked

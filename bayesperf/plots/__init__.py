@@ -9,10 +9,10 @@ from bayesperf.plots.examples import autocorrelation, confusion_matrix
 from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.group_estimates import shrinkage, slices
 from bayesperf.plots.marginals import density, forest, joint, panel
-from bayesperf.plots.plans import monitor, plan
+from bayesperf.plots.planned_examples import monitor, plan
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
-from bayesperf.plots.sensitivities import label_noise, prior, prior_sensitivity
+from bayesperf.plots.sensitivities import noise_sensitivity, prior, prior_sensitivity
 from bayesperf.plots.studies import (
     coverage,
     coverage_over,
@@ -41,8 +41,8 @@ __all__ = [
     "f1_coverage",
     "forest",
     "joint",
-    "label_noise",
     "monitor",
+    "noise_sensitivity",
     "panel",
     "plan",
     "predictive_spread",

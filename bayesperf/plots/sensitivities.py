@@ -195,7 +195,7 @@ def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) ->
 
 
 @closed
-def label_noise(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figure:
+def noise_sensitivity(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figure:
     """Draw a metric with its interval against the rate at which labels are taken to be wrong.
 
     Parameters
@@ -209,7 +209,7 @@ def label_noise(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figur
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-    >>> figure = bp.plots.label_noise(bp.labels.noise_sensitivity(cm, "f1"))
+    >>> figure = bp.plots.noise_sensitivity(bp.labels.noise_sensitivity(cm, "f1"))
     >>> figure.axes[0].get_xlabel()
     'labels that are wrong'
     """

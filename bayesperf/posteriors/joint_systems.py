@@ -97,7 +97,7 @@ def joint_posterior(
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
-    cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    cm = _margins(outcomes)
     alpha = pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
     places = zip(cells, alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True)
@@ -162,10 +162,11 @@ def marginal_of_systems(
 
     The arguments are those of `joint_marginal`.
     """
-    weights = discordant_weights(outcomes, metric, prior)
+    cm = _margins(outcomes)
+    weights = _weights_of_pairs(cm, outcomes, metric, prior)
     if weights is None:
         return replace(joint_marginal(outcomes, metric, prior, draws, random_seed), joint=True)
-    alone = posterior(ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes), prior)
+    alone = posterior(cm, prior)
     each, metric = alone[metric], alone.applicable(metric)
     drawn = DrawsOfOutcomes(outcomes, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
     return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
@@ -186,7 +187,7 @@ def joint_marginal(
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
-    cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    cm = _margins(outcomes)
     margins = posterior(cm, prior, random_seed=seed, draws=draws)
     metric, alpha = margins.applicable(metric), pseudo_counts(cm, prior)
     if metric.needs_cells or not is_sparse(alpha):
@@ -202,10 +203,14 @@ def joint_marginal(
     return Marginal(Quantity.of(metric), Draws(by_draw, metric.bounds, True), leading, random_seed=seed)
 
 
+def _margins(outcomes: JointOutcomes) -> ConfusionMatrix:
+    """Return the matrix of every system."""
+    return ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+
+
 def pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
     """Return α for each element of the leading dims and each system, (p, M, K, K)."""
-    # As variables, whose coordinates need no comparing any more: that takes as long as all else.
-    alpha = (prior.concentration(cm).variable + 0 * cm.counts.variable).transpose(*cm.counts.dims).values
+    alpha = prior.concentration(cm)
     of_classes = alpha.sum(-1)
     if not np.allclose(of_classes, of_classes[..., :1, :], rtol=1e-9, atol=0):
         raise InputError(
@@ -339,6 +344,13 @@ def discordant_weights(
     >>> discordant_weights(pair.outcomes, "accuracy")
     (array([3.5]), array([1.5]), array([9.]))
     """
+    return _weights_of_pairs(_margins(outcomes), outcomes, metric, prior)
+
+
+def _weights_of_pairs(
+    cm: ConfusionMatrix, outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None
+) -> tuple[Array, Array, Array] | None:
+    """Return `discordant_weights` of outcomes whose margins are known."""
     positive = outcomes.positive
     metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])
     classes = len(outcomes.labels)
@@ -346,7 +358,6 @@ def discordant_weights(
     if not _splits_rows(metric, classes, each[0]):
         return None
     prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
-    cm = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
     alpha = pseudo_counts(cm, prior)
     by_class = [_discordant(outcomes, alpha, _judged(metric, classes, position)) for position in each]
     # (side, p, label, pair), without the labels where the metric is one figure.

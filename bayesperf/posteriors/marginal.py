@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import CI_BOUND, Array, Codes
+from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
@@ -199,11 +199,11 @@ class Marginal(Saved):
 
     @cached_property
     def _moments(self) -> Array:
-        return self._each(lambda d: np.stack(d.mean_sd(), -1)).T
+        return self.distribution.each(lambda d: np.stack(d.mean_sd(), -1)).T
 
     def skewness(self) -> xr.DataArray:
         """Return the skewness, or inf if it diverges; NaN if it is undefined (no spread, or 3 degrees of freedom)."""
-        return self._label(self._each(lambda d: d.skewness()))
+        return self._label(self.distribution.each(lambda d: d.skewness()))
 
     def median(self) -> xr.DataArray:
         """Return the median."""
@@ -223,7 +223,7 @@ class Marginal(Saved):
         >>> post["recall"].mode().item(), post["precision"].mode().item()
         (0.8, 1.0)
         """
-        return self._label(self._each(lambda d: d.mode()))
+        return self._label(self.distribution.each(lambda d: d.mode()))
 
     def mcse(self) -> xr.DataArray:
         """Return the Monte Carlo standard error of the mean, which is 0 unless `method` is "draws".
@@ -238,7 +238,7 @@ class Marginal(Saved):
         >>> drawn.method, (drawn.mcse() / drawn.sd()).round(4).item()
         ('draws', 0.01)
         """
-        return self._label(self._each(lambda d: d.mcse()))
+        return self._label(self.distribution.each(lambda d: d.mcse()))
 
     def mcse_interval(self, prob: float = 0.95, kind: Kind = "hdi") -> xr.DataArray:
         """Return the Monte Carlo standard error of an interval's ends, the larger of the two; see `mcse`.
@@ -259,7 +259,7 @@ class Marginal(Saved):
         """
         prob = checks.probability("prob", prob)
         checks.one_of("kind", kind, ("hdi", "eti"))
-        return self._label(self._each(lambda d: d.mcse_interval(prob, kind)))
+        return self._label(self.distribution.each(lambda d: d.mcse_interval(prob, kind)))
 
     def pdf(self, x: ArrayLike) -> xr.DataArray:
         """Return the density at x (a kernel estimate if `method` is "draws")."""
@@ -386,7 +386,7 @@ class Marginal(Saved):
         """Return the interval of the given kind, "hdi" or "eti"."""
         prob = checks.probability("prob", prob)
         checks.one_of("kind", kind, ("hdi", "eti"))
-        values = self._each(lambda d: d.hdi(prob) if kind == "hdi" else d.eti(prob))
+        values = self.distribution.each(lambda d: d.interval(prob, kind))
         return self._label(values, CI_BOUND, {"ci_kind": kind, "ci_prob": prob})
 
     def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
@@ -397,7 +397,7 @@ class Marginal(Saved):
         """
         seed = None if random_seed is None else checks.seed(random_seed)
         values = self.sampled(checks.count("n", n), seed)
-        return self._label(values, xr.Coordinates({"draw": np.arange(values.shape[-1])}))
+        return self._label(values, coordinate("draw", np.arange(values.shape[-1])))
 
     def sampled(self, n: int, random_seed: int | None) -> Array:
         """Return n independent draws as a plain array, (m, n)."""
@@ -408,11 +408,11 @@ class Marginal(Saved):
 
     def undefined(self) -> xr.DataArray:
         """Return the fraction of draws in which the metric is undefined (0/0); other results ignore these draws."""
-        return self._label(self._each(lambda d: d.undefined()))
+        return self._label(self.distribution.each(lambda d: d.undefined()))
 
     def shortfall(self) -> xr.DataArray:
         """Return E[max(−metric, 0)]: for a difference a − b, the expected loss of choosing a when b is greater."""
-        return self._label(self._each(lambda d: d.shortfall()))
+        return self._label(self.distribution.each(lambda d: d.shortfall()))
 
     def in_words(
         self,
@@ -484,37 +484,21 @@ class Marginal(Saved):
         """Return what is shown of it in words; of very many places, whose intervals take time, nothing."""
         return self.in_words() if self.leading.size <= _MOST_IN_WORDS else ""
 
-    def _each(self, function: Callable[[Distribution], Array]) -> Array:
-        """Apply a function to the distributions in chunks."""
-        chunks = self._kept_chunks if self.distribution.remembers else self._chunks()
-        return np.concatenate([function(chunk) for chunk in chunks])
-
-    @cached_property
-    def _kept_chunks(self) -> list[Distribution]:
-        return list(self._chunks())
-
-    def _chunks(self) -> Iterator[Distribution]:
-        step = self.distribution.chunk
-        for start in range(0, max(self.leading.size, 1), step):
-            yield self.distribution.take(slice(start, start + step))
-
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
         if isinstance(x, xr.DataArray) and x.dims:
             raise InputError(dim, f"must be a number or a plain array; it is a DataArray over {x.dims}.")
         points = np.asarray(x, dtype=float)
         if points.ndim > 1 or np.isnan(points).any():
             raise InputError(dim, "must be a number or a one-dimensional array of numbers, none missing.")
-        values = self._each(lambda d: function(d, np.atleast_1d(points)[None, :]))
-        return self._label(values, xr.Coordinates({dim: points})) if points.ndim else self._label(values[:, 0])
+        values = self.distribution.each(lambda d: function(d, np.atleast_1d(points)[None, :]))
+        return self._label(values, coordinate(dim, points)) if points.ndim else self._label(values[:, 0])
 
     def _label(
-        self, values: Array, last: xr.Coordinates | None = None, attrs: Mapping[str, Any] | None = None
+        self, values: Array, last: xr.DataArray | None = None, attrs: Mapping[str, Any] | None = None
     ) -> xr.DataArray:
-        """Return values (m, …) with the leading dims and those of further coordinates."""
-        shape = (*self.leading.shape, *values.shape[1:])
-        coords = self.leading.coords if last is None else self.leading.coords | last
-        dims = (*self.leading.dims, *(last or ()))
-        return xr.DataArray(values.reshape(shape), coords, dims, name=self.name, attrs=attrs)
+        """Return values (m, …) with the leading dims and that of a last coordinate."""
+        shaped = values.reshape(self.leading.shape + values.shape[1:])
+        return labelled(shaped, self.leading, last, self.name, attrs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -24,7 +24,7 @@ from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.point_values import point_value
+from bayesperf.metrics.point_values import point_values
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
@@ -124,7 +124,8 @@ class Posterior(Answer):
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
         cells = self.template
-        coords = {name: coord for name, coord in cells.coords.items() if not {*CELL_DIMS} & {*coord.dims}}
+        of_matrices = [name for name, each in cells.coords.variables.items() if not {*CELL_DIMS} & {*each.dims}]
+        coords = {name: cells.coords[name] for name in of_matrices}
         return xr.DataArray(np.zeros(cells.shape[:-2]), coords, cells.dims[:-2])
 
     def leading_of(self, metric: Metric) -> xr.DataArray:
@@ -174,7 +175,7 @@ class Posterior(Answer):
         score = self.observed_score(metric)
         if self._other_prevalence(metric) is not None:
             return score
-        trials = metric.trials(self.observed.transpose(*self.dims, *CELL_DIMS).values, self.positive)
+        trials = metric.trials(self._observed_cells, self.positive)
         return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
     def _other_prevalence(self, metric: Metric) -> Prevalence | None:
@@ -226,13 +227,23 @@ class Posterior(Answer):
         (0.8, 0.5)
         """
         metric = self.applicable(metric)
-        leading = self.leading_of(metric)
+        return labelled(self._observed_values(metric), self.leading_of(metric), name=metric.name)
+
+    def _observed_values(self, metric: Metric) -> Array:
+        """Return the observed score as a plain array, with the shape of the metric's values."""
         if self.observed is None:
-            return xr.full_like(leading, np.nan).rename(metric.name)
-        cells = self.observed
+            return np.full(self.leading_of(metric).shape, np.nan)
+        cells = self._observed_cells
         if (prevalence := self._other_prevalence(metric)) is not None:
-            cells = cells / cells.sum("predicted") * xr.DataArray(prevalence.mean, dims="actual")
-        return point_value(metric, cells, self.positive).transpose(*leading.dims)
+            with np.errstate(invalid="ignore"):
+                cells = cells / cells.sum(-1, keepdims=True) * prevalence.mean[:, None]
+        return point_values(metric, cells, self.positive)
+
+    @cached_property
+    def _observed_cells(self) -> Numbers:
+        """The counts as a plain array, with the axes of the cells."""
+        assert self.observed is not None
+        return self.observed.variable.transpose(*self.dims, *CELL_DIMS).values
 
     def summary(
         self,
@@ -264,15 +275,10 @@ class Posterior(Answer):
             of the mean and of the interval's ends. The ``attrs`` describe the intervals.
         """
         wanted = self._wanted(metrics)
-        rows = [
-            summary_rows(marginal, ci_prob, ci_kind, self.observed_score(metric), mode)
-            for metric, marginal in zip(wanted, self.marginals(wanted), strict=True)
-        ]
-        table = pd.concat(rows, ignore_index=True)
-        if "label" in table and "label" not in self.dims:
-            table.insert(1 + len(self.dims), "label", table.pop("label").fillna(""))
+        observed = [self._observed_values(metric) for metric in wanted]
+        table = summary_rows(self.marginals(wanted), ci_prob, ci_kind, observed, mode)
         if not table["undefined"].any():
-            table = table.drop(columns="undefined")
+            del table["undefined"]
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
         if note := self.source.note(ci_prob, ci_kind):

@@ -163,9 +163,7 @@ def _prevalence_by_prior(prior: priors.Prior, cm: ConfusionMatrix) -> Prevalence
 def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source:
     if prior.shared_by_classes:
         return SharedClasses(counts=cm.counts, **of_draws)
-    # As variables, whose coordinates need no comparing any more: that takes as long as all else.
-    weights = cm.counts.variable + prior.concentration(cm).variable
-    concentration = cm.counts.copy(deep=False, data=weights.transpose(*cm.counts.dims).values)
+    concentration = cm.counts.copy(deep=False, data=cm.counts.values + prior.concentration(cm))
     if (totals := prior.totals(cm)) is not None:
         classes = (cm.counts.sum("predicted") + totals).transpose(*concentration.dims[:-1])
         return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)

@@ -22,7 +22,6 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate
-from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.beta_of_interval import beta_of_interval
@@ -68,15 +67,14 @@ class Prior(Saved):
     shared_by_classes: bool = False
     prevalence: tuple[float, float] | None = None
 
-    def concentration(self, cm: ConfusionMatrix) -> xr.DataArray:
-        """Return the pseudo-counts for a matrix, in a shape that broadcasts against its counts."""
-        alpha = self.pseudo_counts(len(cm.labels), cm.positive)
-        template = cm.counts.isel(dict.fromkeys(cm.dims, 0), drop=True) if cm.dims else cm.counts
+    def concentration(self, cm: ConfusionMatrix) -> Array:
+        """Return the pseudo-counts for a matrix, a read-only array with the shape of its counts."""
+        alpha, shape = self.pseudo_counts(len(cm.labels), cm.positive), cm.counts.shape
         if isinstance(alpha, xr.DataArray):
-            return _aligned(alpha, cm)
-        if np.ndim(alpha) and np.shape(alpha) != template.shape:
-            raise InputError("prior", f"its pseudo-counts have shape {np.shape(alpha)}; the matrix {template.shape}.")
-        return template.copy(deep=False, data=np.broadcast_to(np.asarray(alpha, dtype=float), template.shape))
+            alpha = _aligned(alpha, cm)
+        elif np.ndim(alpha) and np.shape(alpha) != shape[-2:]:
+            raise InputError("prior", f"its pseudo-counts have shape {np.shape(alpha)}; the matrix {shape[-2:]}.")
+        return np.broadcast_to(np.asarray(alpha, dtype=float), shape)
 
     def describe(self, cm: ConfusionMatrix) -> str:
         """Return a description of the prior, with its total weight."""
@@ -87,7 +85,7 @@ class Prior(Saved):
             return _SHARED_TEXT
         if self.prevalence:
             return self._by_rate()
-        alpha = self.concentration(cm).transpose(..., *CELL_DIMS).values
+        alpha = self.concentration(cm)
         totals = alpha.sum((-2, -1))
         low, high = float(totals.min()), float(totals.max())
         total = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
@@ -573,7 +571,8 @@ def resolve_dirichlet(
     return resolved
 
 
-def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
+def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> Array:
+    """Return pseudo-counts along the axes of counts; those of dims that they lack have length 1."""
     extra = set(alpha.dims) - set(cm.counts.dims)
     if extra or not {"actual", "predicted"} <= set(alpha.dims):
         raise InputError("prior", f"dims {alpha.dims} must be actual, predicted and leading dims of {cm.counts.dims}.")
@@ -584,4 +583,5 @@ def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> xr.DataArray:
             raise InputError("prior", f"{alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
     named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
     aligned = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
-    return aligned.transpose(..., "actual", "predicted").astype(float)
+    missing = {dim: 1 for dim in cm.counts.dims if dim not in alpha.dims}
+    return np.asarray(aligned.expand_dims(missing).transpose(*cm.counts.dims).values, float)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -11,10 +11,18 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
 from bayesperf.core.words import interval_name
+from bayesperf.data.count_arrays import SUMMARY_COLUMNS
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta
 from bayesperf.posteriors.marginal import Kind, Marginal
 
 _MOST_ROWS = 100
+_HALF = np.array([[0.5]])
+# What `_figures` returns.
+_FIGURES = ("mean", "sd", "median", "ci_lower", "ci_upper", "mcse", "mcse_interval", "undefined")
 
 
 class Summary(pd.DataFrame):
@@ -50,39 +58,58 @@ def caption(attrs: Mapping[Any, Any]) -> str:
 
 
 def summary_rows(
-    marginal: Marginal,
+    marginals: Sequence[Marginal],
     ci_prob: float,
     ci_kind: Kind,
-    observed: xr.DataArray | None = None,
+    observed: Sequence[Array] | None = None,
     mode: bool = False,
 ) -> pd.DataFrame:
-    """Return the rows of one metric, one for each element of its leading dims.
+    """Return the rows of metrics, one for each element of the leading dims of each.
 
-    They have the observed values, if given, and the mode, if wanted.
+    They have the observed values of each metric, if given, and the mode, if wanted. Along ``label`` a metric of no
+    single class has "".
     """
-    interval = marginal.interval(ci_prob, ci_kind)
-    figures: dict[str, NDArray[Any]] = {} if observed is None else {"observed": observed.values}
-    figures |= {
-        "mean": marginal.mean().values,
-        "sd": marginal.sd().values,
-        "median": marginal.median().values,
-        **({"mode": marginal.mode().values} if mode else {}),
-        "ci_lower": interval.values[..., 0],
-        "ci_upper": interval.values[..., 1],
+    prob = checks.probability("ci_prob", ci_prob)
+    checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
+    sizes = [marginal.leading.size for marginal in marginals]
+    dims = dict.fromkeys(str(dim) for marginal in marginals for dim in marginal.dims)
+    figures = _of_each([m.distribution for m in marginals], lambda d: _figures(d, prob, ci_kind))
+    columns: dict[str, NDArray[Any]] = {
+        "metric": np.repeat([marginal.name for marginal in marginals], sizes),
+        "method": np.repeat([marginal.method for marginal in marginals], sizes),
+        **dict(zip(_FIGURES, figures.T, strict=True)),
     }
-    coords = np.meshgrid(*[np.arange(size) for size in interval.shape[:-1]], indexing="ij")
-    where = {dim: interval[dim].values[index.ravel()] for dim, index in zip(marginal.dims, coords, strict=True)}
-    rows = pd.DataFrame(
-        {
-            "metric": marginal.name,
-            **where,
-            **{name: values.ravel() for name, values in figures.items()},
-            "method": marginal.method,
-            "mcse": marginal.mcse().values.ravel(),
-            "mcse_interval": marginal.mcse_interval(ci_prob, ci_kind).values.ravel(),
-            "undefined": marginal.undefined().values.ravel(),
-        },
-        index=range(figures["mean"].size),
-    )
-    # Keep the type of the labels when they are joined with the empty labels of other metrics.
-    return rows.astype({"label": object}) if "label" in rows else rows
+    if observed is not None:
+        columns["observed"] = np.concatenate([values.ravel() for values in observed])
+    if mode:
+        columns["mode"] = _of_each([m.distribution for m in marginals], lambda d: d.mode())
+    places = {dim: np.concatenate([_along(marginal.leading, dim) for marginal in marginals]) for dim in dims}
+    order = ("metric", *dims, *SUMMARY_COLUMNS[1:5], "mode", *SUMMARY_COLUMNS[5:])
+    return pd.DataFrame({name: (columns | places)[name] for name in order if name in columns | places})
+
+
+def _figures(distribution: Distribution, prob: float, kind: Kind) -> Array:
+    """Return the figures that every distribution has, (m, figures)."""
+    d = distribution
+    median, ends, error = d.ppf(_HALF)[:, 0], d.interval(prob, kind), d.mcse_interval(prob, kind)
+    return np.stack([*d.mean_sd(), median, *ends.T, d.mcse(), error, d.undefined()], -1)
+
+
+def _of_each(distributions: Sequence[Distribution], function: Callable[[Distribution], Array]) -> Array:
+    """Return a function of all of several arrays of distributions, (m, …); of those that are Betas at once."""
+    betas = [each for each in distributions if type(each) is Beta]
+    ends = np.cumsum([each.size for each in betas])
+    together = Beta(np.vstack([d.a for d in betas]), np.vstack([d.b for d in betas])) if betas else None
+    parts = iter([] if together is None else np.split(together.each(function), ends[:-1]))
+    return np.concatenate([next(parts) if type(each) is Beta else each.each(function) for each in distributions])
+
+
+def _along(leading: xr.DataArray, dim: str) -> NDArray[Any]:
+    """Return the coordinate of each element of the leading dims along one of them."""
+    if dim not in leading.dims:
+        return np.full(leading.size, "", object)
+    axis = leading.dims.index(dim)
+    along = leading[dim].values.reshape(-1, *[1] * (leading.ndim - 1 - axis))
+    values = np.broadcast_to(along, leading.shape).ravel()
+    # Labels keep their type beside the empty ones of other metrics.
+    return values.astype(object) if dim == "label" else values

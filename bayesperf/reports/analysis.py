@@ -16,9 +16,9 @@ from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
+from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.frames import tabulate
 from bayesperf.data.joint_outcomes import same_examples
-from bayesperf.data.label_indicators import LABEL
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.data_quality import about_labels
 from bayesperf.files.settings import FOLD, ROW, Settings
@@ -30,13 +30,19 @@ from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
-from bayesperf.reports.clustered import about_clusters, clustered_counts
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
+from bayesperf.reports.designs import (
+    about_clusters,
+    about_gaps,
+    about_verified,
+    clustered_counts,
+    judged_sample,
+    verified_rows,
+)
 from bayesperf.reports.many_systems import best_systems, refuse_many
 from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
 from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
-from bayesperf.reports.verified import about_gaps, about_verified, judged_sample, verified_rows
 from bayesperf.reports.ways_in import SHELL, WayIn
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
-from bayesperf.data.label_indicators import LABEL
+from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.files.settings import FOLD, SYSTEM
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sentences import estimate_in_words

@@ -52,7 +52,7 @@ def print_tables(analysis: Analysis, console: Console) -> None:
     table = Table(title="How good is it?", title_justify="left")
     table.add_column("metric", overflow="fold")
     for name in leading:
-        _add_names(table, name, summary[name])
+        _add_names(table, str(name), summary[name])
     for name in ("observed", "mean", short_interval_name(analysis.settings.ci_prob, "hdi")):
         table.add_column(name, justify="right", no_wrap=True)
     previous = None

@@ -331,7 +331,20 @@ def _split(points: Any, shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     return [part.reshape((*leading, *shape)) for part, shape in zip(parts, shapes, strict=True)]
 
 
-def _start(model: pm.Model) -> list[Array]:
+def started(compiled_model: CompiledModel, model: pm.Model, initvals: Mapping[str, Any]) -> CompiledModel:
+    """Return a compiled model that is sampled from given values of variables on, if there are any."""
+    return replace(compiled_model, start=_flat(_start(model, initvals))) if initvals else compiled_model
+
+
+def impossible_at_start(model: pm.Model, initvals: Mapping[str, Any]) -> dict[str, float]:
+    """Return the log densities that are not finite where sampling starts, by variable."""
+    values = zip(model.value_vars, _start(model, initvals), strict=True)
+    point = {variable.name: value.astype(variable.dtype) for variable, value in values}
+    densities = model.point_logps(point, mode=INTERPRETED)
+    return {name: float(density) for name, density in densities.items() if not np.isfinite(density)}
+
+
+def _start(model: pm.Model, initvals: Mapping[str, Any] | None = None) -> list[Array]:
     """Return the values of the parameters at which sampling starts, on the unconstrained scale."""
     import pymc as pm
     from pymc.initial_point import make_initial_point_expression
@@ -339,7 +352,7 @@ def _start(model: pm.Model) -> list[Array]:
     values = make_initial_point_expression(
         free_rvs=model.free_RVs,
         rvs_to_transforms=model.rvs_to_transforms,
-        initval_strategies=model.rvs_to_initial_values,
+        initval_strategies=model.rvs_to_initial_values | {model[name]: at for name, at in (initvals or {}).items()},
         return_transformed=True,
     )
     return [np.asarray(value, float) for value in pm.compile([], values, random_seed=0, mode=INTERPRETED)()]

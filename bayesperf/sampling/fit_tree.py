@@ -26,7 +26,35 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
-def check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
+def check_model(model: pm.Model, definition: Any, counts: xr.DataArray, metrics: Sequence[str | Metric] | None) -> None:
+    """Refuse a model of the caller's own without a likelihood, or of a table without cells; then wrong metrics."""
+    if not model.observed_RVs and not model.potentials:
+        raise InputError(
+            "model",
+            "has no observed variable, so that the data say nothing of its parameters.",
+            "Give it its data, as pm.Binomial('hits', n, recall, observed=hits).",
+        )
+    if "actual" in counts.dims and "cells" not in model.named_vars and not hasattr(definition, "recover"):
+        raise InputError(
+            "model",
+            "has no variable 'cells', the probabilities of the cells of the table.",
+            "Add it, as pm.Deterministic('cells', …, dims=['actual', 'predicted']).",
+        )
+    _check_metrics(model, definition, metrics)
+
+
+def own_potentials(model: pm.Model, definition: Any) -> bool:
+    """Whether a model has potentials that its file does not declare to be its likelihood."""
+    return bool(model.potentials) and (bool(model.observed_RVs) or not hasattr(definition, "POTENTIAL"))
+
+
+def potentials_in_words(model: pm.Model) -> str:
+    """Return what the potentials of a model are."""
+    names = ", ".join(repr(potential.name) for potential in model.potentials)
+    return f"pm.Potential {names}, a term of the log density that cannot be simulated from"
+
+
+def _check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse metrics of a model without cells, and cells whose dims are not those of a table."""
     if isinstance(metrics, str | Metric):
         raise InputTypeError("metrics", f"must be a sequence of names, as ['recall']; it is {metrics!r}.")
@@ -112,7 +140,7 @@ def describe(
     return {
         "model": name_in_words(model),
         "positive": -1 if position is None else position,
-        "prior": ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()),
+        "prior": ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()) + _times(built, definition),
         "priors": json.dumps(priors, ensure_ascii=False),
         "options": plain,
         "prevalence_known": int(knows_prevalence(definition, own_priors, options)),
@@ -122,6 +150,13 @@ def describe(
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
     }
+
+
+def _times(model: pm.Model, definition: Any) -> str:
+    """Return what a prior is multiplied by: potentials of the caller's own, which may be of the likelihood as well."""
+    if not own_potentials(model, definition):
+        return ""
+    return "".join(f", times exp({potential.name})" for potential in model.potentials)
 
 
 def priors_in_words(model: pm.Model) -> dict[str, str]:

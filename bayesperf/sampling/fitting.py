@@ -19,7 +19,16 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.exact import exact_draws
-from bayesperf.sampling.fit_tree import check_metrics, describe, finished, knows_prevalence, observe, with_a_dim
+from bayesperf.sampling.fit_tree import (
+    check_model,
+    describe,
+    finished,
+    knows_prevalence,
+    observe,
+    own_potentials,
+    potentials_in_words,
+    with_a_dim,
+)
 from bayesperf.sampling.forward import given_data, log_densities, log_likelihoods, predictions, prior_draws
 from bayesperf.sampling.interrupts import interruptible
 from bayesperf.sampling.model_data import fingerprint, named, prepared, resolve_model
@@ -41,6 +50,7 @@ def fit(
     priors: Mapping[str, Any] | None = None,
     *,
     options: Mapping[str, Any] | None = None,
+    pos_label: Any = None,
     method: Literal["auto", "mcmc", "exact"] = "auto",
     draws: int = 1000,
     tune: int = TUNE,
@@ -58,15 +68,14 @@ def fit(
         `bayesperf.models.table` tells which data a model takes. Paired counts are a `ConfusionMatrix` of two systems
         judged on the same examples; transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in
         ``options["by"]``; fold scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true,
-        y_score)``, with the positive class in ``options["pos_label"]`` where the labels do not tell it; probabilities a
-        pair ``(y_true, y_prob)``, of groups with their ids in ``options["by"]``; answers of several raters are
-        `Ratings`.
+        y_score)``; probabilities a pair ``(y_true, y_prob)``, of groups with their ids in ``options["by"]``; answers of
+        several raters are `Ratings`.
     model : str, callable or module
         One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
-        DataArray (attribute ``pos_label``) and has a variable ``cells`` (…, actual, predicted), or an edited copy of a
-        file of `bayesperf.models`, imported. A built-in model is compiled once a process for its shapes, options and
-        priors, and once on a machine for what else it needs, which takes longest; a model of your own is compiled in
-        every fit.
+        DataArray (attribute ``pos_label``) and has observed data and a variable ``cells`` (…, actual, predicted), or
+        an edited copy of a file of `bayesperf.models`, imported. A built-in model is compiled once a process for its
+        shapes, options and priors, and once on a machine for what else it needs, which takes longest; a model of your
+        own is compiled in every fit.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.
@@ -75,6 +84,8 @@ def fit(
         groups is by default the only leading dim, else ``fold``. Under ``{"design": "by_actual"}`` the data say nothing
         of prevalence: without a prior of one's own for it, metrics that depend on it are left out, and refused by name,
         until `Posterior.at_prevalence` of `Posterior.from_datatree`.
+    pos_label : label, optional
+        The positive class of two; by default that of the data, or the one that the labels imply.
     method : {"auto", "mcmc", "exact"}
         "exact" draws independently of each other, from the closed form of the posterior or, for ``groups`` of two
         classes, by quadrature; it compiles nothing. "auto" is "exact" where the model has such a form under these
@@ -95,8 +106,10 @@ def fit(
         the model already (``recall`` of ``rates``) is left as it is; where another variable has its name, the metric is
         refused.
     **sample_kwargs
-        Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro".
-        ``target_accept`` is by default what the model's file declares, else 0.95.
+        Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro"
+        or "blackjax". ``target_accept`` is by default what the model's file declares, else 0.95. ``initvals`` are
+        values, by the names of variables, near which the chains start. With ``compile_kwargs`` or ``idata_kwargs``
+        it is `pymc.sample` that compiles the model for nutpie as well, for every fit.
 
     Returns
     -------
@@ -113,7 +126,8 @@ def fit(
         module is none of a model, or the sampler has no such setting.
     ValueError
         If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
-        it, a metric cannot be computed, or the posterior has no exact form and `method` asks for it.
+        it, a metric cannot be computed, the posterior has no exact form and `method` asks for it, a model of your own
+        has no cells or no likelihood, or its density is 0 where sampling starts; the variable is named.
 
     Warns
     -----
@@ -130,9 +144,10 @@ def fit(
     an example (a step of a sequence) for the others, and for `pymc.Multinomial` counts in a model of your own: a whole
     matrix is too much to leave out. With more than 10⁷
     values (draws × examples) the group is left out; take fewer draws to have it. With ``repeats`` > 1 the likelihood is
-    a power, so there are no predictions and no log-likelihood. A model of your own that contains a `pymc.Potential`
-    has none either, and its group ``prior`` is drawn without the potential. The attribute ``left_out`` of the tree says
-    what is missing.
+    a power, so there are no predictions and no log-likelihood. A `pymc.Potential` in a model of your own, a term of
+    the log density, is no part of what can be drawn: predictions and log-likelihood are those of the observed
+    variables, and the groups ``prior``, ``prior_predictive`` and ``log_prior`` those of the distributions without the
+    potential. The attribute ``left_out`` of the tree says what is missing.
 
     Examples
     --------
@@ -148,9 +163,9 @@ def fit(
     with interruptible(), nuts.quiet():
         definition, model = resolve_model(model), named(model)
         asked = "mcmc" if asked == "auto" and isinstance(model, ModuleType) else asked
-        counts, options = prepared(data, model, options)
+        counts, options = prepared(data, model, options, pos_label)
         built = built_model(model, counts, priors, options)
-        check_metrics(built, definition, metrics)
+        check_model(built, definition, counts, metrics)
         # Fits of other data under the same seed are independent.
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
@@ -185,14 +200,15 @@ def build(
     data: Any,
     model: Any = "multinomial",
     priors: Mapping[str, Any] | None = None,
-    *,
     options: Mapping[str, Any] | None = None,
+    *,
+    pos_label: Any = None,
 ) -> pm.Model:
     """Return the PyMC model that `bayesperf.fit` samples, to look at, extend or sample yourself.
 
     Parameters
     ----------
-    data, model, priors, options
+    data, model, priors, options, pos_label
         As in `bayesperf.fit`.
 
     Returns
@@ -215,7 +231,7 @@ def build(
     >>> [variable.name for variable in model.free_RVs]
     ['prevalence', 'recall', 'specificity']
     """
-    counts, options = prepared(data, named(model), options)
+    counts, options = prepared(data, named(model), options, pos_label)
     return built_model(named(model), counts, priors, options)
 
 
@@ -282,11 +298,9 @@ def built_model(
 def _prior(
     model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
 ) -> dict[str, xr.Dataset]:
-    """Return the groups prior and prior_predictive; a model with a potential has no prior_predictive."""
+    """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
     groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
     groups["prior"] = _recovered(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
-    if model.potentials:
-        groups.pop("prior_predictive", None)
     return groups
 
 
@@ -309,24 +323,18 @@ def _around(
 ) -> tuple[dict[str, xr.Dataset], str]:
     """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
     groups, left_out = given_data(model), ""
-    if model.potentials:
-        reason = getattr(definition, "POTENTIAL", None) or _of_potentials(model)
+    if not model.observed_RVs:
+        reason = getattr(definition, "POTENTIAL", f"the likelihood is {potentials_in_words(model)}")
         left_out = f"posterior_predictive, log_likelihood: {reason}"
     else:
         groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
         groups["log_likelihood"], left_out = _log_likelihood(posterior, model, definition, counts, options)
+    if own_potentials(model, definition):
+        without = f"prior, prior_predictive, log_prior: drawn and computed without {potentials_in_words(model)}"
+        left_out = "; ".join([*filter(None, [left_out]), without])
     groups["log_prior"] = log_densities(model, model.free_RVs, posterior)
     groups["posterior"] = _recovered(posterior, definition, counts, options, seeds[1])
     return {name: group for name, group in groups.items() if group.data_vars}, left_out
-
-
-def _of_potentials(model: pm.Model) -> str:
-    """Return why a model of the caller's own that contains potentials has no predictions and no log-likelihood."""
-    names = ", ".join(repr(potential.name) for potential in model.potentials)
-    return (
-        f"the model contains pm.Potential {names}, a term of the log density that cannot be simulated from and belongs "
-        "to no example; the group prior is drawn without it"
-    )
 
 
 def _log_likelihood(

@@ -21,7 +21,7 @@ from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
 from bayesperf.data.joint_outcomes import of_two_systems
-from bayesperf.data.label_encoding import encode
+from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.ratings import Ratings
 from bayesperf.data.ratings import model_data as counts_of_patterns
@@ -33,6 +33,8 @@ from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
 _first_reading = threading.Lock()
 # Names that a fit gives to its own dims and variables, whatever the model.
 RESERVED = ("cell", "example", "cells_group", "cells_new")
+# Dims of data that were arranged by the positive class when they were read: by class, and by what happened.
+ARRANGED = {"positive", "column"}
 
 
 def named(model: Any) -> Any:
@@ -91,14 +93,16 @@ def _check_compilation_folder() -> None:
         ) from None
 
 
-def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[xr.DataArray, Options]:
+def prepared(
+    data: Any, model: Any, options: Mapping[str, Any] | None, pos_label: Any = None
+) -> tuple[xr.DataArray, Options]:
     """Return the data as a labelled array, facts such as the positive class in its attributes, and checked options."""
     definition = resolve_model(model)
     options = mapping("options", options, "{'groups': 'clusters'}")
     if isinstance(definition, ModuleType):
         model = name_in_words(model)
         kind = checks.one_of(f"DATA of the model {model!r}", definition.DATA, tuple(READERS))
-        values = READERS[kind](data, model, options)
+        values = READERS[kind](data, model, options, pos_label)
         if "repeats" in getattr(definition, "OPTIONS", {}) and repeated_dim(values) == REPEAT and FOLD in values.dims:
             repeats = options.get("repeats")
             values, options["repeats"] = folds_of_all_repeats(values, FOLD, repeats, "options['repeats']")
@@ -106,7 +110,9 @@ def prepared(data: Any, model: Any, options: Mapping[str, Any] | None) -> tuple[
         if taken := [dim for dim in values.dims if dim in (*RESERVED, *getattr(definition, "DIMS", ()))]:
             raise InputError("data", f"{taken[0]!r} is a dim that the models use for their own; rename that dim.")
     else:
-        values = data if isinstance(data, xr.DataArray) else _counts(data, model, options)
+        values = data if isinstance(data, xr.DataArray) else _counts(data, model, options, pos_label)
+    if pos_label is not None and not ARRANGED.intersection(values.dims):
+        values = values.assign_attrs(pos_label=_checked_positive(pos_label, values))
     # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
     values = values.drop_vars([name for name, coord in values.coords.items() if not coord.dims])
     if values.dtype.kind in "iu" and values.sum() > np.iinfo(np.int32).max:
@@ -129,27 +135,27 @@ def fingerprint(data: xr.DataArray) -> str:
 # ── Kinds of data ──
 
 
-def _counts(data: Any, model: Any, options: Options) -> xr.DataArray:
+def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts (…, actual, predicted)."""
     if isinstance(data, xr.DataArray):
-        data = ConfusionMatrix(data, data.attrs.get("pos_label"))
+        data = ConfusionMatrix(data, data.attrs.get("pos_label") if pos_label is None else pos_label)
     if not isinstance(data, ConfusionMatrix):
         raise InputTypeError("data", f"must be a ConfusionMatrix; it is {type(data).__name__}.")
     return data.counts.assign_attrs(_positive(data.pos_label))
 
 
-def _paired_counts(data: Any, model: Any, options: Options) -> xr.DataArray:
+def _paired_counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return joint counts (actual, predicted_a, predicted_b)."""
     outcomes = of_two_systems(data, "data")
     return outcomes.table().assign_attrs(_positive(outcomes.pos_label), names=list(outcomes.names))
 
 
-def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:
+def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts of transitions (sequence, actual_before, predicted_before, actual, predicted).
 
-    The options ``by`` and ``pos_label`` are taken out: they are of the data, not of the model.
+    The option ``by`` is taken out: it is of the data, not of the model.
     """
-    by, pos_label = options.pop("by", None), options.pop("pos_label", None)
+    by = options.pop("by", None)
     if not isinstance(data, tuple) or len(data) != 2:
         raise InputTypeError(
             "data", f"must be a pair (y_true, y_pred) for the model {model!r}; sequence ids go to options['by']."
@@ -165,7 +171,7 @@ def _transitions(data: Any, model: Any, options: Options) -> xr.DataArray:
     return xr.DataArray(transitions_by_sequence(series), coords, list(coords), name="counts", attrs=facts)
 
 
-def _fold_scores(data: Any, model: Any, options: Options) -> xr.DataArray:
+def _fold_scores(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return scores (dataset, model, fold) of two systems."""
     if not isinstance(data, xr.DataArray) or set(data.dims) != {"dataset", "model", "fold"}:
         raise InputTypeError(
@@ -186,29 +192,27 @@ def _fold_scores(data: Any, model: Any, options: Options) -> xr.DataArray:
     return data.transpose("dataset", "model", "fold")
 
 
-def _scores_of_two_classes(data: Any, model: Any, options: Options) -> xr.DataArray:
-    """Return scores along a dim ``positive``; the option ``pos_label``, which is of the data, is taken out."""
-    pos_label = options.pop("pos_label", None)
+def _scores_of_two_classes(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
+    """Return scores along a dim ``positive``."""
     if not isinstance(data, tuple) or len(data) != 2:
         raise InputTypeError(
             "data",
-            f"must be a pair (y_true, y_score) for the model {model!r}; the positive class "
-            "goes to options['pos_label'].",
+            f"must be a pair (y_true, y_score) for the model {model!r}; the positive class goes to pos_label.",
         )
     return by_class(Scores.of(*data, pos_label))
 
 
-def _probabilities(data: Any, model: Any, options: Options) -> xr.DataArray:
+def _probabilities(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return a row (case, column) for the examples of a group with the same log-odds, of many with similar ones.
 
-    The options ``by`` and ``pos_label``, which are of the data, are taken out.
+    The option ``by``, which is of the data, is taken out.
     """
-    by, pos_label = options.pop("by", None), options.pop("pos_label", None)
+    by = options.pop("by", None)
     if not isinstance(data, tuple) or len(data) != 2:
         raise InputTypeError(
             "data",
             f"must be a pair (y_true, y_prob) for the model {model!r}; ids of groups go to "
-            "options['by'], the positive class to options['pos_label'].",
+            "options['by'], the positive class to pos_label.",
         )
     happened, probability = labelled_scores(*data, pos_label, "y_prob")
     checks.probabilities("y_prob", probability)
@@ -247,7 +251,7 @@ def _groups(by: Any, examples: int) -> tuple[dict[str, Any], Any]:
     return {"dim": str(dim), "groups": column.labels[seen].tolist()}, group
 
 
-def _ratings(data: Any, model: Any, options: Options) -> xr.DataArray:
+def _ratings(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts of patterns (…, pattern), with what the patterns are in the attributes."""
     if not isinstance(data, Ratings):
         raise InputTypeError(
@@ -258,13 +262,21 @@ def _ratings(data: Any, model: Any, options: Options) -> xr.DataArray:
     return counts_of_patterns(data)
 
 
+def _checked_positive(pos_label: Any, values: xr.DataArray) -> Any:
+    """Return the positive class of the caller; refuse one that is none of the data's labels."""
+    labels = values["actual"].values.tolist() if "actual" in values.dims else values.attrs.get("labels")
+    if labels is None:
+        raise InputError("pos_label", "these data have no classes.", "Leave it out.")
+    return positive_label(list(labels), pos_label)
+
+
 def _positive(pos_label: Any) -> dict[str, Any]:
     """Return the attribute that names the positive class, if there is one."""
     return {} if pos_label is None else {"pos_label": pos_label}
 
 
 # What a model's file declares as DATA, and how such data are read. Options that are of the data are taken out.
-READERS: dict[str, Callable[[Any, Any, Options], xr.DataArray]] = {
+READERS: dict[str, Callable[[Any, Any, Options, Any], xr.DataArray]] = {
     "counts": _counts,
     "paired counts": _paired_counts,
     "transitions": _transitions,

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.errors import ConvergenceWarning, InputTypeError, warn
+from bayesperf.core.errors import ConvergenceWarning, InputError, InputTypeError, warn
 from bayesperf.sampling import backend
 from bayesperf.sampling.interrupts import load
 
@@ -34,6 +34,8 @@ SETTINGS_OF_FIT = {
     "return_raw_trace": "it returns a DataTree",
     "return_inferencedata": "it returns a DataTree",
 }
+# Settings that `pymc.sample` alone takes, which then compiles the model for nutpie, too.
+OF_PYMC = {"compile_kwargs", "idata_kwargs"}
 
 
 def target_accept(module: Any) -> float:
@@ -74,21 +76,53 @@ def sample(
     sampler = settings.pop("nuts_sampler", SAMPLERS[0])
     settings = {**sizes, **settings}
     shown = progressbar and (sys.stderr.isatty() or "ipykernel" in sys.modules)
+    initvals = _checked_initvals(model, settings.get("initvals"), sampler)
     missing = ready = None
-    if sampler == "nutpie":
+    if sampler == "nutpie" and not OF_PYMC & settings.keys():
         with announced("Compiling (once on this machine)", shown and not backend.is_kept(key)):
             missing = backend.unmet()
             ready = None if missing else backend.compiled(model, key)
     if missing:
         _warn_of_missing(missing)
-    if ready is None:
-        groups = _sample_by_pymc(model, sampler, settings, seed, shown)
-    else:
-        groups = backend.sample_compiled(ready, settings, seed, shown)
+    try:
+        if ready is None:
+            groups = _sample_by_pymc(model, sampler, settings, seed, shown)
+        else:
+            own = {name: value for name, value in settings.items() if name != "initvals"}
+            groups = backend.sample_compiled(backend.started(ready, model, initvals), own, seed, shown)
+    except RuntimeError as error:
+        _refuse_start(model, initvals, error)
+        raise
     labels = {dim: list(values) for dim, values in model.coords.items() if dim in groups["posterior"].dims and values}
     groups["posterior"] = groups["posterior"].assign_coords(labels)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("divergence_message", errors="ignore")
     return {"sampler": sampler, "sampler_version": version(sampler)}, groups
+
+
+def _checked_initvals(model: pm.Model, initvals: Any, sampler: str) -> Mapping[str, Any]:
+    """Return where a chain starts, the first one if each has its own; refuse variables that the model has not."""
+    each = [{}] if initvals is None else [initvals] if isinstance(initvals, Mapping) else list(initvals)
+    if len(each) > 1 and sampler == "nutpie":
+        raise InputTypeError(
+            "initvals", "must be one mapping for all chains of nutpie.", "Say nuts_sampler='pymc', which takes several."
+        )
+    free = [variable.name for variable in model.free_RVs]
+    if unknown := [name for start in each for name in start or {} if name not in free]:
+        raise InputError(
+            "initvals", f"the model has no free variable {unknown[0]!r}; it has {', '.join(map(repr, free))}."
+        )
+    return each[0] or {}
+
+
+def _refuse_start(model: pm.Model, initvals: Mapping[str, Any], cause: Exception) -> None:
+    """Refuse a model whose density is 0 or unknown where sampling starts, naming the variables by which it is."""
+    if impossible := backend.impossible_at_start(model, initvals):
+        variables = ", ".join(f"{name!r} is {value:g}" for name, value in impossible.items())
+        raise InputError(
+            "model",
+            f"its density is 0 or unknown where sampling starts: the log density of {variables}.",
+            "See whether its data are possible under its priors, or start elsewhere by initvals={'name': value}.",
+        ) from cause
 
 
 def _sample_by_pymc(

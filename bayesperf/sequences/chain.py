@@ -178,7 +178,7 @@ class TransitionPosterior(NamedTuple):
         """Return draws of the chain's parameters, none so near 0 or 1 that the chain would never leave a state."""
         # One parameter after the other, as NumPy takes longer for arrays of them.
         drawn = (
-            np.reshape([rng.beta(a, b, draws) for a, b in weights.reshape(-1, 2)], (*weights.shape[:-1], draws))
+            np.stack([rng.beta(a, b, draws) for a, b in weights.reshape(-1, 2)]).reshape(*weights.shape[:-1], draws)
             for weights in self
         )
         return ChainParameters(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))

@@ -172,7 +172,7 @@ def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
     """Return a prior by which cells with neither examples nor pseudo-counts stay empty in all draws."""
     if prior.shared_by_classes:
         return prior
-    alpha = prior.concentration(cm)
+    alpha = cm.counts.copy(data=prior.concentration(cm))
     return priors.dirichlet(alpha.clip(_NEARLY_NONE)) if (cm.counts + alpha == 0).any() else prior
 
 

@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf.comparison.score_differences import differences
-from bayesperf.distributions.student_t import StudentT
+from bayesperf.distributions.normal import StudentT
 from tests.shared.golden import golden
 
 CASES = golden("comparison")["cases"]

@@ -102,7 +102,7 @@ def test_curve_is_of_the_means_and_spreads():
 
 
 def test_units_do_not_matter():
-    other = prepared((Y, 100 - 30 * SCORE), "binormal_roc", {"pos_label": 0})[0]
+    other = prepared((Y, 100 - 30 * SCORE), "binormal_roc", None, 0)[0]
     turned, same = exact(other), exact(prepared((Y, 3 + 0.01 * SCORE), "binormal_roc", None)[0])
     for name in ("a", "b", "auc", "precision", "offset"):
         np.testing.assert_allclose(same[name], exact()[name], rtol=1e-9, atol=1e-12)
@@ -165,7 +165,7 @@ def test_scores_may_be_of_any_labels():
     named = np.where(Y, "fraud", "honest")
     with pytest.raises(ValueError, match=r"which of the labels .* is the positive class"):
         bp.fit((named, SCORE), "binormal_roc", method="exact")
-    other = prepared((named, SCORE), "binormal_roc", {"pos_label": "fraud"})[0]
+    other = prepared((named, SCORE), "binormal_roc", None, "fraud")[0]
     xr.testing.assert_identical(other, DATA)
     assert DATA.sel(positive=True).size == Y.sum()
 

@@ -171,7 +171,7 @@ def test_examples_alike_are_one_row():
     assert alone.sel(column=["log_odds", "positives", "examples"]).values.tolist() == [
         [special.logit(0.2), 1, 3], [special.logit(0.7), 2, 2]
     ]  # fmt: skip
-    data, options = prepared((y, p), "recalibration", {"by": {"site": site}, "pos_label": 1})
+    data, options = prepared((y, p), "recalibration", {"by": {"site": site}}, 1)
     assert options == {}
     assert data.attrs == {"dim": "site", "groups": ["n", "s"]}
     assert data.sel(column=["group", "positives", "examples"]).values.tolist() == [
@@ -245,9 +245,7 @@ def test_a_new_group_varies_about_the_population():
 
 def test_spreads_are_of_groups():
     with pytest.raises(ValueError, match=r"'slope_spread' is of no use without groups, options=\{'by': \{'site': ids"):
-        bp.fit(
-            DATA["overconfident"], "recalibration", {"slope_spread": pm.HalfNormal.dist(1)}, options={"pos_label": 1}
-        )
+        bp.fit(DATA["overconfident"], "recalibration", {"slope_spread": pm.HalfNormal.dist(1)}, pos_label=1)
 
 
 # ── Groups ──

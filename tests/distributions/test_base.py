@@ -10,9 +10,8 @@ from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
 from bayesperf.distributions.draws import Draws, DrawsBesidePairs, DrawsOfPairs, Sampled
-from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal
+from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal, StudentT
 from bayesperf.distributions.normal_scores import RoughlyKnown
-from bayesperf.distributions.student_t import StudentT
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.posteriors.joint_systems import DrawsOfOutcomes
 

@@ -65,7 +65,7 @@ def test_each_rate_is_the_posterior_at_that_rate():
 
 def test_figures_have_a_line_a_system():
     found = bp.labels.noise_sensitivity(systems(), "f1", [0, 0.02, 0.04], draws=200)
-    (axes,) = plots.label_noise(found).axes
+    (axes,) = plots.noise_sensitivity(found).axes
     for line, name in zip(axes.lines, ["eager", "careful"], strict=True):
         np.testing.assert_array_equal(line.get_ydata(), found[found["model"] == name]["mean"])
 

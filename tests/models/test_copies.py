@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pymc as pm
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf import models
 from bayesperf.sampling import backend
-from tests.shared.fits import BINARY, CASES, SITES, built_with_key
+from tests.shared.fits import BINARY, CASES, SITES, built_with_key, error
 
 FOLDER = Path(models.__file__).parent
 
@@ -67,6 +67,38 @@ def test_a_copy_is_sampled_with_all_that_the_original_has(case, edited, sampler)
     assert facts(tree) == facts(original)
     assert {"cells_group", "cells_new"} <= set(tree["posterior"].data_vars)
     assert sampler[0] == sampler[1]
+
+
+@pytest.mark.slow
+def test_a_copy_with_another_prior_is_sampled_as_the_original_under_that_prior(edited):
+    copy = edited("groups", '"random": pm.Beta.dist(1, 24)', '"random": pm.Beta.dist(2, 8)')
+    settings = {"random_seed": 1, "progressbar": False}
+    tree = bp.fit(SITES, copy, **settings)
+    exact = bp.fit(SITES, "groups", {"dispersion": pm.Beta.dist(2, 8)}, method="exact", draws=2500, **settings)
+    assert variables(tree).keys() - {"sample_stats"} == variables(exact).keys()
+    for name in ("rates", "dispersion", "recall", "recall_group", "recall_new"):
+        drawn, reference = tree["posterior"][name], exact["posterior"][name]
+        axes = ("chain", "draw")
+        spread = np.hypot(reference.std(axes) / 10, 1e-3)
+        assert (abs(drawn.mean(axes) - reference.mean(axes)) < spread).all(), name
+    for remark in ("estimand", "scope", "groups_dim", "options"):
+        assert tree["posterior"].attrs[remark] == exact["posterior"].attrs[remark]
+    said = [bp.Posterior.from_datatree(one).summary(["recall"]).attrs["prior"] for one in (tree, exact)]
+    assert said[0] == said[1]
+    assert "dispersion ~ Beta(2, 8)" in said[0]
+
+
+@pytest.mark.slow
+def test_a_copy_with_another_likelihood(edited):
+    """Where half of the right answers are lost, recall is about twice the share of hits."""
+    copy = edited("rates", "p=rates[rate], observed", "p=rates[rate] / 2, observed")
+    data = bp.ConfusionMatrix.from_counts(tp=20, fn=30, fp=30, tn=20)
+    tree = bp.fit(data, copy, random_seed=1, progressbar=False)
+    density = lambda recall: stats.binom.pmf(20, 50, recall / 2) * stats.beta.pdf(recall, 0.5, 0.5)  # noqa: E731
+    total, first = (integrate.quad(lambda r, k=k: r**k * density(r), 0, 1)[0] for k in (0, 1))
+    recall = tree["posterior"]["recall"]
+    assert recall.mean() == pytest.approx(first / total, abs=5 * error(recall))
+    assert {"log_likelihood", "posterior_predictive"} <= set(tree.children)
 
 
 def test_the_closed_form_of_the_original_is_not_that_of_a_copy(edited, sampler):

@@ -528,20 +528,3 @@ def test_a_variable_that_is_the_metric_stays():
         np.testing.assert_allclose(tree[group]["recall"], cells.sel(actual="no", predicted="no") / share, rtol=1e-9)
     left_out = exact(sites_called("recall"), metrics=["accuracy"], draws=50)["posterior"]
     assert left_out["accuracy"].dims == ("chain", "draw", "recall")
-
-
-def test_a_potential_in_a_model_of_ones_own_is_called_what_it_is(sampler):
-    def restricted(counts, priors):
-        with pm.Model() as model:
-            recall, specificity = pm.Beta("recall", 1, 1), pm.Beta("specificity", 1, 1)
-            pm.Potential("better_than_chance", pm.math.switch(recall + specificity > 1, 0.0, -np.inf))
-            rights = {"tp": recall, "tn": specificity}
-            for name, k, n in (("tp", 45, 50), ("tn", 80, 100)):
-                pm.Binomial(name, n, rights[name], observed=pm.Data(f"{name}_data", k))
-        return model
-
-    reason = bp.fit(BINARY, restricted, draws=20, chains=2, random_seed=1).attrs["left_out"]
-    assert reason == (
-        "posterior_predictive, log_likelihood: the model contains pm.Potential 'better_than_chance', a term of the log "
-        "density that cannot be simulated from and belongs to no example; the group prior is drawn without it"
-    )

@@ -225,9 +225,10 @@ def test_settings_that_the_sampler_has_not():
 
 def with_a_coin(data, priors):
     """A model with a discrete variable, of which NUTS has no gradient."""
-    with pm.Model() as model:
+    with pm.Model(coords={dim: data[dim].values for dim in CELL_DIMS}) as model:
         heads, lift = pm.Bernoulli("heads", 0.5), pm.Beta("lift", 1, 1)
         pm.Binomial("hits", 10, 0.2 + 0.6 * heads * lift, observed=pm.Data("hits_data", 5))
+        pm.Deterministic("cells", pm.math.stack([lift, 1 - lift, 0, 0]).reshape((2, 2)), dims=CELL_DIMS)
     return model
 
 

@@ -203,8 +203,8 @@ FIGURES = {
     "slices": lambda: plots.slices(bp.slices(FOLDS.isel(model=0), draws=200), "f1"),
     "prior_sensitivity": lambda: plots.prior_sensitivity(SMALL, "recall"),
     "prior_sensitivity of ratios": lambda: plots.prior_sensitivity(MANY, "lr+"),
-    "label_noise": lambda: plots.label_noise(bp.labels.noise_sensitivity(SMALL, "recall", draws=500)),
-    "label_noise of systems": lambda: plots.label_noise(
+    "noise_sensitivity": lambda: plots.noise_sensitivity(bp.labels.noise_sensitivity(SMALL, "recall", draws=500)),
+    "noise_sensitivity of systems": lambda: plots.noise_sensitivity(
         bp.labels.noise_sensitivity(SYSTEMS, "f1", [0, 0.05, 0.1], draws=500)),
     "autocorrelation": lambda: plots.autocorrelation(autocorrelated()),
     "simulation_based_calibration": lambda: plots.simulation_based_calibration(calibrated()),

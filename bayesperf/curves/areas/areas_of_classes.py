@@ -23,7 +23,7 @@ from bayesperf.curves.areas.bootstrapped_areas import (
 )
 from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
-from bayesperf.data.class_probabilities import ClassProbabilities
+from bayesperf.data.classifier_scores import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity
 
 _KINDS = {"ovr": "each class against the rest", "ovo": "pairs of classes"}

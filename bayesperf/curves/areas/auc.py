@@ -30,8 +30,7 @@ from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_class, c
 from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, over_systems, systems_of
 from bayesperf.curves.roc.curve_draws import Observed, partial_areas
 from bayesperf.data.binned_scores import BinnedScores, scores_of
-from bayesperf.data.class_probabilities import has_columns
-from bayesperf.data.classifier_scores import Scores, by_class, positives
+from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal

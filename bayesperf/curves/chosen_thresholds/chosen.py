@@ -122,7 +122,7 @@ class ChosenThreshold(Answer):
         attrs = table.attrs
         table.insert(1, "apparent", [self._apparent(metric) for metric in shown])
         if self.abstention_rate is not None:
-            rate = summary_rows(self.abstention_rate, ci_prob, ci_kind, self.abstention_rate.observed)
+            rate = summary_rows([self.abstention_rate], ci_prob, ci_kind, [self.abstention_rate.observed.values])
             table = pd.concat([rate.assign(apparent=self._apparent_rate), table], ignore_index=True)[[*table.columns]]
         if self.posterior.observed is None:
             table = table.drop(columns="observed")

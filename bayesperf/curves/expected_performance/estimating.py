@@ -272,4 +272,4 @@ def _pseudo_counts(prior: str | priors.Prior | None, method: str) -> tuple[Array
         return np.zeros((2, 2)), "none (examples resampled)"
     dirichlet = priors.resolve_dirichlet(prior, 2, "expected performance curves")
     binary = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
-    return dirichlet.concentration(binary).values, dirichlet.describe(binary)
+    return dirichlet.concentration(binary), dirichlet.describe(binary)

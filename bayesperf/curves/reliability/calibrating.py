@@ -21,7 +21,7 @@ from bayesperf.curves.reliability.frequency_curve import BINS
 from bayesperf.curves.reliability.lines import draws_of_intercept, draws_of_line
 from bayesperf.curves.reliability.measures import MEASURES, Calibration, CalibrationFigures
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
-from bayesperf.data.class_probabilities import ClassProbabilities, has_columns
+from bayesperf.data.classifier_scores import ClassProbabilities, has_columns
 
 TOP_LABEL = "top label"
 # Those that are known to `bayesperf.curves.weighted_score`.

@@ -165,7 +165,7 @@ class ReliabilityCurve(CurveOfParts):
             return xr.Dataset({"frequency": band_of_draws(self._lines[name]["frequency"], prob, kind)})
         at = self._grouped(self.parts[name])
         bounds = isotonic_band(at, prob) if self.method == "isotonic" else binned_band(at, prob, kind)
-        coords = {"probability": at.values} | dict(CI_BOUND)
+        coords = {"probability": at.values, "ci_bound": CI_BOUND}
         return xr.Dataset({"frequency": (("probability", "ci_bound"), bounds)}, coords)
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:

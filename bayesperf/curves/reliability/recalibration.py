@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -179,7 +178,7 @@ class Recalibration(Answer):
             if self.method == "isotonic"
             else [self[str(name)] for name in self.draws.data_vars]
         )
-        tables = [summary_rows(marginal, prob, ci_kind).drop(columns="undefined") for marginal in marginals]
+        tables = [summary_rows([marginal], prob, ci_kind).drop(columns="undefined") for marginal in marginals]
         widest = max(tables, key=lambda table: table.shape[1])
         summary = Summary(pd.concat(tables, ignore_index=True)[list(widest.columns)])
         summary.attrs = {
@@ -350,7 +349,7 @@ def recalibrate(
             raise InputTypeError(
                 "by", "BinnedScores do not say of which group an example is.", "Give labels and probabilities."
             )
-        return _of_groups(counts, (y_true, y_prob), {"by": by, "pos_label": pos_label}, count, seed, progressbar)
+        return _of_groups(counts, (y_true, y_prob), by, pos_label, count, seed, progressbar)
     rng = np.random.default_rng(seed)
     if method == "logistic":
         checks.none_certain("y_prob", counts.certain)
@@ -365,14 +364,14 @@ def recalibrate(
 
 
 def _of_groups(
-    counts: ProbabilityCounts, data: Any, options: Mapping[str, Any], draws: int, seed: int, progressbar: bool
+    counts: ProbabilityCounts, data: Any, by: Any, pos_label: Any, draws: int, seed: int, progressbar: bool
 ) -> Recalibration:
     """Return the sampled lines of groups."""
     from bayesperf.sampling.fitting import fit
 
     tree = fit(
-        data, "recalibration", options=options, draws=-(-draws // _CHAINS), chains=_CHAINS, random_seed=seed,
-        progressbar=progressbar,
+        data, "recalibration", options={"by": by}, pos_label=pos_label, draws=-(-draws // _CHAINS), chains=_CHAINS,
+        random_seed=seed, progressbar=progressbar,
     )  # fmt: skip
     posterior = tree["posterior"].to_dataset().drop_vars("deviation").drop_dims("parameter", errors="ignore")
     stacked = posterior.stack(sample=("chain", "draw")).drop_vars(["sample", "chain", "draw"])

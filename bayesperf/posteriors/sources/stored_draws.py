@@ -80,7 +80,9 @@ class StoredDraws(Source):
         return [self._distribution(post, metric) for metric in metrics]
 
     def _distribution(self, post: Posterior, metric: Metric) -> Distribution:
-        values = evaluate(metric, self.cells, post.positive).transpose(..., "chain", "draw").values
+        values = metric.evaluate(self.cells.values, post.positive)
+        if metric.average == "per_class":
+            values = np.moveaxis(values, -1, -3)
         drawn = values.reshape(-1, *values.shape[-2:])
         predictor = self.predicted_from
         known = None if predictor is None else predictor.source.proportion_weights(predictor, self.size, metric)
