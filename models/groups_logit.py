@@ -33,9 +33,9 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import xarray as xr
-from pytensor.gradient import disconnected_grad
 from scipy.special import expit, logsumexp
 from scipy.stats import binom
 
@@ -211,7 +211,7 @@ def log_marginal(successes: Any, trials: Any, location: Any, spread: Any) -> Any
         z = z + pm.math.clip(slope / curvature, -1, 1)
     p = pm.math.sigmoid(location + spread * z)
     # Whatever the nodes are, the integral is the same: its slope needs none of theirs.
-    z, width = map(disconnected_grad, (z, 1 / pm.math.sqrt(1 + spread**2 * trials * p * (1 - p))))
+    z, width = map(pytensor.gradient.disconnected_grad, (z, 1 / pm.math.sqrt(1 + spread**2 * trials * p * (1 - p))))
     points, weights = normal_nodes(11)
     nodes = z[..., None] + width[..., None] * points
     log_weights = (points**2 - nodes**2) / 2 + np.log(weights) + pm.math.log(width)[..., None]

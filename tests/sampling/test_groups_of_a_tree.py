@@ -182,6 +182,7 @@ def test_a_fit_of_repeats_agrees_with_one_of_the_partition():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")  # of so few sites
 def test_parts_of_a_sampled_fit_are_answers_of_pool():
     cm = SYSTEMS_AND_SITES.sel(model="B")
     tree = bp.fit(cm, "groups", options={"groups": "clusters"}, method="mcmc", random_seed=1, progressbar=False)

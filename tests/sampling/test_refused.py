@@ -143,8 +143,8 @@ ERRORS = [
      "least 1"),
     (ValueError, SITES, "groups", {"options": {"repeats": 2}}, "options['repeats']: 2 repeats have as many folds each, "
      "and dim 'site' has 3. Leave out an unfinished repeat."),
-    (TypeError, SITES, "groups_logit", {"options": {"covariates": [1, 2, 3]}}, f"{OF_SITES} must be a DataArray "
-     "('site', 'covariate'); it is list."),
+    (TypeError, SITES, "groups_logit", {"options": {"covariates": [1, 2]}}, f"{OF_SITES} must have a value, or a "
+     "row, for each of 3 of 'site'; it has shape (2,)."),
     (ValueError, SITES, "groups_logit", covariates([1, 2, 3], "site", site=[2, 3, 5]), f"{OF_SITES} must have dims "
      "'site' and 'covariate'; it has ('site',)."),
     (ValueError, SITES, "groups_logit", covariates([[1], [2], [3]], "site", "covariate"), f"{OF_SITES} must say of "

@@ -29,7 +29,7 @@ PAGE = (ROOT / "docs/explain/trees.md").read_text("utf-8")
 def table_of_ones_own(data, priors):
     """All cells of a table at once, as a first model of one's own is often written."""
     with pm.Model(coords={dim: data[dim].values for dim in data.dims}) as model:
-        shares = pm.Dirichlet("shares", np.ones(4))
+        shares = pm.Dirichlet("shares", np.full(4, 2.0))
         pm.Multinomial("table", data.values.sum(), shares, observed=data.values.ravel())
         pm.Deterministic("cells", shares.reshape((2, 2)), dims=["actual", "predicted"])
     return model
@@ -87,7 +87,7 @@ FITS = QUICK | {
         for case, (model, data, options, *_) in DENSITIES.items()
         if case not in CASES
     },
-    "fit of one's own model": fit(shared_recall, SYSTEMS),
+    "fit of one's own model": fit(shared_recall, SYSTEMS, priors={"recall": (2, 2)}),
     "fit of one's own table": fit(table_of_ones_own, BINARY),
 }
 POSTERIORS = {
@@ -177,7 +177,8 @@ FUNCTIONS = {
     **{name: (DRAWS, of_all(name)) for name in ("extract", "hdi", "eti")},
     "to_netcdf": (DRAWS, to_a_file_and_back),
     "plot_prior_posterior": (PRIOR, of_a_variable("plot_prior_posterior")),
-    "bayes_factor": (PRIOR, lambda tree: az.bayes_factor(tree, [shown(tree)], 0.5)),
+    "bayes_factor": (PRIOR, lambda tree: az.bayes_factor(
+        tree, [shown(tree)], tree["posterior"][shown(tree)].median().item())),
     "plot_ppc_dist": (PREDICTED, of_all("plot_ppc_dist")),
     "plot_ppc_pit": (PREDICTED, along_one_dim("plot_ppc_pit")),
     "plot_ppc_rootogram": (PREDICTED, along_one_dim("plot_ppc_rootogram")),
