@@ -28,7 +28,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import xarray as xr
 from pymc.distributions.shape_utils import change_dist_size
-from pytensor.graph.traversal import ancestors
+from pytensor.graph import ancestors
 from pytensor.tensor import gammaln
 from pytensor.tensor.random.op import RandomVariable
 from scipy.special import expit

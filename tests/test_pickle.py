@@ -220,7 +220,7 @@ KINDS = {
         )
         for method in ("logistic", "isotonic")
     },
-    "prior": (lambda: bp.prior.elicited(recall=(0.7, 0.9, 0.9)), lambda prior: prior.concentration(CM)),
+    "prior": (lambda: bp.prior.elicited(recall=(0.7, 0.9, 0.9)), lambda prior: xr.DataArray(prior.concentration(CM))),
     "posterior of rates known apart": (
         lambda: bp.posterior(CM, bp.prior.elicited(recall=(0.7, 0.9, 0.9))),
         lambda post: (post["prevalence"].mean(), draws(post["precision"])),

@@ -133,7 +133,7 @@ class BinnedScores(Saved):
     array([0. , 0.7, 0.9, 1. ])
     >>> auc = bp.roc_auc(binned)
     >>> auc.mean().round(2).item(), auc.eti().values.round(2), round(binned.binning_error, 2)
-    (0.86, array([0.69, 0.97]), 0.09)
+    (0.83, array([0.64, 0.95]), 0.09)
     """
 
     values: Array

@@ -69,7 +69,7 @@ class _Column(NamedTuple):
 
 @checked
 def look(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return what a file of predictions holds: a row a column, what it probably is, and what to type next.
+    r"""Return what a file of predictions holds: a row a column, what it probably is, and what to type next.
 
     Parameters
     ----------
@@ -92,14 +92,16 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     Examples
     --------
     >>> import bayesperf as bp
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"truth": ["sick", "well"] * 4, "forest": ["sick"] * 2 + ["well"] * 6, "age": range(8)})
-    >>> frame.to_csv("wards.csv", index=False)
-    >>> found = bp.files.look("wards.csv")
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "wards.csv")
+    ...     _ = file.write_text("case,truth,forest\n1,sick,sick\n2,well,sick\n3,well,well\n")
+    ...     found = bp.files.look(file)
     >>> found[["column", "role"]].values.tolist()
-    [['truth', 'actual'], ['forest', 'predicted'], ['age', 'id']]
-    >>> found.attrs["commands"]["How good is it?"]
-    'bayesperf summary wards.csv --actual truth --predicted forest --pos-label sick'
+    [['case', 'id'], ['truth', 'actual'], ['forest', 'predicted']]
+    >>> list(found.attrs["commands"])
+    ['How good is it?', 'Is it good enough?', 'A page for a colleague']
     """
     import duckdb
 

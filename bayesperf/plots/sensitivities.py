@@ -51,7 +51,10 @@ def prior(
     prior: str | Prior,
     metrics: str | Metric | Sequence[str | Metric] | None = None,
     cm: ConfusionMatrix | None = None,
-    **options: Any,
+    *,
+    ci_prob: float | None = None,
+    ci_kind: Kind | None = None,
+    ax: Panels | None = None,
 ) -> Figure:
     """Draw the density of each metric under a prior, before any example.
 
@@ -63,8 +66,8 @@ def prior(
         By default recall, specificity, precision and prevalence of two classes, else those of a summary.
     cm : ConfusionMatrix, optional
         Of whose classes it is a prior; by default of two, or of as many as the prior has weights of.
-    **options
-        The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
+    ci_prob, ci_kind, ax
+        As in `bayesperf.plots.density`.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def prior(
     if metrics is None and len(post.labels) == 2 and post.pos_label is not None:
         metrics = _OF_TWO_CLASSES
     names = [metrics] if isinstance(metrics, str | Metric) else metrics or post.default_metrics()
-    return panel(post.several(names), **options)
+    return panel(post.several(names), ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
 
 
 # What is drawn of a prior of two classes.

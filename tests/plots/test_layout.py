@@ -175,6 +175,7 @@ ONE = {
     "pooled": lambda ax: pooled(FOLDS.isel(model=0)).plot(ax=ax),
     "slices": lambda ax: bp.slices(FOLDS.isel(model=0), draws=200).plot(ax=ax),
     "joint": lambda ax: plots.joint(bp.posterior(BINARY, draws=100), "precision", "recall", ax=ax),
+    "prior": lambda ax: plots.prior(bp.prior.elicited(recall=(0.7, 0.9, 0.9)), "recall", ax=ax),
     "prior_sensitivity": lambda ax: plots.prior_sensitivity(SMALL, "recall", ax=ax),
     "density": lambda ax: bp.posterior(SMALL)["recall"].plot(ax=ax),
     "confusion matrix": lambda ax: SMALL.plot(ax=ax),

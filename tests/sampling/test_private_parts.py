@@ -12,7 +12,7 @@ from tests.shared.fits import BINARY, built, error
 from tests.shared.sources import modules
 
 PACKAGES = {"pymc", "pytensor", "nutpie", "numba"}
-PUBLIC = {"pymc", "pytensor", "pytensor.tensor", "nutpie", "numba"}
+PUBLIC = {"pymc", "pytensor", "pytensor.graph", "pytensor.tensor", "nutpie", "numba"}
 # PyMC documents these for distributions and transforms of one's own, which the model files have.
 OF_DISTRIBUTIONS = {"pymc.distributions.shape_utils", "pymc.logprob.transforms", "pytensor.tensor.random.op"}
 ROWS = [(use, row) for use, rows in backend.RELIES_ON.items() for row in rows]

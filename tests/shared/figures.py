@@ -201,6 +201,7 @@ FIGURES = {
     "pooled": lambda: pooled(FOLDS.isel(model=0)).plot(),
     "pooled systems": lambda: pooled(FOLDS).plot("f1"),
     "slices": lambda: plots.slices(bp.slices(FOLDS.isel(model=0), draws=200), "f1"),
+    "prior": lambda: plots.prior(bp.prior.elicited(recall=(0.7, 0.9, 0.9))),
     "prior_sensitivity": lambda: plots.prior_sensitivity(SMALL, "recall"),
     "prior_sensitivity of ratios": lambda: plots.prior_sensitivity(MANY, "lr+"),
     "noise_sensitivity": lambda: plots.noise_sensitivity(bp.labels.noise_sensitivity(SMALL, "recall", draws=500)),
