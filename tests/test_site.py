@@ -49,7 +49,7 @@ def test_the_reference_lists_every_public_name_and_no_other():
 
 # ── How to ──
 
-# A question of the table on the page of how-tos is the title or a heading of one page, word for word. A row that begins with "…"
+# A question of the table of how-tos is the title or a heading of one page, word for word. A row that begins with "…"
 # belongs to the question before it.
 HEADINGS = [
     (heading, text)
