@@ -81,7 +81,7 @@ def test_no_other_file_imports_private_parts():
 
 
 def test_private_imports_are_seen():
-    source = "import pymc.pytensorf\ndef f():\n    from pytensor.graph.traversal import ancestors\n    from pytensor import grad"
+    source = "import pymc.pytensorf\ndef f():\n  from pytensor.graph.traversal import ancestors\n  from pytensor import grad"
     assert list(private_imports(source)) == ["pymc.pytensorf:", "pytensor.graph.traversal:ancestors"]
 
 
