@@ -81,7 +81,13 @@ def test_no_other_file_imports_private_parts():
 
 
 def test_private_imports_are_seen():
-    source = "import pymc.pytensorf\ndef f():\n  from pytensor.graph.traversal import ancestors\n  from pytensor import grad"
+    lines = [
+        "import pymc.pytensorf",
+        "def f():",
+        "    from pytensor.graph.traversal import ancestors",
+        "from pytensor import grad",
+    ]
+    source = "\n".join(lines)
     assert list(private_imports(source)) == ["pymc.pytensorf:", "pytensor.graph.traversal:ancestors"]
 
 
