@@ -92,18 +92,22 @@ def check(
     if against is not None and state is not None:
         raise InputError("--state", "it does not go with --against.", "Check both by a command each.")
     _refuse_several_systems({"--against": against, "--state": state}, by, predicted, judge, cluster)
+    compared = _metric_of_versions(metric or "accuracy")
     requirements = [Requirement.parse(text) for text in require or ()]
     settings = settings_of(
         files, by, True, actual=actual, predicted=predicted, score=score, threshold=threshold, labels=labels,
         pos_label=pos_label, drop_missing=drop_missing, judge=judge, cluster=cluster, prior=prior, seed=seed,
-        require=require, ci_prob=0.95, metrics=[each.metric for each in requirements] or [metric or "accuracy"],
+        require=require, ci_prob=0.95, metrics=[each.metric for each in requirements] or [compared],
     )  # fmt: skip
     analysis = analysed(files, settings)
     say_warnings(analysis)
-    rule, verdicts = (_required if state is None else _in_repeated_runs)(analysis, confidence, files, state)
+    if state is None:
+        rule, verdicts = _required(analysis, confidence)
+    else:
+        rule, verdicts = _in_repeated_runs(analysis, confidence, files, state)
     if against is not None:
-        versions = _versions(files, against, replace(settings, id=id_, metrics=(metric or "accuracy",)))
-        verdicts = [*verdicts, _held_against(versions, metric or "accuracy", no_worse_by or 0.0, confidence)]
+        versions = _versions(files, against, replace(settings, id=id_, metrics=(compared,)))
+        verdicts = [*verdicts, _held_against(versions, compared, no_worse_by or 0.0, confidence)]
     _print(verdicts, rule, what_was_read(analysis), format_)
     raise typer.Exit(_CODES[overall(verdicts)])
 
@@ -152,12 +156,24 @@ def _refuse_several_systems(
             )  # fmt: skip
 
 
+def _metric_of_versions(metric: str) -> str:
+    """Return the canonical name of the metric of two versions; refuse one by which none of them can be worse."""
+    from bayesperf import metrics
+
+    wanted = metrics.get(metric)
+    if wanted.greater_is_better is None:
+        raise InputError(
+            f"--metric {metric}", "neither more nor less of it is better.", "Name one that has a direction."
+        )
+    if wanted.average == "per_class":
+        raise InputError(f"--metric {metric}", "it is a value for every class.", "Name its _macro or _micro.")
+    return wanted.name
+
+
 # ── What is shown ──
 
 
-def _required(
-    analysis: Analysis, confidence: float, files: Sequence[Path], state: Path | None
-) -> tuple[str, list[Verdict]]:
+def _required(analysis: Analysis, confidence: float) -> tuple[str, list[Verdict]]:
     """Return how requirements are judged, and what is shown of each by its posterior probability."""
     from bayesperf.reports.verdicts import ASSURANCE, by_probability
 
@@ -186,14 +202,13 @@ def _verdict(
 
 
 def _in_repeated_runs(
-    analysis: Analysis, confidence: float, files: Sequence[Path], state: Path | None
+    analysis: Analysis, confidence: float, files: Sequence[Path], state: Path
 ) -> tuple[str, list[Verdict]]:
     """Add a run to a state, and return what all runs show of each requirement by a confidence sequence."""
     from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
     from bayesperf.plan.monitoring import monitor
     from bayesperf.reports.verdicts import UNDECIDED, Verdict, by_sequence
 
-    assert state is not None
     held = with_run(state, analysis.counts, files)
     runs, found = counts_of_runs(held, analysis.counts), []
     for requirement in analysis.requirements:
@@ -247,10 +262,6 @@ def _held_against(versions: Analysis, metric: str, no_worse_by: float, confidenc
     from bayesperf.reports.verdicts import UNDECIDED, Verdict, verdict_of
 
     wanted = metrics.get(metric)
-    if wanted.greater_is_better is None:
-        raise InputError(
-            f"--metric {metric}", "neither more nor less of it is better.", "Name one that has a direction."
-        )
     difference = versions.comparisons[0].comparison.difference
     above = difference.prob_above(-no_worse_by) if wanted.greater_is_better else difference.prob_below(no_worse_by)
     verdict = verdict_of(above.item(), confidence)

@@ -263,7 +263,7 @@ def compile_(models: Models = None) -> None:
 @app.command(cls=Command)
 def look(file: File) -> None:
     """Print what a file holds, what each column probably is, and what to type next. FILE alone does the same."""
-    from bayesperf.cli.looking import print_look
+    from bayesperf.cli.first_look import print_look
 
     print_look(file)
 

@@ -7,7 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
@@ -235,9 +235,3 @@ def _positive(actual: _Column) -> list[str]:
     if len(actual.values) != 2 or {label.lower() for label in actual.values} in _PLAIN:
         return []
     return ["--pos-label", list(actual.values)[-1]]
-
-
-def look_as_rows(found: pd.DataFrame) -> list[list[Any]]:
-    """Return the cells of a printed look: a column, what it holds, and what it probably is."""
-    columns = (found[name].tolist() for name in ("column", "holds", "role"))
-    return [[column, holds, ROLES[role][1]] for column, holds, role in zip(*columns, strict=True)]

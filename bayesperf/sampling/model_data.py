@@ -266,7 +266,7 @@ def _checked_positive(pos_label: Any, values: xr.DataArray) -> Any:
     """Return the positive class of the caller; refuse one that is none of the data's labels."""
     labels = values["actual"].values.tolist() if "actual" in values.dims else values.attrs.get("labels")
     if labels is None:
-        raise InputError("pos_label", "these data have no classes.", "Leave it out.")
+        raise InputError("pos_label", "these data have no classes.", "Call `fit` without `pos_label`.")
     return positive_label(list(labels), pos_label)
 
 

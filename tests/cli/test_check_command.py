@@ -6,6 +6,7 @@ import sys
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 import bayesperf as bp
 from bayesperf.cli import commands as cli
@@ -45,8 +46,8 @@ def test_the_code_says_what_is_shown(check, tp, fn, code, verdict):
     document = json.loads(done.stdout)
     (row,) = document["requirements"]
     assert (done.returncode, document["verdict"], row["verdict"]) == (code, verdict, verdict)
-    cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=5, tn=95)
-    assert row["probability"] == pytest.approx(bp.posterior(cm)["recall"].prob_above(0.8).item())
+    # Jeffreys' prior has half an example in each cell, so that recall is a Beta.
+    assert row["probability"] == pytest.approx(stats.beta(tp + 0.5, fn + 0.5).sf(0.8))
     planned = bp.plan.sample_size(0.8, metric="recall", evidence=(tp, tp + fn), question="settle")
     assert row["more"] == ("" if code != 3 else f"{planned.n:,} more positives, in about {2 * planned.n:,} examples")
 
@@ -112,6 +113,7 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
         (["--against", "new.csv", "--by", "example"], "it takes one system"),
         (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state: it does not go with"),
         (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
+        (["--against", "new.csv", "--metric", "recall_per_class"], "it is a value for every class"),
         (["--require", "recall>=0.8", "--format", "html"], "--format html: there is none"),
     ],
 )  # fmt: skip

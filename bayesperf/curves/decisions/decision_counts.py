@@ -184,7 +184,9 @@ def _of_rows(
     """Return the examples of a group, which must have both classes."""
     if not is_positive.any() or is_positive.all():
         raise InputError(
-            "by", f"{name} has {len(is_positive)} examples, not of both classes.", "Leave it out, or merge it."
+            "by",
+            f"{name} has {len(is_positive)} examples, not of both classes.",
+            "Merge it with another group, or draw the curve of the others alone.",
         )
     if cluster is not None:
         cluster = np.unique(cluster, return_inverse=True)[1]

@@ -14,7 +14,7 @@ def print_look(file: Path) -> None:
     from rich.text import Text
 
     from bayesperf.core.words import printable
-    from bayesperf.files.looking import look, look_as_rows
+    from bayesperf.files.looking import ROLES, look
 
     (path,) = existing([file])
     found, console = look(path), Console()
@@ -22,8 +22,8 @@ def print_look(file: Path) -> None:
     table = Table()
     for heading in ("column", "holds", "probably"):
         table.add_column(heading, overflow="fold")
-    for row in look_as_rows(found):
-        table.add_row(*(Text(printable(str(cell))) for cell in row))
+    for name, holds, role in zip(found["column"], found["holds"], found["role"], strict=True):
+        table.add_row(*(Text(printable(str(cell))) for cell in (name, holds, ROLES[role][1])))
     console.print(table)
     if not found.attrs["commands"]:
         console.print(
