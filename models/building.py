@@ -31,6 +31,7 @@ from pymc.distributions.shape_utils import change_dist_size
 from pytensor.graph import ancestors
 from pytensor.tensor import gammaln
 from pytensor.tensor.random.op import RandomVariable
+from scipy import special
 from scipy.special import expit
 
 # Sequences use it, too, and do without PyMC.
@@ -46,9 +47,11 @@ __all__ = [
     "conjugate_parameters",
     "coords",
     "dirichlet_draws",
+    "dirichlet_rows",
     "draws_of_rates",
     "given_rates",
     "in_rows",
+    "log_rows",
     "outcomes_of_rates",
     "per_example",
     "positive",
@@ -442,6 +445,26 @@ def dirichlet_draws(rng: np.random.Generator, concentration: np.ndarray) -> np.n
     """
     gamma = np.maximum(rng.standard_gamma(concentration), 1e-280)
     return np.asarray(gamma / gamma.sum(-1, keepdims=True))
+
+
+def dirichlet_rows(rng: np.random.Generator, concentration: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return draws from Dirichlet distributions along a dim, which becomes the last."""
+    ordered = concentration.transpose(..., dim)
+    return ordered.copy(data=dirichlet_draws(rng, ordered.values))
+
+
+def log_rows(weights: xr.DataArray, counts: xr.DataArray, dim: str) -> xr.DataArray:
+    """Return the log-probability of Dirichlet–multinomial counts given their sum; a weight of 0 has no count."""
+    weights, counts = xr.broadcast(weights, counts)
+    seen = weights.where(counts > 0, 1.0)
+    cells = _log_gamma(seen + counts) - _log_gamma(seen) - _log_gamma(counts + 1.0)
+    kappa, total = weights.sum(dim), counts.sum(dim)
+    row: xr.DataArray = cells.sum(dim) + _log_gamma(kappa) + _log_gamma(total + 1.0) - _log_gamma(kappa + total)
+    return row
+
+
+def _log_gamma(values: xr.DataArray) -> xr.DataArray:
+    return values.copy(data=special.gammaln(values.values))
 
 
 class _LogitBinomialRV(RandomVariable):  # type: ignore[misc]

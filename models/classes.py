@@ -34,9 +34,15 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from scipy.special import gammaln
 
-from bayesperf.models.building import DirichletMultinomial, concentration, coords, dirichlet_draws, prior_variables
+from bayesperf.models.building import (
+    DirichletMultinomial,
+    concentration,
+    coords,
+    dirichlet_rows,
+    log_rows,
+    prior_variables,
+)
 
 DATA = "counts"
 OPTIONS = {"design": ("joint", "by_actual")}
@@ -114,9 +120,9 @@ def observe(name: str, counts: Any, distribution: Any, dims: list[str], **parame
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
     """Draw what was integrated out, the recall of each class and the shares of its errors, and return the cells."""
-    outcomes = _dirichlet(rng, outcome_weights(posterior, data) + outcomes_of(data), "outcome")
+    outcomes = dirichlet_rows(rng, outcome_weights(posterior, data) + outcomes_of(data), "outcome")
     other = 1 - same_class(data)
-    errors = _dirichlet(rng, error_weights(posterior, data) + data * other, "predicted") * other
+    errors = dirichlet_rows(rng, error_weights(posterior, data) + data * other, "predicted") * other
     right, wrong = (outcomes.sel(outcome=outcome, drop=True) for outcome in ("right", "wrong"))
     cells = posterior["prevalence"] * (right * (1 - other) + wrong * errors / errors.sum("predicted"))
     return {"cells": cells.transpose("chain", "draw", *data.dims[:-2], "actual", "predicted")}
@@ -124,8 +130,8 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
     """Return the log-likelihood of each class's predictions given its total, for leave-one-class-out."""
-    outcomes = _log_row(outcome_weights(posterior, data), outcomes_of(data), "outcome")
-    errors = _log_row(error_weights(posterior, data), data * (1 - same_class(data)), "predicted")
+    outcomes = log_rows(outcome_weights(posterior, data), outcomes_of(data), "outcome")
+    errors = log_rows(error_weights(posterior, data), data * (1 - same_class(data)), "predicted")
     return (outcomes + errors).transpose("chain", "draw", *data.dims[:-2], "actual")
 
 
@@ -165,22 +171,3 @@ def _weight(share: xr.DataArray) -> xr.DataArray:
 def _logit(share: xr.DataArray) -> xr.DataArray:
     logit: xr.DataArray = np.log(share) - np.log1p(-share)  # type: ignore[assignment]
     return logit
-
-
-def _dirichlet(rng: np.random.Generator, weights: xr.DataArray, dim: str) -> xr.DataArray:
-    ordered = weights.transpose(..., dim)
-    return ordered.copy(data=dirichlet_draws(rng, ordered.values))
-
-
-def _log_row(weights: xr.DataArray, counts: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return the log-probability of Dirichlet–multinomial counts given their sum; a weight of 0 has no count."""
-    weights, counts = xr.broadcast(weights, counts)
-    seen = weights.where(counts > 0, 1.0)
-    cells = _gammaln(seen + counts) - _gammaln(seen) - _gammaln(counts + 1.0)
-    kappa, total = weights.sum(dim), counts.sum(dim)
-    row: xr.DataArray = cells.sum(dim) + _gammaln(kappa) + _gammaln(total + 1.0) - _gammaln(kappa + total)
-    return row
-
-
-def _gammaln(values: xr.DataArray) -> xr.DataArray:
-    return values.copy(data=gammaln(values.values))

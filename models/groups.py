@@ -40,14 +40,14 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from scipy.special import gammaln
 
 from bayesperf.models.building import (
     DirichletMultinomial,
     concentration,
     coords,
-    dirichlet_draws,
+    dirichlet_rows,
     in_rows,
+    log_rows,
     positive,
     prior_variables,
     rows_of_rates,
@@ -171,28 +171,17 @@ def recover(
     if groups == "clusters":
         class_weights = (1 / posterior["prevalence_dispersion"] - 1) * posterior["prevalence"]
         totals = data.sum("predicted") * (design == "joint")
-        of_group, of_new = (_dirichlet(rng, class_weights + seen, "actual") for seen in (totals, 0))
+        of_group, of_new = (dirichlet_rows(rng, class_weights + seen, "actual") for seen in (totals, 0))
     cells = {
-        "cells_group": of_group * _dirichlet(rng, weights + data, "predicted"),
-        "cells_new": of_new * _dirichlet(rng, weights, "predicted"),
+        "cells_group": of_group * dirichlet_rows(rng, weights + data, "predicted"),
+        "cells_new": of_new * dirichlet_rows(rng, weights, "predicted"),
     }
     order = [d for d in posterior["cells"].dims if d not in ("actual", "predicted")]
     return {name: cell.transpose(*order, ..., "actual", "predicted") for name, cell in cells.items()}
 
 
-def _dirichlet(rng: np.random.Generator, concentration: xr.DataArray, dim: str) -> xr.DataArray:
-    ordered = concentration.transpose(..., dim)
-    return ordered.copy(data=dirichlet_draws(rng, ordered.values))
-
-
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions given its class totals, for leave-one-group-out."""
     weights = (1 / posterior["dispersion"].clip(min=1e-8) - 1) * posterior["rates"]
-    cells = _gammaln(weights + data) - _gammaln(weights) - _gammaln(data + 1.0)
-    kappa, totals = weights.sum("predicted"), data.sum("predicted")
-    rows = cells.sum("predicted") + _gammaln(kappa) + _gammaln(totals + 1.0) - _gammaln(kappa + totals)
+    rows = log_rows(weights, data, "predicted")
     return rows.sum("actual").transpose("chain", "draw", ...)
-
-
-def _gammaln(values: xr.DataArray) -> xr.DataArray:
-    return values.copy(data=gammaln(values.values))

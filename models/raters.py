@@ -44,7 +44,7 @@ posteriors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
 from math import comb, prod
 from typing import Any
@@ -136,7 +136,7 @@ def build(
     variable = prior_variables(PRIORS, _own_priors(data, priors, raters), len(labels), _unused(pooled, dependent))
     with pm.Model(coords=of_dims) as model:
         prevalence = variable("prevalence", [*populations, "actual"])
-        rates = _of_population(variable, raters) if pooled else variable("rates", ["rater", "actual", "rating"])
+        rates = _of_population(variable) if pooled else variable("rates", ["rater", "actual", "rating"])
         logs = _log_rates(rates, (), pm.math)
         design = pm.Data("answers", answers.reshape(len(answers), -1).astype(float), dims=["pattern", "answer"])
         if dependent:
@@ -161,7 +161,7 @@ def _observe(data: xr.DataArray, log_p: Any) -> None:
         PatternCounts("counts", n=observed.sum(-1), log_p=log_p, observed=observed, dims=data.dims)
 
 
-def _of_population(variable: Any, raters: Sequence[str]) -> Any:
+def _of_population(variable: Any) -> Any:
     """Return the rates of raters that are a sample of a population."""
     mean, spread = variable("mean_rates", ["actual", "rating"]), variable("spread", ["actual"])
     deviation = pm.Normal("deviation", dims=["rater", "actual", "rating"])

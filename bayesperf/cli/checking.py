@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -280,10 +280,9 @@ def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confid
 
     new, old = (versions.pooled_counts.sel(**{_VERSION: version}) for version in (_NEW, _OLD))
     a, b = (new, old) if versions.paired is None else (versions.paired, None)
+    options: dict[str, Any] = {"confidence": confidence, "assurance": ASSURANCE, "prior": versions.settings.prior}
     try:
-        return number_in_words(
-            comparison(a, b, metric, margin=-no_worse_by, confidence=confidence, assurance=ASSURANCE)
-        )
+        return number_in_words(comparison(a, b, metric, margin=-no_worse_by, **options))
     except (InputError, UnreachableError):
         return ""
 

@@ -209,7 +209,7 @@ class Comparison(Answer):
         greater = self._greater("ranks")
         if not self.many:
             better = self.prob_better
-            of_rank, of_system = coordinate("rank", [1, 2]), self._index()
+            of_rank, of_system = coordinate("rank", [1, 2]), coordinate(self.dim, list(self.names))
             rows = [_stacked(row, of_rank) for row in ([better, 1 - better], [1 - better, better])]
             ranks = _stacked(rows, of_system, better.attrs)
             return ranks.transpose(..., self.dim, "rank").rename("ranks")
@@ -368,9 +368,6 @@ class Comparison(Answer):
         if self.greater_is_better is None:
             raise InputError(what, f"neither more nor less {self.metric} is better.", "See prob_greater and prob_rope.")
         return self.greater_is_better
-
-    def _index(self, suffix: str = "") -> xr.DataArray:
-        return coordinate(f"{self.dim}{suffix}", list(self.names))
 
     def _sides(self) -> list[tuple[Any, Any]]:
         """Return the names of a and b, one row per pair."""

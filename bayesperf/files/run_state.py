@@ -35,15 +35,19 @@ def with_run(state: Path, counts: ConfusionMatrix, files: Sequence[Path]) -> dic
             f"{', '.join(labels)} (positive: {positive}).",
             "Name the classes by --labels and --pos-label, or begin another state.",
         )
-    digest = _digest(files)
-    for number, run in enumerate(held["runs"], 1):
-        if run["sha256"] == digest:
+    seen = {digest: number for number, run in enumerate(held["runs"], 1) for digest in run["sha256"]}
+    of_this_run: list[str] = []
+    for file in _each(files):
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        if digest in seen or digest in of_this_run:
+            where = f"is in run {seen[digest]} of it" if digest in seen else "is given twice"
             raise InputError(
                 f"--state {state}",
-                f"the same files are run {number} in it, and are no new examples.",
-                "Check the files of another run, or check these without --state.",
+                f"what {file} holds {where}, and is no new example.",
+                "Check other files, or check these without --state.",
             )
-    return {**held, "runs": [*held["runs"], {"sha256": digest, "counts": counts.counts.values.tolist()}]}
+        of_this_run.append(digest)
+    return {**held, "runs": [*held["runs"], {"sha256": of_this_run, "counts": counts.counts.values.tolist()}]}
 
 
 def counts_of_runs(held: dict[str, Any], counts: ConfusionMatrix) -> ConfusionMatrix:
@@ -73,11 +77,7 @@ def _read(state: Path) -> dict[str, Any]:
     return held
 
 
-def _digest(files: Sequence[Path]) -> str:
-    """Return what tells the contents of files from those of others."""
-    digest = hashlib.sha256()
-    for path in files:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                digest.update(file.read_bytes())
-    return digest.hexdigest()
+def _each(paths: Sequence[Path]) -> list[Path]:
+    """Return the files, those of folders included."""
+    found = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+    return [file for file in found if file.is_file()]

@@ -171,7 +171,7 @@ def _density(drawn: Curves, i: int) -> str:
     density = np.interp(grid, drawn.x[i], drawn.density[i])
     x, y = across(grid), _HEIGHT - (_HEIGHT - 4) * density / density.max()
     inside = (grid >= lower) & (grid <= upper)
-    area = f"M{x[inside][0]:.1f},{_HEIGHT} L{_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{_HEIGHT} Z"
+    area = f"M{x[inside][0]:.1f},{_HEIGHT} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{_HEIGHT} Z"
     mean = f'<path d="M{across(drawn.mean[i]):.1f},4 V{_HEIGHT}" stroke-dasharray="3 2"/>'
     written = "".join(
         f'<text x="{at}" y="{_HEIGHT + _WRITTEN - 3}" text-anchor="{anchor}" font-size="10" fill="currentColor" '
@@ -181,7 +181,7 @@ def _density(drawn: Curves, i: int) -> str:
     return (
         f'<svg width="{_WIDTH}" height="{_HEIGHT + _WRITTEN}" viewBox="0 0 {_WIDTH} {_HEIGHT + _WRITTEN}" role="img" '
         f'aria-label="density" fill="none" stroke="currentColor"><path d="M0,{_HEIGHT} H{_WIDTH}" opacity=".4"/>'
-        f'<path d="{area}" fill="currentColor" fill-opacity=".25" stroke="none"/><path d="M{_points(x, y)}"/>'
+        f'<path d="{area}" fill="currentColor" fill-opacity=".25" stroke="none"/><path d="M{path_points(x, y)}"/>'
         f"{mean if np.isfinite(drawn.mean[i]) else ''}{written}</svg>"
     )
 
@@ -191,5 +191,6 @@ def _end(value: float, span: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else signed_value(value, span)
 
 
-def _points(x: Array, y: Array) -> str:
+def path_points(x: Array, y: Array) -> str:
+    """Return the points of a path of SVG, without the command before the first."""
     return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))

@@ -151,6 +151,11 @@ def _by_prior(cm: ConfusionMatrix, metrics: Any, given: Priors | None, ci_prob: 
 
 # ── Other priors of a fit ──
 
+_FIT_AGAIN = "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}."
+# Draws within this share of the range of a prior's draws are at its end; another prior goes on beyond it if it has more
+# than this probability there.
+_NEAR, _BEYOND = 0.02, 0.01
+
 
 class Under(NamedTuple):
     """A fit under another prior: its draws, those of the prior, and the Pareto k̂ of the weights; NaN without these."""
@@ -199,7 +204,7 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
             "priors",
             f"they give the model other parameters ({', '.join(names)}) than the fit has "
             f"({', '.join(map(str, before.data_vars))}).",
-            "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}.",
+            _FIT_AGAIN,
         )
     interpreted = {"compile_kwargs": {"mode": "FAST_COMPILE"}}
     after = pm.stats.compute_log_prior(
@@ -207,6 +212,8 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
         **interpreted,
     )  # fmt: skip
     log_ratio = _summed(after.to_dataset() if isinstance(after, xr.DataTree) else after) - _summed(before)
+    if not np.isfinite(log_ratio).any():
+        raise InputError("priors", "no draw of the fit is possible under them.", _FIT_AGAIN)
     # Its argument is a log-likelihood that is left out, the negative of what is put in.
     log_weight, pareto_k = arviz_stats.base.array_stats.psislw(-log_ratio.ravel())
     chosen = np.sort(resampled(np.asarray(log_weight), np.random.default_rng(0)))
@@ -215,13 +222,28 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     data = {name: tree[name].to_dataset() for name in ("observed_data", "constant_data") if name in tree}
     groups = {"posterior": again, **data}
     posterior = Posterior.from_datatree(xr.DataTree.from_dict(groups))
-    if "cells" not in model.named_vars:
-        return Under(posterior, None, float(pareto_k))
+    has_cells = "cells" in model.named_vars
     spoken = logging.getLogger("pymc.sampling.forward")
     spoken.addFilter(_of_warnings)
-    drawn = pm.sample_prior_predictive(4000, model=model, var_names=["cells"], random_seed=0, **interpreted)
+    wanted = [*names, *(["cells"] if has_cells else [])]
+    drawn = pm.sample_prior_predictive(4000, model=model, var_names=wanted, random_seed=0, **interpreted)
     spoken.removeFilter(_of_warnings)
-    return Under(posterior, _of_prior(tree, drawn["prior"]), float(pareto_k))
+    fitted, other = tree["prior"].to_dataset(), drawn["prior"].to_dataset()
+    if any(_is_cut_off(draws[name], fitted[name], other[name]) for name in names):
+        pareto_k = np.inf
+    return Under(posterior, _of_prior(tree, drawn["prior"]) if has_cells else None, float(pareto_k))
+
+
+def _is_cut_off(posterior: xr.DataArray, fitted: xr.DataArray, other: xr.DataArray) -> bool:
+    """Return whether a fit's draws lie at an end of its prior beyond which the other prior goes on.
+
+    Weights of draws that are there say nothing of those that the fit could not draw, and so k̂ does not either.
+    """
+    low, high = float(fitted.min()), float(fitted.max())
+    near = _NEAR * (high - low)
+    at_low, at_high = float(posterior.min()) < low + near, float(posterior.max()) > high - near
+    beyond_low, beyond_high = float((other < low - near).mean()), float((other > high + near).mean())
+    return (at_low and beyond_low > _BEYOND) or (at_high and beyond_high > _BEYOND)
 
 
 def _of_warnings(record: logging.LogRecord) -> bool:
@@ -240,14 +262,13 @@ def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
     """Return the PyMC model of a fit under other priors."""
     attrs = tree["posterior"].attrs
     name, options = attrs.get("model"), json.loads(attrs.get("options", "{}"))
-    again = "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}."
     if name not in models.names() or getattr(models, name).DATA != "counts" or options.get("covariates") is not None:
-        raise InputError("priors", "only fits of a built-in model to counts alone are weighted anew.", again)
+        raise InputError("priors", "only fits of a built-in model to counts alone are weighted anew.", _FIT_AGAIN)
     if "log_prior" not in tree.children:
         raise InputError("result", "has no group 'log_prior': bayesperf.fit adds it.")
     counts = observed_table(tree)
     if counts is None:
-        raise InputError("result", "has no counts.", again)
+        raise InputError("result", "has no counts.", _FIT_AGAIN)
     labels, position = counts["actual"].values.tolist(), int(attrs["positive"])
     cm = ConfusionMatrix(counts.drop_attrs(), labels[position] if position >= 0 else None)
     return models.build(cm, name, given, options=options)

@@ -128,7 +128,7 @@ def report(
     >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
     'Spam filter, June'
     """
-    counts, pooled = _counts_and_posterior(data, y_pred, prior, random_seed, labels=labels, pos_label=pos_label, by=by)
+    counts, pooled = _counts_and_posterior(data, y_pred, prior, labels=labels, pos_label=pos_label, by=by)
     counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
     paired = counts if counts.outcomes is not None else None
@@ -211,7 +211,7 @@ def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str
 
 
 def _counts_and_posterior(
-    data: Any, y_pred: Any, prior: Any, random_seed: int, **of_labels: Any
+    data: Any, y_pred: Any, prior: Any, **of_labels: Any
 ) -> tuple[ConfusionMatrix, Posterior | None]:
     """Return the counts, and the posterior if one was handed in."""
     is_counted = isinstance(data, ConfusionMatrix | Posterior)

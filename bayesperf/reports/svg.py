@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core.words import format_value
 from bayesperf.plots.style import SERIES
-from bayesperf.posteriors.densities import Curves
+from bayesperf.posteriors.densities import Curves, path_points
 
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
 # Number of steps between the ends of a heat map's colours, and up to how many cells a side have room for their values.
@@ -77,11 +77,6 @@ def minus(value: float) -> str:
     return f"{value:g}".replace("-", "−")
 
 
-def path(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """Return the points of a path, without the command before the first."""
-    return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-
-
 def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Markup:
     """Return a density with its interval shaded, its mean and the observed score marked, over what lies beneath."""
     low, high = drawn.interval[i]
@@ -89,7 +84,7 @@ def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> M
     heights = np.interp(grid, drawn.x[i], drawn.density[i])
     x, y = scale(grid), HEIGHT - 1 - (HEIGHT - 6) * heights / drawn.density[i].max()
     inside = (grid >= low) & (grid <= high)
-    area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{path(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
+    area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
     at, seen = float(scale(drawn.mean[i])), float(scale(drawn.observed[i]))
     mean = f'<path class="m {colour(i)}" d="M{at:.1f},4 V{HEIGHT - 1}"/>'
     observed = f'<circle class="o {colour(i)}" cx="{seen:.1f}" cy="{HEIGHT - 4}" r="3"/>'
@@ -99,7 +94,7 @@ def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> M
         *beneath,
         f'<path class="g" d="M0,{HEIGHT - 0.5} H{WIDTH}"/>',
         f'<path class="a {colour(i)}" d="{area}"/>',
-        f'<path class="l {colour(i)}" d="M{path(x, y)}"/>',
+        f'<path class="l {colour(i)}" d="M{path_points(x, y)}"/>',
         mean if np.isfinite(drawn.mean[i]) else "",
         observed if np.isfinite(drawn.observed[i]) else "",
     )
@@ -135,9 +130,9 @@ def overlay(drawn: Curves, scale: Scale, label: str, bounds: Sequence[tuple[floa
         x, y = 2 * scale(grid), floor - (floor - 8) * heights / drawn.density.max()
         inside = (grid >= low) & (grid <= high)
         if inside.any():
-            outline = f"M{x[inside][0]:.1f},{floor} L{path(x[inside], y[inside])} L{x[inside][-1]:.1f},{floor} Z"
+            outline = f"M{x[inside][0]:.1f},{floor} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{floor} Z"
             parts.append(f'<path class="b {colour(i)}" d="{outline}"/>')
-        parts.append(f'<path class="l {colour(i)}" d="M{path(x, y)}"/>')
+        parts.append(f'<path class="l {colour(i)}" d="M{path_points(x, y)}"/>')
     ticks = [text(float(2 * scale(tick)), TALL - 5, minus(tick)) for tick in scale.ticks()]
     return frame(TALL, label, *parts, *ticks, width=width)
 
@@ -279,9 +274,9 @@ def bands(
     ]
     for i in range(len(centre)):
         line, low, high = (bottom - (bottom - 8) * y for y in (centre[i], interval[i, :, 0], interval[i, :, 1]))
-        outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
+        outline = path_points(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
         parts.append(
-            f'<path class="b {colour(i)}" d="M{outline} Z"/><path class="l {colour(i)}" d="M{path(at, line)}"/>'
+            f'<path class="b {colour(i)}" d="M{outline} Z"/><path class="l {colour(i)}" d="M{path_points(at, line)}"/>'
         )
     if x[0] <= mark <= x[-1]:
         place = left + (WIDTH - left - 8) * (mark - x[0]) / (x[-1] - x[0])
@@ -335,14 +330,14 @@ def plane(
         parts.append(f'<path class="g" d="M{x:.1f},{ceiling} V{floor}"/>{text(x, floor + 14, f"{tick:g}")}')
     parts += [text(2, 11, axes[1], "start"), text((left + right) / 2, height - 5, axes[0])]
     for of_x, of_y in beneath:
-        parts.append(f'<path class="guess" d="M{path(across(of_x), up(of_y))}"/>')
+        parts.append(f'<path class="guess" d="M{path_points(across(of_x), up(of_y))}"/>')
     for i, line in enumerate(lines):
         low, high = up(line.band.T)
         at = across(line.along)
-        outline = path(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
+        outline = path_points(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
         parts.append(f'<path class="b {colour(i)}" d="M{outline} Z"/>')
     for i, line in enumerate(lines):
-        points = path(*_thinned(across(line.x), up(line.y)))
+        points = path_points(*_thinned(across(line.x), up(line.y)))
         parts.append(f'<path class="l {colour(i)}" d="M{points}"/>')
     return frame(height, label, *parts)
 

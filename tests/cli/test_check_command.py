@@ -96,9 +96,16 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     assert set(codes) == {0, 3}
     assert "3 runs so far" in json.loads(done.stdout)["in_words"]
     before = (tmp_path / "runs.json").read_bytes()
-    again = check("night0.csv", *asked)
-    assert again.returncode == 2
-    assert "the same files are run 1 in it" in again.stderr
+    # However they are given: alone, with others, in another order, or twice.
+    new = write("new.csv", 46, 4, 3, 47)
+    for files, said in (
+        (["night0.csv"], "is in run 1 of it"),
+        ([new, "night2.csv"], "is in run 3 of it"),
+        ([new, write("same.csv", 46, 4, 3, 47)], "is given twice"),
+    ):
+        again = check(*files, *asked)
+        assert again.returncode == 2
+        assert said in again.stderr
     assert (tmp_path / "runs.json").read_bytes() == before
 
 

@@ -1,6 +1,7 @@
 """Every metric: by hand, against scikit-learn, and where it is undefined.
 
-The value by hand of a new metric goes into BINARY (`_metrics.py`) or ORDERED, its facts into `test_metrics_facts.py`.
+The value by hand of a new metric goes into BINARY (`tests/shared/metrics.py`) or ORDERED, its facts
+into `test_facts.py`.
 """
 
 from math import sqrt

@@ -218,7 +218,14 @@ def test_any_three_guesses_make_the_matrix(names):
     np.testing.assert_allclose(found, [[36, 4], [2, 8]], rtol=1e-9)
 
 
-INTERVALS = [(0.75, 0.95, 0.9), (0.01, 0.99, 0.9), (0.0001, 0.9, 0.9), (0.5, 0.501, 0.95), (0.999, 0.99999, 0.9)]
+INTERVALS = [
+    (0.75, 0.95, 0.9),
+    (0.01, 0.99, 0.9),
+    (0.0001, 0.9, 0.9),
+    (0.5, 0.501, 0.95),
+    (0.999, 0.99999, 0.9),
+    (1e-8, 1e-6, 0.9),
+]
 
 
 @pytest.mark.parametrize("interval", INTERVALS)

@@ -110,11 +110,22 @@ def test_a_fit_under_other_priors_is_their_closed_form(fitted):
     [
         (["flat"], "of a fit must be a mapping of names to priors or to other fits"),
         ({"mine": {"shares": pm.Dirichlet.dist(np.ones(4))}}, "this model has no 'shares'"),
+        ({"mine": {"recall": pm.Uniform.dist(0.0, 0.001)}}, "no draw of the fit is possible under them"),
     ],
 )
 def test_bad_priors_of_a_fit(fitted, priors, words):
     with pytest.raises((TypeError, ValueError), match=words):
         bp.prior.sensitivity(fitted, ["recall"], priors)
+
+
+@pytest.mark.slow
+def test_a_prior_that_stops_where_another_goes_on_is_fitted_anew():
+    """The weights are bounded, and k̂ is low, whatever the posterior is beyond the end."""
+    cm = bp.ConfusionMatrix.from_counts(tp=45, fn=5, fp=5, tn=45)
+    short = bp.fit(cm, "rates", {"recall": pm.Uniform.dist(0.3, 0.85)}, draws=500, random_seed=1)
+    given = {"whole": {"recall": pm.Beta.dist(1, 1)}, "within": {"recall": pm.Uniform.dist(0.3, 0.85)}}
+    table = bp.prior.sensitivity(short, ["recall"], given).set_index("prior")
+    assert table["diagnosis"].ne("").to_dict() == {"as fitted": False, "whole": True, "within": False}
 
 
 def test_a_fit_of_other_parameters_is_not_weighted_anew():

@@ -2,7 +2,6 @@
 
 import functools
 import json
-import warnings
 
 import numpy as np
 import preliz as pz
@@ -31,14 +30,6 @@ from tests.shared.fits import (
     of_scipy,
     shared_recall,
 )
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)  # of its own imports
-    try:
-        from pymc_extras.prior import Prior
-    except ImportError:
-        # Its releases hold PyMC back, so that it is not among what the tests install; any that is there is tested.
-        Prior = None
 
 # ── Priors ──
 
@@ -72,22 +63,6 @@ def test_priors_of_preliz(model, data, options, name, prior, words, dims):
     np.testing.assert_allclose(drawn.mean(0), prior.mean(), atol=5 * prior.std() / np.sqrt(2000))
 
 
-@pytest.mark.skipif(Prior is None, reason="pymc-extras is not installed.")
-@pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
-def test_hierarchical_priors_of_pymc_extras(model, data, options, name, prior, words, dims):
-    """A prior of any family whose parameter has one in turn; the model then has both variables."""
-    family, parameter = str(prior).partition("(")[0], {"Beta": "alpha", "HalfNormal": "sigma"}
-    if family not in parameter:
-        family = "Normal" if family == "Normal" else "Beta"
-    weight = Prior("Gamma", alpha=20, beta=4)
-    given = {"Normal": {"mu": Prior("Normal"), "sigma": weight}, "Beta": {"alpha": weight, "beta": 2},
-             "HalfNormal": {"sigma": weight}}[family]  # fmt: skip
-    made = built(model, data, options, {name: Prior(family, dims=dims, **given)})
-    assert {f"{name}_{parameter}" for parameter, each in given.items() if isinstance(each, Prior)} <= set(
-        priors_in_words(made)
-    )
-
-
 @pytest.mark.slow
 def test_priors_without_a_closed_form_are_sampled():
     """The posterior is that of quadrature, under the density that SciPy has of the prior."""
@@ -102,10 +77,9 @@ def test_priors_without_a_closed_form_are_sampled():
         assert found[name].mean() == pytest.approx(mean, abs=5 * error(found[name].values))
 
 
-def test_priors_of_preliz_and_pymc_extras_are_sampled(sampler, alone):
+def test_priors_of_preliz_are_sampled(sampler, alone):
     expected = of_scipy(stats.beta([12, 12], 12), "model")
-    of_extras = [Prior("Beta", alpha=12, beta=12, dims="model")] if Prior is not None else []
-    for prior in (pz.Beta(12, 12), *of_extras, pm.Beta.dist(12, 12, shape=2)):
+    for prior in (pz.Beta(12, 12), pm.Beta.dist(12, 12, shape=2)):
         tree = bp.fit(SYSTEMS, "rates", {"recall": prior}, method="mcmc", draws=500, random_seed=3)
         agrees(tree["posterior"]["recall"], expected)  # what is sampled here is the prior
         recall = tree["posterior"]["recall"].values
@@ -127,19 +101,6 @@ def test_priors_that_are_no_beta():
     rows = built("groups", SITES, priors={"rates": pm.Dirichlet.dist([[8.0, 2.0], [1.0, 9.0]])})
     drawn = pm.draw(rows["rates"], 4000, random_seed=1, mode=INTERPRETED)
     np.testing.assert_allclose(drawn.mean(0), [[0.8, 0.2], [0.1, 0.9]], atol=5 * 0.4 / np.sqrt(12 * 4000))
-
-
-def test_hyperpriors(sampler, alone):
-    """A variable may bring others with it."""
-
-    learnt = Prior("Beta", alpha=Prior("Gamma", alpha=20, beta=1), beta=1, dims="model")
-    tree = bp.fit(SYSTEMS, "rates", {"recall": learnt}, draws=500, random_seed=3)
-    weight = tree["posterior"]["recall_alpha"]
-    agrees(weight, of_scipy(stats.gamma(20)))
-    agrees(tree["posterior"]["recall"] ** weight, of_scipy(stats.uniform([0, 0], 1), "model"))
-    words = json.loads(tree["posterior"].attrs["priors"])
-    assert words["recall_alpha"] == "Gamma(20, 1)"
-    assert words["recall"].startswith("Beta(")
 
 
 # ── Rates, in models of other parameters ──
@@ -230,8 +191,6 @@ PRIOR_ERRORS = [
     ("rates", SYSTEMS, {"recall": "flat"}, "it is 'flat'."),
     ("rates", SYSTEMS, {"recall": stats.beta(9, 1)}, "priors: 'recall' must be an unnamed PyMC distribution"),
     ("rates", SYSTEMS, {"recall": pm.math.sigmoid(pm.Normal.dist(0, 1))}, "must be an unnamed PyMC distribution"),
-    ("rates", SYSTEMS, {"recall": Prior("Beta", alpha=1, beta=1)}, "priors: 'recall' has shape (); its dims "
-     "('model',) have (2,)."),
     ("multinomial", SYSTEMS, {"shares": pm.Dirichlet.dist(np.ones(3))}, "priors: 'shares' has shape (2, 3); its "
      "dims ('model', 'cell') have (2, 4)."),
     ("multinomial", BINARY, {"shares": pm.Uniform.dist(0, 1, shape=4)}, "priors: 'shares' has the wrong support"),
@@ -261,7 +220,6 @@ def test_wrong_priors(model, data, priors, words, sampler):
     ("data", "model", "priors", "words"),
     [
         (BINARY, "rates", {"recall": pm.Uniform.dist(0, 1)}, "a Beta prior of 'recall'"),
-        (BINARY, "rates", {"prevalence": Prior("Beta", alpha=1, beta=1)}, "a Beta prior of 'prevalence'"),
         ((Y_TRUE, Y_PRED), "markov", {"stay": pm.Uniform.dist(0, 1)}, "a Beta prior of 'stay'"),
     ],
 )
