@@ -31,13 +31,15 @@ class EncodedColumns(NamedTuple):
     """Columns of one length as codes.
 
     `leading` are those that become leading dims, by name; `cells` the columns of class labels, by cell dim, as
-    positions in `classes`. `named` is what their caller calls those of class labels.
+    positions in `classes`. `named` is what their caller calls those of class labels. If they are `graded`, `classes`
+    are grades, and there is no actual class: its codes are 0.
     """
 
     leading: dict[str, Column]
     cells: dict[str, Codes]
     classes: NDArray[Any]
     named: str
+    graded: bool = False
 
 
 def encode_columns(

@@ -9,7 +9,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers
 from bayesperf.core.errors import InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 
@@ -46,12 +46,12 @@ def _known(metric: Metric, values: Numbers) -> Numbers:
 
 
 @checked
-def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
+def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
     """Return the point value of a metric for every matrix.
 
     Parameters
     ----------
-    cm : ConfusionMatrix
+    cm : ConfusionMatrix or Outcomes
         Counts, with any leading dims.
     metric : str or Metric
         A name listed by `names`, an alias, or a `Metric`.
@@ -70,7 +70,7 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     >>> bp.score(cm, "recall").item()
     0.8
     """
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    if not isinstance(cm, Counted):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
     positive = cm.positive
-    return point_value(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive)
+    return point_value(applicable(metric, cm.labels, positive, cm.dims, cm.graded), cm.cells, positive)
