@@ -80,7 +80,7 @@ def encode_predictions(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: 
 
 def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr.DataArray:
     """Count the combinations of all columns, leading dims first; `weights` are rows that each entry stands for."""
-    leading, cells, classes, named = columns
+    leading, cells, classes, named, _ = columns
     coords = {name: column.labels for name, column in leading.items()} | dict.fromkeys(cells, classes)
     shape = tuple(len(labels) for labels in coords.values())
     check_size("by" if leading else named, shape, len(classes))

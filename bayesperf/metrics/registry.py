@@ -182,10 +182,11 @@ def _of_outcomes(metric: Metric, grades: Sequence[Any], graded: bool) -> Metric:
     if metric.needs == "outcomes":
         return metric.on_scale(grades)
     if metric.name not in _OF_RIGHT:
+        known = _OF_RIGHT if len(grades) == 2 else [*names("outcomes"), f"share_at_least_{grades[-1]}"]
         raise InputError(
             "metric",
             f"{metric.name!r} needs predictions of classes; these are outcomes.",
-            f"Ask for {' or '.join(_OF_RIGHT if len(grades) == 2 else [*names('outcomes'), f'share_at_least_{grades[-1]}'])}.",
+            f"Ask for {' or '.join(known)}.",
         )
     if len(grades) > 2:
         raise InputError(
