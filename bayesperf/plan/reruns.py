@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,17 +16,13 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.words import chance, enumerated, format_value, place_names, sentence
-from bayesperf.data.clusters import of_dim
+from bayesperf.core.words import chance, format_value, place_names
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.pooling import QUESTIONS
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # Attempts and questions, as multiples of those made, that a summary shows; by attempts without end only questions vary.
 _PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "attempts without end": (1, np.inf), "2 × questions": (2, 1),
@@ -95,9 +91,8 @@ class AttemptsPlan(Answer):
         questions, attempts : float
             How many times as many as now; infinitely many attempts leave the variance between questions.
         """
-        return self.questions.copy(
-            data=self._errors(questions, attempts).mean(-1).reshape(self.questions.shape)
-        ).rename("standard_error")
+        errors = self._errors(questions, attempts).mean(-1).reshape(self.questions.shape)
+        return self.questions.copy(data=errors).rename("standard_error")
 
     def _errors(self, questions: float, attempts: float) -> Array:
         """Return draws of the standard error, (systems, draws)."""
@@ -117,7 +112,7 @@ class AttemptsPlan(Answer):
         ci_prob : float
             Probability of the interval.
         """
-        if not 0 < checks.number("width", width):
+        if not checks.number("width", width) > 0:
             raise InputError("width", f"must be above 0; it is {width}.")
         times = 1.0 if attempts is None else checks.count("attempts", attempts) / self.attempts.values.reshape(-1, 1)
         z = stats.norm.isf((1 - checks.probability("ci_prob", ci_prob)) / 2)
@@ -145,9 +140,9 @@ class AttemptsPlan(Answer):
         >>> import bayesperf as bp
         >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
         >>> print(bp.plan.attempts(bp.Outcomes.from_counts(right=passed, n=4, dims=["question"])).in_words())
-        Of 40 questions 10 passed in every attempt and 12 in none. Of the variance of the pass rate 14 % is noise of \
-        reruns, and the rest is between questions. Its standard error is 0.065; it would be 0.062 with twice the \
-        attempts, and 0.046 with twice the questions.
+        10 of 40 questions passed in every attempt, and 12 in none. Noise of reruns is 19 % of the variance of the pass \
+        rate; the rest is between questions. The standard error is 0.063. It would be 0.060 with twice the attempts, \
+        and 0.044 with twice the questions.
         """
         shares = self.rerun_share.mean().values.ravel()
         errors = [self.standard_error(*times).values.ravel() for times in ((1, 1), (1, 2), (2, 1))]
@@ -156,18 +151,19 @@ class AttemptsPlan(Answer):
         for name, asked, always, never, share, *error in zip(
             place_names(self.questions), *counted, shares, *errors, strict=True
         ):
-            now, attempts, questions = (format_value(each, now_) for each, now_ in zip(error, error, strict=True))
-            where = f"{name}: of" if self.questions.ndim else "of"
-            said += [
-                f"{where} {asked:,} {self.dim}s {always:,} passed in every attempt and {never:,} in none",
-                f"of the variance of the pass rate {chance(share)} is noise of reruns, and the rest is between {self.dim}s",
-                f"its standard error is {now}; it would be {attempts} with twice the attempts, and {questions} with twice "
-                f"the {self.dim}s",
-            ]
-        return " ".join(map(sentence, said))
+            now, attempts, questions = map(format_value, error)
+            said.append(
+                f"{f'{name}: ' * bool(self.questions.ndim)}{always:,} of {asked:,} {self.dim}s passed in every attempt, "
+                f"and {never:,} in none. Noise of reruns is {chance(share)} of the variance of the pass rate; the rest "
+                f"is between {self.dim}s. The standard error is {now}. It would be {attempts} with twice the attempts, "
+                f"and {questions} with twice the {self.dim}s."
+            )
+        return " ".join(said)
 
     def __repr__(self) -> str:
-        return f"<bayesperf.plan.AttemptsPlan: {enumerated([f'{int(n):,} {self.dim}s' for n in self.questions.values.ravel()[:1]])}>"
+        sizes = [f"{int(self.questions.max()):,} {self.dim}s"]
+        sizes += [f"{dim}: {size}" for dim, size in self.questions.sizes.items()]
+        return f"<bayesperf.plan.AttemptsPlan: {', '.join(sizes)}>"
 
 
 @checked
@@ -204,7 +200,7 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
     >>> plan = bp.plan.attempts(bp.Outcomes.from_counts(right=passed, n=4, dims=["question"]))
     >>> plan.always.item(), plan.never.item(), plan.questions_for(width=0.1).item()
-    (10, 12, 260)
+    (10, 12, 243)
     """
     if not isinstance(outcomes, Outcomes):
         raise InputTypeError("outcomes", f"must be Outcomes; it is {type(outcomes).__name__}.")
