@@ -18,6 +18,8 @@ from bayesperf.data.label_encoding import check_labels
 CELL_DIMS = ("actual", "predicted")
 # The only row of a table of outcomes, which have no actual class.
 ALL = "all"
+# The attribute of counts of two classes whose true negatives nobody counted: it names their class.
+UNCOUNTED = "uncounted_negatives"
 # Columns of a posterior summary, apart from those of leading dims.
 SUMMARY_COLUMNS = (
     "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"

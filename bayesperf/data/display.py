@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.words import printable
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED
 from bayesperf.data.cross_validation import REPEAT, repeated_dim
 
 _MOST_TABLES = 6
@@ -54,6 +54,8 @@ def _headline(counts: xr.DataArray, pos_label: Any) -> str:
         parts.append(f"{counts.sizes['actual']} classes")
     if pos_label is not None:
         parts.append(f"positive {pos_label!r}")
+    if UNCOUNTED in counts.attrs:
+        parts.append("true negatives not counted")
     return ", ".join(parts)
 
 

@@ -22,6 +22,7 @@ from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import (
     CELL_DIMS,
+    UNCOUNTED,
     checked_counts,
     labelled_arrays,
     refuse_margins,
@@ -113,7 +114,7 @@ class ConfusionMatrix(Counted):
         tp: ArrayLike,
         fn: ArrayLike,
         fp: ArrayLike,
-        tn: ArrayLike,
+        tn: ArrayLike | None,
         dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     ) -> ConfusionMatrix:
         """Make binary matrices from their four cells.
@@ -122,7 +123,8 @@ class ConfusionMatrix(Counted):
         ----------
         tp, fn, fp, tn : int or array-like or xarray.DataArray
             True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
-            a DataArray become leading dims.
+            a DataArray become leading dims. If nobody counts true negatives, as in retrieval, in the recognition of
+            entities and in detection, `tn` is None: metrics that need them are refused.
         dims : sequence of str or mapping, optional
             Names of the axes of arrays, or a mapping of names to their coordinates.
 
@@ -144,14 +146,18 @@ class ConfusionMatrix(Counted):
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[40, 42], fn=[10, 8], fp=5, tn=45, dims={"model": ["old", "new"]})
         >>> cm.sel(model="new").counts.values
         array([[45,  5], [ 8, 42]])
+        >>> found = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None))
+        >>> found["f1"].mean().round(2).item()
+        0.84
         """
-        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
+        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": 0 if tn is None else tn}
         for name, value in cells.items():
             checks.whole_numbers(name, xr.DataArray(value).values)
         tp_, fn_, fp_, tn_ = labelled_arrays(cells, dims)
         rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
-        return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
+        counts = counts.assign_coords(actual=[0, 1], predicted=[0, 1])
+        return cls(counts.assign_attrs({UNCOUNTED: 0}) if tn is None else counts)
 
     @classmethod
     @checked
@@ -704,6 +710,8 @@ class ConfusionMatrix(Counted):
         >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
         [[12, 1], [3, 4]]
         """
+        if UNCOUNTED in self.counts.attrs:
+            raise InputError("", "one_vs_rest needs true negatives, and nobody counted them.")
         if "label" in self.dims:
             raise InputError("", "one_vs_rest adds a dim label, and there is one already.", "Rename it.")
         counts = self.counts.values

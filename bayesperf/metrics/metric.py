@@ -299,6 +299,11 @@ class Metric:
         before, after = self.evaluate(table, 0), self.evaluate(table * rows, 0)
         return not np.allclose(before, after, rtol=1e-9, atol=1e-12)
 
+    def needs_true_negatives(self) -> bool:
+        """Whether the true negatives of two classes change the metric, determined by evaluating it on two tables."""
+        few, many = (self.evaluate(np.array([[tn, 2.0], [1.0, 4.0]]), 1) for tn in (3.0, 5.0))
+        return not np.allclose(few, many, rtol=1e-9, atol=1e-12)
+
 
 def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = None) -> dict[Metric, Numbers]:
     """Return several metrics of the same matrices."""

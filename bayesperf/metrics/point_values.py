@@ -7,8 +7,8 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers
-from bayesperf.core.errors import InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED
 from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
@@ -73,4 +73,16 @@ def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
     if not isinstance(cm, Counted):
         raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
     positive = cm.positive
-    return point_value(applicable(metric, cm.labels, positive, cm.dims, cm.graded), cm.cells, positive)
+    metric = applicable(metric, cm.labels, positive, cm.dims, cm.graded)
+    refuse_uncounted(metric, cm.cells)
+    return point_value(metric, cm.cells, positive)
+
+
+def refuse_uncounted(metric: Metric, counts: xr.DataArray | None) -> None:
+    """Refuse a metric that needs true negatives, of counts without them."""
+    if counts is not None and UNCOUNTED in counts.attrs and metric.needs_true_negatives():
+        raise InputError(
+            "metric",
+            f"{metric.name!r} needs true negatives, and nobody counted them.",
+            "Ask for precision, recall or f1, or give `tn`.",
+        )

@@ -140,8 +140,8 @@ class AttemptsPlan(Answer):
         >>> import bayesperf as bp
         >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
         >>> print(bp.plan.attempts(bp.Outcomes.from_counts(right=passed, n=4, dims=["question"])).in_words())
-        10 of 40 questions passed in every attempt, and 12 in none. Noise of reruns is 19 % of the variance of the pass \
-        rate; the rest is between questions. The standard error is 0.063. It would be 0.060 with twice the attempts, \
+        10 of 40 questions passed in every attempt, and 12 in none. Noise of reruns is 19 % of the variance of the \
+        pass rate; the rest is between questions. The standard error is 0.063. It would be 0.060 with twice the attempts, \
         and 0.044 with twice the questions.
         """
         shares = self.rerun_share.mean().values.ravel()
@@ -152,8 +152,9 @@ class AttemptsPlan(Answer):
             place_names(self.questions), *counted, shares, *errors, strict=True
         ):
             now, attempts, questions = map(format_value, error)
+            system = f"{name}: " * bool(self.questions.ndim)
             said.append(
-                f"{f'{name}: ' * bool(self.questions.ndim)}{always:,} of {asked:,} {self.dim}s passed in every attempt, "
+                f"{system}{always:,} of {asked:,} {self.dim}s passed in every attempt, "
                 f"and {never:,} in none. Noise of reruns is {chance(share)} of the variance of the pass rate; the rest "
                 f"is between {self.dim}s. The standard error is {now}. It would be {attempts} with twice the attempts, "
                 f"and {questions} with twice the {self.dim}s."

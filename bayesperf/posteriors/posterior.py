@@ -18,13 +18,13 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS, of_table
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline, headline_of_grades
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.point_values import point_values
+from bayesperf.metrics.point_values import point_values, refuse_uncounted
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
@@ -194,18 +194,32 @@ class Posterior(Answer):
 
     def refuse(self, what: str, argument: str = "") -> None:
         """Raise if the source refuses something: "draws", "predict", …, whatever the argument is called."""
+        if self._uncounted and what in ("draws", "predict", "at_prevalence"):
+            raise InputError(argument or what, "needs true negatives, and nobody counted them.")
         if reason := self.source.refuses(self, what):
             raise InputError(argument or what, reason)
 
     def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
         """Raise if one of the metrics is not available for this kind of data and prior."""
         for metric in metrics:
+            refuse_uncounted(metric, self.examples)
             if reason := self.source.refuses(self, "metric", metric):
                 raise InputError("metric", f"{metric.name!r} {reason}")
 
     def default_metrics(self) -> list[str]:
         """Return the names of the default metrics that are available for this posterior."""
-        return [name for name in self._headline() if not self.source.refuses(self, "metric", get(name))]
+        uncounted = self._uncounted
+        return [
+            name
+            for name in self._headline()
+            if not self.source.refuses(self, "metric", get(name))
+            and not (uncounted and get(name).needs_true_negatives())
+        ]
+
+    @property
+    def _uncounted(self) -> bool:
+        """Whether it is of counts without true negatives."""
+        return self.examples is not None and UNCOUNTED in self.examples.attrs
 
     def _headline(self) -> list[str]:
         if self.graded:
@@ -512,7 +526,8 @@ class Posterior(Answer):
         self.refuse("update")
         counts = self._more_counts(cm)
         assert self.observed is not None
-        return replace(self, source=self.source.updated(counts), observed=self.observed + counts)
+        observed = (self.observed + counts).assign_attrs(self.observed.attrs)
+        return replace(self, source=self.source.updated(counts), observed=observed)
 
     def _more_counts(self, cm: Counted) -> xr.DataArray:
         """Return counts to update with, or raise unless their labels and leading coordinates are those observed."""

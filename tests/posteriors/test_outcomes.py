@@ -167,3 +167,28 @@ def test_refused(asked, message):
 def test_the_advice_on_pairs_names_outcomes():
     with pytest.warns(bp.errors.DependenceWarning, match=r"compare\(Outcomes.from_correct\(correct, by=\{'model'"):
         bp.compare(bp.posterior(RIGHT), metric="accuracy")
+
+
+# ── True negatives that nobody counted ──
+
+
+def test_without_true_negatives_what_needs_none_is_exact(tmp_path):
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None))
+    counted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=1000))
+    for metric in ("precision", "recall", "f1", "f2", "jaccard", "fowlkes_mallows"):
+        np.testing.assert_allclose(post[metric].eti(), counted[metric].eti(), rtol=1e-6)
+        assert bp.score(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None), metric) > 0.7
+    assert post.summary()["metric"].tolist() == ["precision", "recall", "f1"]
+    post.save(tmp_path / "it.nc")
+    for each in (
+        post,
+        bp.load(tmp_path / "it.nc"),
+        post.update(bp.ConfusionMatrix.from_counts(tp=1, fn=0, fp=0, tn=0)),
+    ):
+        with pytest.raises(ValueError, match="'accuracy' needs true negatives, and nobody counted them"):
+            each["accuracy"]
+    for refused in (lambda: post.predict(10), lambda: post.at_prevalence(0.2), lambda: post.draws(5)):
+        with pytest.raises(ValueError, match="needs true negatives"):
+            refused()
+    with pytest.raises(ValueError, match="'specificity' needs true negatives"):
+        bp.score(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None), "specificity")
