@@ -107,7 +107,8 @@ def _settings(asked: Mapping[str, Any]) -> Settings:
     settings = Settings(**values)
     if settings.verified_only:
         settings = replace(settings, judge=None)
-    refuse_together(settings, asked)
+    refuse_together(settings)
+    _refuse_lonely(settings, asked)
     return settings
 
 
@@ -120,15 +121,22 @@ def _values(name: str, value: Any) -> Any:
     return tuple(entry.strip() for text in value or () for entry in next(csv.reader([text], skipinitialspace=True)))
 
 
-def refuse_together(settings: Settings, available: Mapping[str, Any]) -> None:
-    """Refuse options that do not go with others, or without some that the command has."""
-    given = {name for name in OPTIONS if getattr(settings, name) != _DEFAULTS[name]}
-    for name in (each for each in OPTIONS if each in given):
-        flag, row = flags_of(name)[0], OPTIONS[name]
-        for other, why in row.against.items():
-            if other in given:
-                with_ = flags_of(other)[0]
-                raise InputError(flag, f"does not go with {with_}: {why}.", f"Remove {flag} or {with_}.")
-        for other, why in row.needs.items():
-            if other in available and other not in given:
-                raise InputError(flag, f"needs {flags_of(other)[0]}: {why}.", f"Add {flags_of(other)[0]}.")
+def refuse_together(settings: Settings) -> None:
+    """Refuse options that do not go with others that are given."""
+    given = _given(settings)
+    for name, other in ((name, other) for name in given for other in OPTIONS[name].against if other in given):
+        flag, instead, why = flags_of(name)[0], flags_of(other)[0], OPTIONS[name].against[other]
+        raise InputError(flag, f"does not go with {instead}: {why}.", f"Remove {flag} or {instead}.")
+
+
+def _refuse_lonely(settings: Settings, available: Mapping[str, Any]) -> None:
+    """Refuse options without others that they need, of those that the command has."""
+    given = _given(settings)
+    for name, other in ((name, other) for name in given for other in OPTIONS[name].needs):
+        if other in available and other not in given:
+            flag = flags_of(other)[0]
+            raise InputError(flags_of(name)[0], f"needs {flag}: {OPTIONS[name].needs[other]}.", f"Add {flag}.")
+
+
+def _given(settings: Settings) -> list[str]:
+    return [name for name in OPTIONS if getattr(settings, name) != _DEFAULTS[name]]

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesperf.cli.options import refuse_together
 from bayesperf.core.errors import InputError
 from bayesperf.files.settings import OPTIONS, flags_of
 
@@ -35,6 +36,7 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     from bayesperf.files.roles import with_roles
 
     settings = with_roles(settings, len(files), compared)
+    refuse_together(settings)
     if (size := sum(map(bytes_of, files))) > _LARGE:
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
     with opened(files, settings) as opened_files:
