@@ -124,7 +124,7 @@ def _values(name: str, value: Any) -> Any:
 def refuse_together(settings: Settings) -> None:
     """Refuse options that do not go with others that are given."""
     given = _given(settings)
-    for name, other in ((name, other) for name in given for other in OPTIONS[name].against if other in given):
+    for name, other in ((row, each) for row in given for each in OPTIONS[row].against if each in given):
         flag, instead, why = flags_of(name)[0], flags_of(other)[0], OPTIONS[name].against[other]
         raise InputError(flag, f"does not go with {instead}: {why}.", f"Remove {flag} or {instead}.")
 
@@ -132,7 +132,7 @@ def refuse_together(settings: Settings) -> None:
 def _refuse_lonely(settings: Settings, available: Mapping[str, Any]) -> None:
     """Refuse options without others that they need, of those that the command has."""
     given = _given(settings)
-    for name, other in ((name, other) for name in given for other in OPTIONS[name].needs):
+    for name, other in ((row, each) for row in given for each in OPTIONS[row].needs):
         if other in available and other not in given:
             flag = flags_of(other)[0]
             raise InputError(flags_of(name)[0], f"needs {flag}: {OPTIONS[name].needs[other]}.", f"Add {flag}.")

@@ -298,7 +298,7 @@ def analyse(
         return _judged(frame, settings, rows, requirements, notes, warned)
     if settings.cluster is not None:
         return _clustered(frame, settings, rows, requirements, repeats, notes, warned)
-    every, dev = frame.index, None
+    every, dev, scores = frame.index, None, None
     if settings.split is not None:
         from bayesperf.reports.split_column import split_rows
 
@@ -318,7 +318,6 @@ def analyse(
         refuse_many(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
     stand_for = None if rows is None else pd.Series(rows, every)
-    scores = None
     if settings.score is not None:
         from bayesperf.reports.split_column import scored_systems
 

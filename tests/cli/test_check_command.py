@@ -118,7 +118,7 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
         (["--require", "f1>=0.8", "--state", "runs.json", "--pos-label", "yes"], "f1 is no share of independent"),
         (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
-        (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state does not go with --against"),
+        (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state does not go"),
         (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
         (["--against", "new.csv", "--metric", "recall_per_class"], "it is a value for every class"),
         (["--require", "recall>=0.8", "--format", "html"], "--format html: there is none"),

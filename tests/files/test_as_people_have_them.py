@@ -101,7 +101,7 @@ UNREADABLE = {
     "latin.jsonl": ('{"actual": "é", "predicted": 0}\n'.encode("latin-1"), "latin.jsonl: cannot be read: it is not"),
     "empty.jsonl": (b"", "empty.jsonl: cannot be read: the file is empty."),
     "header.csv": (b"actual,predicted\n", "header.csv: holds no rows."),
-    "none.csv": (b"1,0\n0,0\n", "no column 'predicted', for --predicted; its columns are '1', '0'. The first line"),
+    "none.csv": (b"1,0\n0,0\n", "and 'predicted', for --predicted; its columns are '1', '0'. The first line"),
     "twins.csv": (b"1,1\n0,0\n", "line 1: two columns are called '1'. The first line must name the columns."),
 }  # fmt: skip
 
@@ -204,7 +204,7 @@ def test_a_threshold_makes_predictions_of_scores(tmp_path, call, command):
 
 THRESHOLDS = {
     "no scores": (["--threshold", "1"], "--threshold needs --score: it makes predictions of scores."),
-    "predictions": (["--threshold", "1", "--score", "s_a", "--predicted", "a"], "by it. Leave --predicted out."),
+    "predictions": (["--threshold", "1", "--score", "s_a", "--predicted", "a"], "by it. Remove --predicted."),
     "which is positive": (["--threshold", "1", "--score", "s_a"], "--threshold needs two classes and --pos-label; the"),
     "no numbers": (["--threshold", "1", "--score", "a", "--pos-label", "spam"], "--score a: it must hold numbers"),
 }  # fmt: skip
@@ -519,11 +519,11 @@ def test_a_report_with_a_judge(judged, tmp_path):
         (["--judge", "judgement"], "no column 'judgement', for --judge"),
         (
             ["--judge", "judge", "--score", "s_a"],
-            "--score does not go with --judge: its figures need the actual label of every row.",
+            "--score does not go with --judge: its figures need",
         ),
         (
             ["--judge", "judge", "--by", "fold"],
-            "--fold does not go with --judge: folds of which some examples are verified",
+            "--fold does not go with --judge: folds of which some",
         ),
         (["--judge", "judge", "--top", "1"], "--top does not go with --judge"),
         (["--judge", "actual"], "--judge actual: it is --actual already. Every role"),

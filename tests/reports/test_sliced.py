@@ -175,11 +175,11 @@ def test_slices_in_python(tmp_path):
         (["--slice", "fold", "--by", "fold"], "--slice fold: it is --by already."),
         (
             ["--slice", "site", "--cluster", "patient"],
-            "--slice does not go with --cluster: its figures take examples to be independent.",
+            "--slice does not go with --cluster: its figures take",
         ),
         (
             ["--slice", "site", "--judge", "device"],
-            "--slice does not go with --judge: its figures need the actual label of every row.",
+            "--slice does not go with --judge: its figures need",
         ),
         (["--slice", "patient", "--slice", "fold", "--slice", "site"], "are more than 500 slices. Slice by what has"),
         (["--slice", "actual"], "actual"),
