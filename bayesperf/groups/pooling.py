@@ -667,11 +667,11 @@ def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
     if prior is not None:
         raise InputError("prior", "applies to method='bayesian_bootstrap'; the model has its own.", "Remove `prior`.")
     if len(cm.labels) != 2:
-        of_classes = "fit(cm, model='groups'); pool each class against the rest, pool(cm.one_vs_rest(), ...); or use "
+        of_classes = "Use fit(cm, model='groups'), or pool each class against the rest: pool(cm.one_vs_rest(), ...); or"
         raise InputError(
             "cm",
             f"the model of pool is for two {'outcomes' if cm.graded else 'classes'}; there are {len(cm.labels)}.",
-            f"Use {of_classes * (not cm.graded)}method='bayesian_bootstrap', for examples in clusters.",
+            f"{'Use' if cm.graded else of_classes}, for examples in clusters, method='bayesian_bootstrap'.",
         )
 
 
