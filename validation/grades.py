@@ -1,4 +1,4 @@
-"""How often intervals of a mean grade cover, by the prior of the grades, of populations with and without rare grades."""
+"""How often intervals of a mean grade cover, by prior, of populations with and without rare grades."""
 
 from collections.abc import Mapping, Sequence
 

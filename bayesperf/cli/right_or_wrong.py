@@ -32,12 +32,12 @@ def print_summary(files: list[Path], settings: Settings) -> None:
     settings, outcomes = _read(files, settings, compared=False)
     post = _posterior(outcomes, settings)
     table = post.summary(list(settings.metrics) or None, settings.ci_prob)
-    said = [post.in_words(list(settings.metrics) or None, ci_prob=settings.ci_prob), *_about_attempts(outcomes, settings)]
-    _print(said, table, settings)
+    said = post.in_words(list(settings.metrics) or None, ci_prob=settings.ci_prob)
+    _print([said, *_about_attempts(outcomes, settings)], table, settings)
 
 
 def print_comparison(files: list[Path], settings: Settings) -> None:
-    """Print which system is better, pair by pair: those with rows for the same examples, or the same clusters, in pairs."""
+    """Print which system is better: those with rows for the same examples, or clusters, are compared on these."""
     from bayesperf.comparison.comparing import compare
 
     settings, outcomes = _read(files, settings, compared=True)

@@ -640,7 +640,7 @@ def pool(
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
     pooled = Pooled(
-        cm=cm if counts is cm.counts else replace(cm, counts=counts, outcomes=None, clusters=None),  # type: ignore[type-var]
+        cm=cm if counts is cm.counts else cm.holding(counts),
         dim=dim,
         kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
@@ -659,7 +659,7 @@ def _with_whole_examples(cm: Counted) -> Counted:
     if cm.clusters is None or repeated_dim(cm.counts) is None:
         return cm
     folds = [dim for dim in (REPEAT, FOLD) if dim in cm.dims]
-    return replace(cm, counts=unmark_repeats(cm.counts)).sum(folds)  # type: ignore[type-var]
+    return cm.holding(unmark_repeats(cm.counts), cm.outcomes, cm.clusters).sum(folds)
 
 
 def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
