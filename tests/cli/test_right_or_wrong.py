@@ -34,7 +34,7 @@ def test_summary_of_right_and_wrong(shell, log):
 def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
     done = shell("summary", log, "--correct", "passed", "--system", "system", "--cluster", "task")
     assert done.returncode == 0, done.stderr
-    for words in ("pass hat 4", "pass at 4", "30 tasks passed in every attempt", "with twice the tasks"):
+    for words in ("pass^4", "pass@4", "30 tasks passed in every attempt", "with twice the tasks"):
         assert words in done.stdout.lower().replace("\n", " ")
 
 
