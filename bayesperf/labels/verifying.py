@@ -118,9 +118,8 @@ def verify(
     system agree. 1/(1 + κ) ~ Beta(1, 9), so that a stratum with many verified examples goes its own way. Draws are by
     importance sampling; those of the same parameters follow each other, and Monte Carlo errors take it into account.
 
-    How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
-    systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
-    share.
+    The page on coverage has how often intervals cover. Each of several systems has the figures that it has alone;
+    `bayesperf.compare` takes them together.
 
     Examples
     --------
