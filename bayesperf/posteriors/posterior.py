@@ -20,6 +20,7 @@ from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
 from bayesperf.data.counted import Counted
+from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline, headline_of_grades
@@ -42,7 +43,7 @@ DRAWS = Source.n_draws
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Posterior(Answer):
+class Posterior(Answer, HasPositive):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`.
 
     Attributes
@@ -119,11 +120,6 @@ class Posterior(Answer):
     def graded(self) -> bool:
         """Whether it is of `Outcomes`, whose cells are a table of one row."""
         return self.template.sizes["actual"] == 1
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     @cached_property
     def leading(self) -> xr.DataArray:
