@@ -133,6 +133,7 @@ print(sorted({"nutpie", "numba"} & set(sys.modules)))
 """
 
 
+@pytest.mark.slow
 def test_exact_fits_compile_nothing_and_load_no_sampler(tmp_path):
     """Neither by Numba nor in C: beyond what PyTensor itself makes, which is in folders of these names."""
     environment = os.environ | {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path)}
