@@ -10,7 +10,7 @@ NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 1
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
 
-# Every room, every public name, exactness and bad input, in about three minutes on two cores.
+# Every room, every public name, exactness and bad input.
 test: $(VENV)/installed-test
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
