@@ -16,22 +16,22 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.fields import held
 from bayesperf.core.weights import alike, blocks_of_draws
-from bayesperf.curves.expected_performance.interval_counts import (
+from bayesperf.curves.expected_performance.system import (
     Examples,
     IntervalCounts,
+    System,
+    ThresholdRule,
     cell_probabilities,
     cells_at_cuts,
+    choose_candidates,
 )
-from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
 from bayesperf.distributions.drawing import gamma_masses
 
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**20
 
 
-@held
 class Resampling(NamedTuple):
     """How cells are drawn."""
 
