@@ -1,7 +1,6 @@
 """Curves over thresholds and operating conditions, and the areas under them."""
 
-from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.summarised_areas import auc_from_summary
+from bayesperf.curves.areas.auc import auc_from_summary, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
 from bayesperf.curves.chosen_thresholds.choosing import abstention, choose_threshold
 from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold

@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, weight_blocks
-from bayesperf.distributions.draws import Draws
 
 # Scores of one system, and of several if there are more examples, are put together in so many bins, next to each other.
 # Of more of a class, or more clusters, those that have a weight of their own are put together at random.
@@ -32,22 +31,25 @@ HALF = 0.5
 
 def bootstrapped(
     positive: Array, negative: Array, cluster: Codes | None, draws: int, rng: np.random.Generator, progressbar: bool
-) -> Draws:
-    """Return the areas of systems, of scores (S, n) and (S, m), and clusters (n + m,), positives first, if any."""
+) -> Array:
+    """Return draws of the areas (S, draws) of systems with scores (S, n) and (S, m).
+
+    Clusters (n + m,), if there are any, have positives first.
+    """
     if cluster is None and len(positive) == 1:
-        values, place = np.unique(np.concatenate([positive[0], negative[0]]), return_inverse=True)
-        of_classes = np.split(place, [positive.size])
-        counts = np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes])
-        return drawn(area_draws_of_counts(counts, draws, rng, progressbar)[None])
+        counts, _ = _counted(np.concatenate([positive[0], negative[0]]), positive.size)
+        return area_draws_of_counts(counts, draws, rng, progressbar)[None]
     is_positive = np.arange(positive.shape[1] + negative.shape[1]) < positive.shape[1]
     units = units_of_examples(1 - is_positive, rng) if cluster is None else units_of_clusters(cluster, rng)
     pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
-    return drawn(drawn_figures([pair], units, draws, rng, progressbar)[0])
+    return drawn_figures([pair], units, draws, rng, progressbar)[0]
 
 
-def drawn(values: Array) -> Draws:
-    """Return the distribution of areas with draws (S, n)."""
-    return Draws(values[:, None], (0.0, 1.0))
+def _counted(scores: Array, positives: int) -> tuple[Counts, Codes]:
+    """Return how many of either class, positives first, have each score that occurs, (2, V), and the place of each."""
+    values, place = np.unique(scores, return_inverse=True)
+    of_classes = np.split(place, [positives])
+    return np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes]), place
 
 
 def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
@@ -189,10 +191,8 @@ def shares(classes: Codes, units: Units) -> OfWeights:
 def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Callable[[Weights], Array]:
     """Return a function from weights of units to the areas (draws,) of one system."""
     both = np.concatenate(members)
-    values, place = np.unique(scores[both], return_inverse=True)
-    of_classes = np.split(place, [len(members[0])])
-    counts = np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes])
-    binned = ScoreBins.of(counts, _BINS if len(both) > _MANY else len(values))
+    counts, place = _counted(scores[both], len(members[0]))
+    binned = ScoreBins.of(counts, _BINS if len(both) > _MANY else counts.shape[1])
     bins = len(binned.in_order)
     cell = binned.place[place] + bins * (np.arange(len(both)) >= len(members[0]))
     table = _table(cell, units.of_examples[both], (2 * bins, units.number))

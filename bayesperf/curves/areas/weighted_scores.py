@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
@@ -18,8 +17,13 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.weights import weight_blocks
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
-from bayesperf.curves.clustered_scores import bootstrap_of, clusters_of_examples
-from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws, over_systems, systems_of
+from bayesperf.curves.scored_systems import (
+    bootstrap_of,
+    clusters_of_examples,
+    marginal_of_scores,
+    over_systems,
+    systems_of,
+)
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import labelled_scores
 from bayesperf.data.label_encoding import encode
@@ -148,13 +152,13 @@ def weighted_score(
     ]
     codes = clusters_of_examples(cluster, len(scores[0].sizes), "y_score")
     values = drawn_scores(scores, y_true, per_class, codes, draws, seed, progressbar)
-    return marginal_of_draws(
+    return marginal_of_scores(
         scores[0].quantity,
         values,
-        xr.DataArray(0.0) if systems is None else over_systems(systems),
         seed,
-        bootstrap_of(codes),
-        examples_of(scores[0].class_totals),
+        None if systems is None else over_systems(systems),
+        inference=bootstrap_of(codes),
+        examples=scores[0].class_totals,
         joint=systems is not None,
     )
 

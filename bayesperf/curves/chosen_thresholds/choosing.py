@@ -23,7 +23,7 @@ from bayesperf.curves.chosen_thresholds.requirements import (
     requirements_of,
 )
 from bayesperf.curves.chosen_thresholds.rules import PSEUDO_EXAMPLES, Rule, best_threshold, pair_rule
-from bayesperf.curves.curve_marginals import marginal_of_draws
+from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
@@ -335,7 +335,7 @@ def _posterior_of_draws(cells: Array, labels: tuple[Any, Any], positive: Any) ->
 def _drawn_rate(shares: Array, thresholds: Array, seed: int) -> Marginal:
     """Return the abstention rate, of shares (draws, 2, size + 1): 0 where there is no room between thresholds."""
     left = (thresholds[-1] < thresholds[0]) * shares[..., 1:-1].sum((-2, -1))
-    return marginal_of_draws(_rate_quantity(LESS_OPTIMISM), left, xr.DataArray(0.0), seed)
+    return marginal_of_scores(_rate_quantity(LESS_OPTIMISM), left, seed)
 
 
 # ── Judging by a test set ──

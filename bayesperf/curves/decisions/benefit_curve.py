@@ -26,9 +26,7 @@ from bayesperf.core.words import (
     places_in_words,
     sentence,
 )
-from bayesperf.curves.clustered_scores import bootstrap_of
 from bayesperf.curves.curve import Curve
-from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.decisions.decision_counts import DecisionData, decision_data
 from bayesperf.curves.decisions.net_benefit import (
     SYSTEM,
@@ -40,6 +38,7 @@ from bayesperf.curves.decisions.net_benefit import (
     with_net_benefit,
 )
 from bayesperf.curves.decisions.placed_examples import drawn_rates
+from bayesperf.curves.scored_systems import bootstrap_of, marginal_of_scores
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
@@ -163,7 +162,7 @@ class DecisionCurve(Curve):
         elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
         inference, score = bootstrap_of(self.data.clustered or None), observed.rename(name)
-        return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, score=score)
+        return marginal_of_scores(quantity, drawn.values, self.random_seed, leading, inference=inference, score=score)
 
     @property
     def estimand(self) -> str:

@@ -18,9 +18,9 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import check_enough
-from bayesperf.curves.curve_marginals import DIM
 from bayesperf.curves.decisions.net_benefit import TREAT_ALL, TREAT_NONE
 from bayesperf.curves.decisions.placed_examples import PlacedExamples, of_counts, of_examples
+from bayesperf.curves.scored_systems import DIM
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
 from bayesperf.data.label_encoding import encode_ids

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.curves.curve_marginals import DIM
 from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES, called_at
+from bayesperf.curves.scored_systems import DIM
 from bayesperf.metrics.formulas import NetBenefit
 
 # Names of strategies: calling every example positive, none, or following the only system.

@@ -21,10 +21,10 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
-from bayesperf.curves.curve_marginals import DIM, draws_along, marginal_of_draws
 from bayesperf.curves.expected_performance.criteria import Criterion, nearest
 from bayesperf.curves.expected_performance.resampled_cells import Resampling, drawn_cells
 from bayesperf.curves.expected_performance.system import System, ThresholdRule
+from bayesperf.curves.scored_systems import DIM, draws_along, marginal_of_scores
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -296,7 +296,9 @@ class ExpectedPerformanceCurve(CurveOfParts):
         drawn = pair.joint_draws()[self.metric.name]
         quantity = Quantity.of(self.metric, Scope("chosen", detail=QUESTIONS[question][1]))
         leading = drawn.isel(draw=0, drop=True)
-        marginal = marginal_of_draws(quantity, drawn.values, leading, self.random_seed, self.distribution, joint=True)
+        marginal = marginal_of_scores(
+            quantity, drawn.values, self.random_seed, leading, inference=self.distribution, joint=True
+        )
         asked = Asked(DIM, checks.rope(rope), "difference", self.n_draws, self.random_seed, False)
         related = "the same test examples" if self.paired else "different test examples"
         over_alpha = xr.zeros_like(leading.isel({DIM: 0}, drop=True))
@@ -505,8 +507,8 @@ class ExpectedPerformanceCurve(CurveOfParts):
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels))
         quantity = Quantity(name, self.scope, greater_is_better=greater_is_better, words=words)
         examples = self.cm.counts.isel(alpha=0, drop=True)
-        return marginal_of_draws(quantity, drawn, leading, self.random_seed, self.distribution, examples,
-                                 joint=bool(self.names))  # fmt: skip
+        return marginal_of_scores(quantity, drawn, self.random_seed, leading, inference=self.distribution,
+                                  examples=examples, joint=bool(self.names))  # fmt: skip
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> list[Array]:
         """Return draws of the cells of each system (n, a, actual, predicted) at thresholds that rules choose."""

@@ -19,9 +19,9 @@ from bayesperf.core.arrays import CI_BOUND, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, sentence
 from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened
-from bayesperf.curves.curve_marginals import systems_of
 from bayesperf.curves.reliability.lines import draws_of_line, isotonic_band, isotonic_line
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.scored_systems import systems_of
 from bayesperf.intervals.proportions import proportion
 
 METHODS = ("isotonic", "bins", "logistic")

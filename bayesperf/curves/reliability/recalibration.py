@@ -18,7 +18,6 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import enumerated, estimate, sentence
-from bayesperf.curves.curve_marginals import marginal_of_draws
 from bayesperf.curves.reliability.lines import (
     ISOTONIC_PRIOR,
     LINE_PRIORS,
@@ -27,6 +26,7 @@ from bayesperf.curves.reliability.lines import (
     interpolated,
 )
 from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
@@ -122,7 +122,7 @@ class Recalibration(Answer):
             raise InputError("new_prob", f"{at.size:,} probabilities are too many at once; give {most:,} at most.")
         leading = xr.DataArray(np.zeros(len(at)), {"probability": at}, ["probability"])
         quantity = Quantity("probability", Scope("own", detail=_ESTIMANDS[self.method]), bounds=(0, 1))
-        marginal = marginal_of_draws(quantity, self._lines(at, group).T, leading, self.random_seed)
+        marginal = marginal_of_scores(quantity, self._lines(at, group).T, self.random_seed, leading)
         return marginal.isel(probability=0) if given.ndim == 0 else marginal
 
     def _lines(self, at: Array, group: Any = None) -> Array:
@@ -154,7 +154,7 @@ class Recalibration(Answer):
         drawn = self.draws[parameter].transpose(..., "sample")
         bounds = (0.0 if parameter.endswith("spread") else -np.inf, np.inf)
         quantity = Quantity(parameter, Scope("own", detail=_PARAMETERS), bounds=bounds)
-        return marginal_of_draws(quantity, drawn.values, drawn.isel(sample=0, drop=True), self.random_seed)
+        return marginal_of_scores(quantity, drawn.values, self.random_seed, drawn.isel(sample=0, drop=True))
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
         """Return a tidy table: a row for each parameter of a logistic line, and for each bin of an isotonic one.

@@ -1,18 +1,19 @@
-"""Draws of whole ROC curves, by the Bayesian bootstrap, smoothed or not, or binormal; and the observed curve."""
+"""Draws of whole ROC curves, by the Bayesian bootstrap or binormal, of one system or of several; the observed curve."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.weights import weight_blocks
-from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.roc.called_positive import (
+    PartOfCurve,
     PositiveRates,
     Steps,
     interpolated,
@@ -62,18 +63,23 @@ class RocDraws(ABC):
         return rng.beta(positive, negative, (draws, 1))
 
 
+Rates = tuple[PositiveRates, PositiveRates]
+
+
 class _Weighted(RocDraws):
     """Curves that weights of the examples make."""
 
-    steps: Callable[[Counts], Steps]
+    steps: Callable[[Counts], Steps] = staticmethod(steps_between_scores)
 
     @abstractmethod
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
-        """Yield the rates at which positives and negatives are called positive, some draws at a time."""
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        """Yield weights of the steps of positives and of negatives, some draws at a time."""
 
-    def _blocks(self) -> Iterator[tuple[PositiveRates, PositiveRates]]:
-        called = self.scores.called(self.thresholds)
-        return self._rates_of_steps(*(self.steps(of_class) for of_class in called))
+    def _blocks(self) -> Iterator[Rates]:
+        """Yield the rates at which positives and negatives are called positive, some draws at a time."""
+        positive, negative = (self.steps(of_class) for of_class in self.scores.called(self.thresholds))
+        for of_positive, of_negative in self._weights_of(positive, negative):
+            yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
     def recall(self, fpr: Array) -> Array:
         return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in self._blocks()])
@@ -107,8 +113,8 @@ class Observed(_Weighted):
         negative, positive = self.scores.class_totals
         return np.array([[positive / (positive + negative)]])
 
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
-        yield PositiveRates.of(positive, positive.sizes[None, :]), PositiveRates.of(negative, negative.sizes[None, :])
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        yield positive.sizes[None, :], negative.sizes[None, :]
 
 
 @dataclass(frozen=True)
@@ -119,18 +125,17 @@ class Bootstrapped(_Weighted):
     draws: int
     seed: int
     progressbar: bool
-    steps = staticmethod(steps_between_scores)
 
     @property
     def prevalence(self) -> Array:
         return self._drawn_prevalence(self.draws, self.seed)
 
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         rng = np.random.default_rng([self.seed, _CURVE])
         sizes = np.concatenate([positive.sizes, negative.sizes])
         for weights in weight_blocks(rng, sizes, self.draws, self.progressbar):
             of_positive, of_negative = np.split(weights, [len(positive.sizes)], axis=1)
-            yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
+            yield of_positive, of_negative
 
 
 @dataclass(frozen=True)
@@ -147,7 +152,6 @@ class ClusterBootstrapped(_Weighted):
     draws: int
     seed: int
     progressbar: bool
-    steps = staticmethod(steps_between_scores)
 
     @property
     def prevalence(self) -> Array:
@@ -164,45 +168,25 @@ class ClusterBootstrapped(_Weighted):
         for weights in weight_blocks(rng, np.ones(len(units) + 2), self.draws, self.progressbar, units):
             yield from np.split(weights, range(at_once, len(weights), at_once))
 
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         for weights in self._weights():
-            yield tuple(  # type: ignore[misc]
-                PositiveRates.of(steps, self._of_steps(steps, weights[:, of_class[::-1]], weights[:, -1 - i :][:, :1]))
-                for i, (steps, of_class) in enumerate(zip((positive, negative), self.clusters, strict=True))
-            )
-
-    def _of_steps(self, steps: Steps, weights: Array, beyond: Array) -> Array:
-        """Return the weights of steps, given those of examples from the greatest score down."""
-        padded = np.concatenate([beyond, weights, beyond], axis=1)
-        weights = (padded[:, :-1] + padded[:, 1:]) / 2
-        first = np.cumsum(steps.sizes) - steps.sizes
-        return np.asarray(np.add.reduceat(weights, first, axis=1))
+            # Examples from the greatest score down, between one more at either end.
+            padded = [
+                np.c_[beyond, weights[:, of_class[::-1]], beyond]
+                for of_class, beyond in zip(self.clusters, (weights[:, [-1]], weights[:, [-2]]), strict=True)
+            ]
+            of_positive, of_negative = ((each[:, :-1] + each[:, 1:]) / 2 for each in padded)
+            yield positive.summed(of_positive), negative.summed(of_negative)
 
 
 def weighted_curves(
-    scores: Scores | BinnedScores,
-    clusters: tuple[Codes, Codes] | None,
-    draws: int,
-    seed: int,
-    progressbar: bool,
+    scores: Scores | BinnedScores, clusters: tuple[Codes, Codes] | None, draws: int, seed: int, progressbar: bool
 ) -> Bootstrapped | ClusterBootstrapped:
     """Return draws by weights of the examples, or of their clusters."""
     if clusters is None:
         return Bootstrapped(scores, draws, seed, progressbar)
     assert isinstance(scores, Scores)
     return ClusterBootstrapped(scores, clusters, draws, seed, progressbar)
-
-
-def partial_areas(
-    scores: Scores | BinnedScores,
-    clusters: tuple[Codes, Codes] | None,
-    part: PartOfCurve,
-    draws: int,
-    seed: int,
-    progressbar: bool,
-) -> Array:
-    """Return areas of a part of the curves of a band, (draws,)."""
-    return weighted_curves(scores, clusters, draws, seed, progressbar).areas(part)
 
 
 @dataclass(frozen=True)
@@ -243,3 +227,115 @@ class Binormal(RocDraws):
         for mean, spread in zip(self.mean, self.spread, strict=True):
             above = ndtr((mean[:, None] - thresholds) / spread[:, None])
             yield above[:1], above[1:]
+
+
+# ── Parts of the curves of systems on the same examples ──
+
+
+def partial_area_draws(
+    positive: Array,
+    negative: Array,
+    part: PartOfCurve,
+    cluster: Codes | None,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+) -> Array:
+    """Return draws of areas of a part of the curves of systems with scores (S, n) and (S, m), (S, draws).
+
+    One set of weights is for all. They are smoothed, as bands are: by weights of the scores alone parts are too great,
+    and their intervals too narrow. Clusters (n + m,), if there are any, have positives first.
+    """
+    blocks = [
+        [part.areas(*of_system) for of_system in of_systems]
+        for of_systems in _smoothed_rates(positive, negative, cluster, draws, rng, progressbar)
+    ]
+    return np.concatenate(blocks, 1)
+
+
+def _smoothed_rates(
+    positive: Array,
+    negative: Array,
+    cluster: Codes | None,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+) -> Iterator[list[Rates]]:
+    """Yield recall and false positive rate of each system, with weights of the gaps, some draws at a time."""
+    gaps = _Gaps.of(positive, negative)
+    sizes = positive.shape[1], negative.shape[1]
+    separated = any(falling.separated for falling in gaps.of_systems)
+    beyond = gaps.beyond(sizes, cluster if separated else None)
+    means = np.concatenate([np.ones(sum(sizes)), beyond])
+    for weights in weight_blocks(rng, means, draws, progressbar, cluster):
+        yield gaps.rates(*np.split(weights, [sizes[0], sum(sizes)], axis=1))
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """The gaps between and beyond the scores of either class, n + 1 and m + 1, of systems that share weights.
+
+    The weight of a positive is that of the gap just above its score, the weight of a negative that of the gap just
+    below. The gap that is left, below all positives or above all negatives, is where a class overlaps the other unseen:
+    each system has its own there, unless it orders the examples as another does.
+    """
+
+    # The examples of each system, its order of the examples (S,), and how many orders there are.
+    of_systems: list[_Falling]
+    order: Codes
+    orders: int
+
+    @classmethod
+    def of(cls, positive: Array, negative: Array) -> Self:
+        """Return the gaps of scores (S, n) and (S, m)."""
+        scores = np.concatenate([positive, negative], 1)
+        ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
+        orders, order_of_system = np.unique(ranks, axis=0, return_inverse=True)
+        of_systems = [_Falling.of(*system) for system in zip(positive, negative, strict=True)]
+        return cls(of_systems, order_of_system.ravel(), len(orders))
+
+    def beyond(self, sizes: tuple[int, int], cluster: Codes | None) -> Array:
+        """Return the mean weight of each gap that is left, (2 · orders,), where examples have a mean weight of 1.
+
+        It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
+        classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
+        """
+        if cluster is None:
+            return np.ones(2 * self.orders)
+        of_classes = np.split(cluster, [sizes[0]])
+        return np.repeat([len(codes) / len(np.unique(codes)) for codes in of_classes], self.orders)
+
+    def rates(self, positive: Array, negative: Array, beyond: Array) -> list[Rates]:
+        """Return recall and false positive rate of each system by weights (draws, …)."""
+        below, above = np.split(beyond, 2, axis=1)
+        return [
+            falling.rates(
+                np.c_[positive[:, falling.orders[0]], below[:, [own]]],
+                np.c_[above[:, [own]], negative[:, falling.orders[1]]],
+            )
+            for falling, own in zip(self.of_systems, self.order, strict=True)
+        ]
+
+
+class _Falling(NamedTuple):
+    """The examples of a system from the greatest score down: the order of either class, and its steps."""
+
+    separated: bool
+    orders: tuple[Codes, Codes]
+    steps: tuple[Steps, Steps]
+
+    @classmethod
+    def of(cls, positive: Array, negative: Array) -> Self:
+        """Return the order of scores (n,) and (m,), and the steps between them."""
+        system = Scores(np.sort(positive), np.sort(negative))
+        called = system.called(np.r_[np.inf, system.thresholds])
+        orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
+        return cls(system.separated, orders, (steps_between_scores(called[0]), steps_between_scores(called[1])))
+
+    def rates(self, positive: Array, negative: Array) -> Rates:
+        """Return recall and false positive rate by weights (draws, …) from the top down, which are summed over ties."""
+        of_positive, of_negative = self.steps
+        return (
+            PositiveRates.of(of_positive, of_positive.summed(positive)),
+            PositiveRates.of(of_negative, of_negative.summed(negative)),
+        )

@@ -17,16 +17,21 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.area_marginals import INFERENCES
-from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.partial_areas import PartOfCurve, range_of_rates
+from bayesperf.curves.areas.auc import INFERENCES, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve import KINDS, Curve
-from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
-from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
+from bayesperf.curves.roc.called_positive import PartOfCurve, range_of_rates
+from bayesperf.curves.roc.curve_draws import (
+    Binormal,
+    Bootstrapped,
+    ClusterBootstrapped,
+    Observed,
+    RocDraws,
+    weighted_curves,
+)
 from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, CurveKind
 from bayesperf.curves.roc.operating_point import threshold_choice
+from bayesperf.curves.scored_systems import bootstrap_of, clusters_by_score, marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.matrix import ConfusionMatrix
@@ -251,6 +256,10 @@ class ThresholdCurve(Curve):
         if self.method == "binormal":
             assert isinstance(self.scores, Scores)
             return Binormal.fitted(self.scores, self.n_draws, self.random_seed)
+        return self._bootstrapped
+
+    @property
+    def _bootstrapped(self) -> Bootstrapped | ClusterBootstrapped:
         return weighted_curves(self.scores, self.clusters, self.n_draws, self.random_seed, self.progressbar)
 
     # ── Areas ──
@@ -329,7 +338,7 @@ class ThresholdCurve(Curve):
             along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
             values = part.scaled(self._integral(part.low, part.high, along))
         else:
-            values = partial_areas(self.scores, self.clusters, part, self.n_draws, self.random_seed, self.progressbar)
+            values = self._bootstrapped.areas(part)
         return self._marginal(part.quantity, values)
 
     def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
@@ -404,8 +413,14 @@ class ThresholdCurve(Curve):
         return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self.clusters)
 
     def _marginal(self, quantity: Quantity, values: Array, score: xr.DataArray | None = None) -> Marginal:
-        examples, seed = examples_of(self.scores.class_totals), self.random_seed
-        return marginal_of_draws(quantity, values, xr.DataArray(0.0), seed, self._inference, examples, score)
+        return marginal_of_scores(
+            quantity,
+            values,
+            self.random_seed,
+            inference=self._inference,
+            examples=self.scores.class_totals,
+            score=score,
+        )
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.
