@@ -11,7 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import bayesperf as bp
 from bayesperf.curves.reliability import lines
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.distributions import logistic_line
 
 

@@ -203,23 +203,14 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        Labels of two classes.
-    y_score : array-like (n,)
-        Scores, greater for the positive class. What scores at least the threshold is called positive.
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    y_true, y_score, pos_label
+        As in `roc_curve`.
 
     Returns
     -------
     float
         The middle between two neighbouring scores, -inf (all is called positive) or inf (nothing is). Of several at
         which they differ equally, the one where both are least; of these the lowest.
-
-    Raises
-    ------
-    ValueError
-        If there are not two classes, or scores are missing.
 
     Examples
     --------
@@ -239,17 +230,12 @@ def break_even_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = No
     Parameters
     ----------
     y_true, y_score, pos_label
-        As in `equal_error_threshold`.
+        As in `roc_curve`.
 
     Returns
     -------
     float
         As `equal_error_threshold`; of several at which they differ equally, the one where both are greatest.
-
-    Raises
-    ------
-    ValueError
-        If there are not two classes, or scores are missing.
 
     Examples
     --------

@@ -19,8 +19,7 @@ from bayesperf.core.arrays import CI_BOUND, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, sentence
 from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened
-from bayesperf.curves.reliability.lines import draws_of_line, isotonic_band, isotonic_line
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts, draws_of_line, isotonic_band, isotonic_line
 from bayesperf.curves.scored_systems import systems_of
 from bayesperf.intervals.proportions import proportion
 
@@ -270,39 +269,25 @@ def reliability_curve(
     method : {"isotonic", "bins", "logistic"}
         "isotonic": the frequency that does not fall as the probability rises and is nearest to the labels, without any
         further assumption and nothing to choose. "bins": the share of positives in bins of about equally many
-        examples. "logistic": the line log-odds of the frequency = α + β log-odds of the probability, of which two
-        numbers are to be learned, so that it says most of few examples; α ~ Normal(0, 2.5), β ~ Normal(1, 2.5), both
-        weak: calibrated probabilities have (0, 1).
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+        examples. "logistic": the line of `recalibrate`, of which two numbers are to be learned, so that it says most of few
+        examples.
     bins : int, optional
         How many bins, by default 10; of method "bins" only. Equal probabilities stay in one bin, so there may be fewer.
     draws : int
         How many lines are drawn from their posterior; of method "logistic" only.
-    random_seed : int or numpy.random.Generator
-        Seed of these.
+    pos_label, random_seed
+        As in `roc_curve`.
 
     Returns
     -------
     ReliabilityCurve
         Of several systems over ``model``.
 
-    Raises
-    ------
-    TypeError
-        If `y_prob` is missing, or given beside binned scores.
-    ValueError
-        If there are not two classes; if probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1.
-
     Notes
     -----
     The points of "bins" are those of `sklearn.calibration.calibration_curve` with ``strategy="quantile"``; the isotonic
     line is that of `sklearn.isotonic.IsotonicRegression`. It is fitted to every wiggle of the labels and so is never
-    quite the diagonal, even of calibrated probabilities: look at the band.
-
-    References
-    ----------
-    Dimitriadis, Gneiting & Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118.
+    quite the diagonal, even of calibrated probabilities (Dimitriadis, Gneiting & Jordan 2021): look at the band.
 
     Examples
     --------

@@ -25,8 +25,7 @@ from bayesperf.core.words import (
     sentence,
     signed_value,
 )
-from bayesperf.curves.reliability.lines import LINE_PRIORS
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import LINE_PRIORS, ProbabilityCounts
 from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity
