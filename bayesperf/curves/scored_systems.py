@@ -71,6 +71,12 @@ def over_systems(names: Iterable[Any]) -> xr.DataArray:
     return xr.DataArray(np.zeros(len(coordinate)), {DIM: coordinate}, [DIM])
 
 
+def orders_of(scores: Array) -> Codes:
+    """Return a number of the order in which each system has the examples (S, n): the same for those that have one."""
+    ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
+    return np.unique(ranks, axis=0, return_inverse=True)[1].ravel()
+
+
 # ── Clusters of examples, whose weights the Bayesian bootstrap draws ──
 
 

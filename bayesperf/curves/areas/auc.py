@@ -129,10 +129,8 @@ def roc_auc(
 
     Warns
     -----
-    DependenceWarning
-        Of "pairs", whose intervals are far too narrow, and of fewer than 20 clusters.
-    UserWarning
-        If the interval has no width; of "binormal", if DeLong's interval shows that the scores are not normal.
+    DependenceWarning, UserWarning
+        Of "pairs" and of fewer than 20 clusters; if the interval has no width, or scores are shown not to be normal.
 
     Notes
     -----

@@ -13,10 +13,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, weight_blocks
+from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, tallied, weight_blocks
+from bayesperf.curves.scored_systems import orders_of
 
 # Scores of one system, and of several if there are more examples, are put together in so many bins, next to each other.
 # Of more of a class, or more clusters, those that have a weight of their own are put together at random.
@@ -134,7 +134,7 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
     systems = [_in_bins(of_system, members, units) for of_system in scores]
     in_units = np.stack([np.bincount(units.of_examples[of_class], minlength=units.number) for of_class in members])
     unseen = np.array([_unit_size(of_class, units) for of_class in members])
-    order = _orders(scores[:, np.concatenate(members)])
+    order = orders_of(scores[:, np.concatenate(members)])
 
     def areas(weights: Weights, rng: np.random.Generator) -> Array:
         seen = np.asarray(in_units @ weights, float)
@@ -160,12 +160,6 @@ def _unit_size(members: Codes, units: Units) -> float:
     return 1.0 if units.cluster is None else len(members) / len(np.unique(units.cluster[members]))
 
 
-def _orders(scores: Array) -> Codes:
-    """Return a number of the order in which each system has the examples (S, n): the same for those that have one."""
-    ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
-    return np.unique(ranks, axis=0, return_inverse=True)[1].ravel()
-
-
 def drawn_figures(
     figures: Sequence[OfWeights], units: Units, draws: int, rng: np.random.Generator, progressbar: bool
 ) -> list[Array]:
@@ -179,7 +173,7 @@ def drawn_figures(
 
 def shares(classes: Codes, units: Units) -> OfWeights:
     """Return a function from weights of units to the shares of classes (n,), numbered from 0, in place of systems."""
-    table = _table(classes, units.of_examples, (1 + int(classes.max()), units.number))
+    table = tallied(classes, units.of_examples, (1 + int(classes.max()), units.number), np.float32)
 
     def of_weights(weights: Weights, _: np.random.Generator) -> Array:
         masses = np.asarray(table @ weights, float)
@@ -195,18 +189,13 @@ def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Calla
     binned = ScoreBins.of(counts, _BINS if len(both) > _MANY else counts.shape[1])
     bins = len(binned.in_order)
     cell = binned.place[place] + bins * (np.arange(len(both)) >= len(members[0]))
-    table = _table(cell, units.of_examples[both], (2 * bins, units.number))
+    table = tallied(cell, units.of_examples[both], (2 * bins, units.number), np.float32)
 
     def areas(weights: Weights) -> Array:
         masses = np.asarray(table @ weights, float).T
         return binned.areas(masses[:, :bins], masses[:, bins:])
 
     return areas
-
-
-def _table(rows: Codes, columns: Codes, shape: tuple[int, int]) -> csr_array:
-    """Return how many examples are in each row and column."""
-    return csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
 
 class ScoreBins(NamedTuple):

@@ -131,7 +131,7 @@ class DecisionCurve(Curve):
 
     @checked
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
-        """Return the distribution of the net benefit of a less that of b, over ``threshold``, by the same draws of both.
+        """Return the distribution of the net benefit of a less that of b by the same draws, over ``threshold``.
 
         Parameters
         ----------
@@ -236,7 +236,8 @@ class DecisionCurve(Curve):
 
         The expected value of sample information (Sadatsafavi et al. 2023): n examples are drawn from each drawn state
         of the world, the posterior is updated by them, and the strategy that is then the best on average is taken. It
-        grows with n towards `value_of_perfect_information`.
+        grows with n towards `value_of_perfect_information`. It is of one system, without clusters, at the test set's
+        own prevalence.
 
         Parameters
         ----------
@@ -247,11 +248,6 @@ class DecisionCurve(Curve):
         -------
         xarray.DataArray
             Over ``threshold`` (and the dims of ``by``), and over ``n`` if there are several.
-
-        Raises
-        ------
-        ValueError
-            Of several systems, of clusters, or at another prevalence than the test set's.
 
         Examples
         --------
@@ -473,8 +469,8 @@ def decision_curve(
     """Return the decision curve: the net benefit of acting on a system's probabilities, over thresholds.
 
     The net benefit at threshold t is TP/n − FP/n · t/(1 − t), of calling positive what has a probability of at least t
-    (Vickers & Elkin 2006, Medical Decision Making 26). Who treats from a probability t on holds that a treated positive is
-    worth (1 − t)/t treated negatives. A system is useful at t if it beats both treating all and treating none.
+    (Vickers & Elkin 2006, Medical Decision Making 26). Who treats from a probability t on holds that a treated positive
+    is worth (1 − t)/t treated negatives. A system is useful at t if it beats both treating all and treating none.
 
     Parameters
     ----------
@@ -494,14 +490,16 @@ def decision_curve(
     Raises
     ------
     TypeError, ValueError
-        If scores are no probabilities; if there are not two classes (in every group); if an argument is not of its kind.
+        If scores are no probabilities; if there are not two classes (in every group); if an argument is not of its
+        kind.
 
     Notes
     -----
     Draws are of a Dirichlet process on probabilities and classes: weights Dirichlet(1) of the examples, and of half an
     example of either class at either end of the scale. At each threshold that is the posterior of the confusion matrix
-    under Jeffreys' prior, so that ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution. Of several systems
-    there is a weight for each kind of example that they tell apart, of more than 2,000 kinds for 2,000 groups at random.
+    under Jeffreys' prior, so that ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution. Of several
+    systems there is a weight for each kind of example that they tell apart, of more than 2,000 kinds for 2,000 groups
+    at random.
 
     The posterior is that of the system as it is. A threshold that was chosen where the curve is highest looks better
     than it is.

@@ -288,20 +288,21 @@ def choose_threshold(
 
     Notes
     -----
-    **The choice.** Candidates are the scores, at most 1,000 of them, and inf unless something is required. The metric is
-    that of the cells with half an example added to each (Jeffreys' prior). Of equally good ones the strictest is taken.
+    **The choice.** Candidates are the scores, at most 1,000 of them, and inf unless something is required. The metric
+    is that of the cells with half an example added to each (Jeffreys' prior). Of equally good ones the strictest is
+    taken.
 
-    **Requirements** are met in at least a share `confidence` of data sets, although a threshold is sought that meets them.
-    Recall and specificity change in one direction, so that the last threshold at which P(Beta(hits, misses + 1) > bound)
-    is high enough is one statement on one quantile (Wilks 1941). Precision and npv rise and fall: thresholds are tried in
-    the order of how many examples they call positive (negative, for npv), and the first failure ends the trial, which
-    begins at three places with parts of the risk that a trial which lasts carries on (Wiens 2003; Angelopoulos et al. 2021,
-    Learn then test, arXiv:2110.01052).
+    **Requirements** are met in at least a share `confidence` of data sets, although a threshold is sought that meets
+    them. Recall and specificity change in one direction, so that the last threshold at which P(Beta(hits, misses + 1) >
+    bound) is high enough is one statement on one quantile (Wilks 1941). Precision and npv rise and fall: thresholds are
+    tried in the order of how many examples they call positive (negative, for npv), and the first failure ends the
+    trial, which begins at three places with parts of the risk that a trial which lasts carries on (Wiens 2003;
+    Angelopoulos et al. 2021, Learn then test, arXiv:2110.01052).
 
     **The judgement** without a test set is the posterior of the cells at the threshold under Jeffreys' prior, less the
-    bootstrap's optimism (Efron 1983; Harrell, Lee & Mark 1996): how much better data sets drawn from these examples find
-    the thresholds that they choose than the examples themselves do. A test set, which assumes nothing of how alike both
-    optimisms are, is the better judge; docs/coverage.md has figures of both.
+    bootstrap's optimism (Efron 1983; Harrell, Lee & Mark 1996): how much better data sets drawn from these examples
+    find the thresholds that they choose than the examples themselves do. A test set, which assumes nothing of how alike
+    both optimisms are, is the better judge; docs/coverage.md has figures of both.
 
     Examples
     --------
@@ -359,10 +360,10 @@ def abstention(
 
     Notes
     -----
-    Each requirement is of its own threshold. If both can be met by one, nothing is left to people, and it is the one with
-    the fewest errors. Without a test set, and where a limit or requirements choose, the share between the thresholds is
-    less certain than its interval says (docs/coverage.md). Costs are of the examples as they come: where another share is
-    positive, others are the best.
+    Each requirement is of its own threshold. If both can be met by one, nothing is left to people, and it is the one
+    with the fewest errors. Without a test set, and where a limit or requirements choose, the share between the
+    thresholds is less certain than its interval says (docs/coverage.md). Costs are of the examples as they come: where
+    another share is positive, others are the best.
 
     Examples
     --------

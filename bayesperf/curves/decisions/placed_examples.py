@@ -18,7 +18,7 @@ from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, block
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, held_as
 from bayesperf.core.random_streams import streams
-from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, unit_weights, weight_shapes
+from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, tallied, unit_weights, weight_shapes
 from bayesperf.curves.scored_systems import DIM
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
@@ -71,7 +71,7 @@ def called_at(by_place: Numbers) -> Numbers:
 def of_counts(counts: Counts) -> PlacedExamples:
     """Return the examples of one system, given how many of either class are in each place, (2, T + 1)."""
     seen = np.flatnonzero(counts)
-    table = csr_array((np.ones(len(seen)), (np.arange(len(seen)), seen)), shape=(len(seen), counts.size))
+    table = tallied(np.arange(len(seen)), seen, (len(seen), counts.size))
     return PlacedExamples(counts.ravel()[seen].astype(float), table, counts[None])
 
 
@@ -101,8 +101,7 @@ def of_examples(
 
 def _table(unit: Codes, cells: Codes, size: int) -> csr_array:
     """Return how many examples of each unit (n,) are in each cell, given their cells (S, n)."""
-    rows = np.tile(unit, len(cells))
-    return csr_array((np.ones(cells.size), (rows, cells.ravel())), shape=(1 + int(unit.max()), size))
+    return tallied(np.tile(unit, len(cells)), cells.ravel(), (1 + int(unit.max()), size))
 
 
 # ── Draws ──

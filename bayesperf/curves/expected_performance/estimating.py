@@ -85,11 +85,6 @@ def epc(
     pos_label, draws, random_seed, progressbar
         As in `bayesperf.roc_curve`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the systems of both sets are not the same, both sets are the same, or an argument is not of its kind.
-
     Notes
     -----
     Thresholds lie in the middle between two neighbouring development scores, or at ∓inf (all, or nothing, is called

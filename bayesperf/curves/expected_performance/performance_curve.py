@@ -185,8 +185,9 @@ class ExpectedPerformanceCurve(CurveOfParts):
         Returns
         -------
         xarray.Dataset
-            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound). Means are exact for up
-            to 512 different values of the metric on the development set; for more, over an even grid of 512 values of α.
+            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound). Means are exact
+            for up to 512 different values of the metric on the development set; for more, over an even grid of 512
+            values of α.
 
         Examples
         --------
@@ -249,16 +250,18 @@ class ExpectedPerformanceCurve(CurveOfParts):
             Names of the systems; by default the two that there are.
         question : {"models", "thresholds"}
             "models": which model does better, its thresholds chosen on development sets like this one? Development and
-            test sets are drawn together, and thresholds chosen anew in every draw, as with ``resample="both"``; not of curves
-            a posteriori. "thresholds": which does better at the very thresholds that were chosen? Test sets alone are drawn.
+            test sets are drawn together, and thresholds chosen anew in every draw, as with ``resample="both"``; not of
+            curves a posteriori. "thresholds": which does better at the very thresholds that were chosen? Test sets
+            alone are drawn.
         rope : float
             Half-width of the region of practical equivalence, on the metric's scale.
 
         Returns
         -------
         Comparison
-            Over ``alpha``. Of systems tested on the same examples, errors that they share cancel; pseudo-examples of the
-            prior are as in `bayesperf.compare`. docs/coverage.md says how often systems that are alike are found to differ.
+            Over ``alpha``. Of systems tested on the same examples, errors that they share cancel; pseudo-examples of
+            the prior are as in `bayesperf.compare`. docs/coverage.md says how often systems that are alike are found to
+            differ.
 
         Examples
         --------
@@ -330,8 +333,8 @@ class ExpectedPerformanceCurve(CurveOfParts):
         """Return the bootstrap percentile test of the source at each α, which is of the two thresholds.
 
         Test examples (or their clusters) alone are resampled, for both systems alike if paired, and thresholds stay as
-        they were chosen. It is not a test of the models: of two that are alike it often finds a difference near the ends
-        (docs/coverage.md).
+        they were chosen. It is not a test of the models: of two that are alike it often finds a difference near the
+        ends (docs/coverage.md).
 
         Parameters
         ----------
@@ -347,8 +350,8 @@ class ExpectedPerformanceCurve(CurveOfParts):
         xarray.Dataset
             Over ``alpha``: ``difference``, the mean over resamples; ``interval`` (last dim ``ci_bound``), the one
             centred there that holds a share `ci_prob` of them; and ``p_value``: the systems differ at level p if 0 is
-            outside the interval that holds 1 − p. Resamples in which the metric is undefined are left out. (Bengio, Mariéthoz
-            & Keller 2005, section 5; Efron & Tibshirani 1993, An introduction to the bootstrap.)
+            outside the interval that holds 1 − p. Resamples in which the metric is undefined are left out. (Bengio,
+            Mariéthoz & Keller 2005, section 5; Efron & Tibshirani 1993, An introduction to the bootstrap.)
         """
         prob = checks.probability("ci_prob", ci_prob)
         n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)

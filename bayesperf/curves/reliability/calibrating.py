@@ -64,18 +64,19 @@ def calibration(
     (p − y)², and ``log_loss``, the mean of −log p of what happened (`bayesperf.curves.weighted_score`).
 
     ``calibration_slope`` is β of the recalibration line, log-odds of the frequency = α + β log-odds of the probability:
-    less than 1 is overconfident. ``calibration_intercept`` is α where β is 1: above 0 the probabilities are too low. Their
-    priors are Normal(1, 2.5) and Normal(0, 2.5). (`weighted_score` has a "calibration_slope" without a prior.)
+    less than 1 is overconfident. ``calibration_intercept`` is α where β is 1: above 0 the probabilities are too low.
+    Their priors are Normal(1, 2.5) and Normal(0, 2.5). (`weighted_score` has a "calibration_slope" without a prior.)
 
     ``squared_calibration_error`` is the mean over bins of (mean probability − frequency)², estimated without bias by
-    products of different examples, so that it may be negative. Where a bin holds one probability only it is the estimator
-    of Kumar, Liang & Ma (2019, NeurIPS). Its root is biased, and so would be any posterior of it: it is set beside the
-    values of a calibrated system instead.
+    products of different examples, so that it may be negative. Where a bin holds one probability only it is the
+    estimator of Kumar, Liang & Ma (2019, NeurIPS). Its root is biased, and so would be any posterior of it: it is set
+    beside the values of a calibrated system instead.
 
     ``brier_miscalibration``, ``brier_discrimination`` and ``brier_uncertainty``, and those of the log loss, are the
-    decomposition of Dimitriadis, Gneiting & Jordan (2021, PNAS 118): by how much the isotonic line would lower the score;
-    how much that is below the score of one probability for all; and this one. score = miscalibration − discrimination +
-    uncertainty, exactly. Miscalibration is above 0 in any sample of a calibrated system: look where it is among those.
+    decomposition of Dimitriadis, Gneiting & Jordan (2021, PNAS 118): by how much the isotonic line would lower the
+    score; how much that is below the score of one probability for all; and this one. score = miscalibration −
+    discrimination + uncertainty, exactly. Miscalibration is above 0 in any sample of a calibrated system: look where it
+    is among those.
 
     What a calibrated system would show is computed from labels drawn from the probabilities of the same examples. The
     ``tail`` of the Brier score is the test of Spiegelhalter (1986) without its normal approximation.

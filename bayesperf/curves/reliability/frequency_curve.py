@@ -48,30 +48,21 @@ class ReliabilityCurve(CurveOfParts):
     points of the curve. By "isotonic" it holds beyond the points, too: the upper bound of a point back to the one
     before, the lower bound on to the next.
 
-    By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the
-    level ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and
-    ends at 1 where it has no negatives. It is of the mean frequency in the bin, which is that at the mean
-    probability if the curve is straight there.
+    By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the level
+    ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and ends at 1
+    where it has no negatives (Brown, Cai & DasGupta 2001, Statistical Science 16). It is of the mean frequency in the
+    bin, which is that at the mean probability if the curve is straight there.
 
-    By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023): a confidence
-    band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
-    probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and
-    after it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different
-    probabilities are put into 200 groups of about equally many examples first; that is valid, because groups are
-    made without a look at the labels, and about as narrow as of 1,000. Where the bounds would exclude the isotonic
-    line, which is evidence that the frequency falls somewhere, they are widened to hold it.
+    By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023, Biometrika 110): a
+    confidence band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
+    probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and after
+    it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different probabilities
+    are put into 200 groups first, without a look at the labels. Where the bounds would exclude the isotonic line, which
+    is evidence that the frequency falls somewhere, they are widened to hold it.
 
-    By "logistic" it lies between quantiles of the drawn lines, or between the ranks that hold a share `ci_prob` of
-    them wholly; it is as good as the assumption that the line is straight in log-odds.
-
-    docs/coverage.md says what they cover. A Bayesian bootstrap of the isotonic line is no band: its 95 %
-    intervals held the whole curve in none of 400 data sets of 100 examples.
-
-    References
-    ----------
-    Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023), Honest calibration assessment for binary outcome predictions,
-    Biometrika 110. Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science
-    16.
+    By "logistic" it is of drawn lines, and as good as the assumption that the line is straight in log-odds.
+    docs/coverage.md says what bands cover. A Bayesian bootstrap of the isotonic line is no band: it covers far too
+    seldom.
 
     Examples
     --------
@@ -268,8 +259,8 @@ def reliability_curve(
         Probabilities of the positive class; or those of several systems for the same examples, by name.
     method : {"isotonic", "bins", "logistic"}
         "isotonic": the frequency that does not fall as the probability rises and is nearest to the labels, without any
-        further assumption and nothing to choose. "bins": the share of positives in bins of about equally many
-        examples. "logistic": the line of `recalibrate`, of which two numbers are to be learned, so that it says most of few
+        further assumption and nothing to choose. "bins": the share of positives in bins of about equally many examples.
+        "logistic": the line of `recalibrate`, of which two numbers are to be learned, so that it says most of few
         examples.
     bins : int, optional
         How many bins, by default 10; of method "bins" only. Equal probabilities stay in one bin, so there may be fewer.

@@ -286,8 +286,8 @@ def recalibrate(
     Raises
     ------
     TypeError, ValueError
-        If probabilities are, by "logistic", 0 or 1 (clip them: the line depends on where); if there are too few examples
-        for "isotonic"; if an argument is not of its kind.
+        If probabilities are, by "logistic", 0 or 1 (clip them: the line depends on where); if there are too few
+        examples for "isotonic"; if an argument is not of its kind.
 
     Warns
     -----
@@ -296,12 +296,12 @@ def recalibrate(
 
     Notes
     -----
-    "logistic" has the priors α ~ Normal(0, 2.5) and β ~ Normal(1, 2.5), and is integrated on a grid (Cox 1958, Biometrika
-    45). To have other priors, fit the model ``recalibration`` with them.
+    "logistic" has the priors α ~ Normal(0, 2.5) and β ~ Normal(1, 2.5), and is integrated on a grid (Cox 1958,
+    Biometrika 45). To have other priors, fit the model ``recalibration`` with them.
 
-    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021, Annals of Statistics 49): of √n bins of equally
-    many examples, each with a Beta posterior, draws are replaced by the nearest frequencies that do not fall. The Bayesian
-    bootstrap of the isotonic line, which has a bin for each example, covers too seldom.
+    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021, Annals of Statistics 49): of √n bins of
+    equally many examples, each with a Beta posterior, draws are replaced by the nearest frequencies that do not fall.
+    The Bayesian bootstrap of the isotonic line, which has a bin for each example, covers too seldom.
 
     Examples
     --------

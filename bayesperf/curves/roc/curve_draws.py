@@ -20,6 +20,7 @@ from bayesperf.curves.roc.called_positive import (
     steps_at_scores,
     steps_between_scores,
 )
+from bayesperf.curves.scored_systems import orders_of
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores, by_class
 
@@ -244,77 +245,37 @@ def partial_area_draws(
     """Return draws of areas of a part of the curves of systems with scores (S, n) and (S, m), (S, draws).
 
     One set of weights is for all. They are smoothed, as bands are: by weights of the scores alone parts are too great,
-    and their intervals too narrow. Clusters (n + m,), if there are any, have positives first.
+    and their intervals too narrow. The weight of a positive is that of the gap just above its score, the weight of a
+    negative that of the gap just below. The gap that is left, below all positives or above all negatives, is where a
+    class overlaps the other unseen: each system has its own there, unless it orders the examples as another does.
+    Clusters (n + m,), if there are any, have positives first.
     """
-    blocks = [
-        [part.areas(*of_system) for of_system in of_systems]
-        for of_systems in _smoothed_rates(positive, negative, cluster, draws, rng, progressbar)
-    ]
+    systems = [_Falling.of(*scores) for scores in zip(positive, negative, strict=True)]
+    order = orders_of(np.concatenate([positive, negative], 1))
+    numbers, orders = (positive.shape[1], negative.shape[1]), 1 + int(order.max())
+    separated = any(falling.separated for falling in systems)
+    beyond = np.repeat(_weights_beyond(numbers[0], cluster if separated else None), orders)
+    ends = np.cumsum([*numbers, orders])
+    blocks = []
+    for weights in weight_blocks(rng, np.concatenate([np.ones(sum(numbers)), beyond]), draws, progressbar, cluster):
+        of_positive, of_negative, below, above = np.split(weights, ends, axis=1)
+        rates = [
+            falling.rates(of_positive, of_negative, below[:, [own]], above[:, [own]])
+            for falling, own in zip(systems, order, strict=True)
+        ]
+        blocks.append([part.areas(*of_system) for of_system in rates])
     return np.concatenate(blocks, 1)
 
 
-def _smoothed_rates(
-    positive: Array,
-    negative: Array,
-    cluster: Codes | None,
-    draws: int,
-    rng: np.random.Generator,
-    progressbar: bool,
-) -> Iterator[list[Rates]]:
-    """Yield recall and false positive rate of each system, with weights of the gaps, some draws at a time."""
-    gaps = _Gaps.of(positive, negative)
-    sizes = positive.shape[1], negative.shape[1]
-    separated = any(falling.separated for falling in gaps.of_systems)
-    beyond = gaps.beyond(sizes, cluster if separated else None)
-    means = np.concatenate([np.ones(sum(sizes)), beyond])
-    for weights in weight_blocks(rng, means, draws, progressbar, cluster):
-        yield gaps.rates(*np.split(weights, [sizes[0], sum(sizes)], axis=1))
+def _weights_beyond(positives: int, cluster: Codes | None) -> list[float]:
+    """Return the mean weight of the gap that is left to positives, and to negatives, where examples have one of 1.
 
-
-@dataclass(frozen=True)
-class _Gaps:
-    """The gaps between and beyond the scores of either class, n + 1 and m + 1, of systems that share weights.
-
-    The weight of a positive is that of the gap just above its score, the weight of a negative that of the gap just
-    below. The gap that is left, below all positives or above all negatives, is where a class overlaps the other unseen:
-    each system has its own there, unless it orders the examples as another does.
+    It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
+    classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
     """
-
-    # The examples of each system, its order of the examples (S,), and how many orders there are.
-    of_systems: list[_Falling]
-    order: Codes
-    orders: int
-
-    @classmethod
-    def of(cls, positive: Array, negative: Array) -> Self:
-        """Return the gaps of scores (S, n) and (S, m)."""
-        scores = np.concatenate([positive, negative], 1)
-        ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
-        orders, order_of_system = np.unique(ranks, axis=0, return_inverse=True)
-        of_systems = [_Falling.of(*system) for system in zip(positive, negative, strict=True)]
-        return cls(of_systems, order_of_system.ravel(), len(orders))
-
-    def beyond(self, sizes: tuple[int, int], cluster: Codes | None) -> Array:
-        """Return the mean weight of each gap that is left, (2 · orders,), where examples have a mean weight of 1.
-
-        It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
-        classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
-        """
-        if cluster is None:
-            return np.ones(2 * self.orders)
-        of_classes = np.split(cluster, [sizes[0]])
-        return np.repeat([len(codes) / len(np.unique(codes)) for codes in of_classes], self.orders)
-
-    def rates(self, positive: Array, negative: Array, beyond: Array) -> list[Rates]:
-        """Return recall and false positive rate of each system by weights (draws, …)."""
-        below, above = np.split(beyond, 2, axis=1)
-        return [
-            falling.rates(
-                np.c_[positive[:, falling.orders[0]], below[:, [own]]],
-                np.c_[above[:, [own]], negative[:, falling.orders[1]]],
-            )
-            for falling, own in zip(self.of_systems, self.order, strict=True)
-        ]
+    if cluster is None:
+        return [1.0, 1.0]
+    return [len(codes) / len(np.unique(codes)) for codes in np.split(cluster, [positives])]
 
 
 class _Falling(NamedTuple):
@@ -332,10 +293,11 @@ class _Falling(NamedTuple):
         orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
         return cls(system.separated, orders, (steps_between_scores(called[0]), steps_between_scores(called[1])))
 
-    def rates(self, positive: Array, negative: Array) -> Rates:
-        """Return recall and false positive rate by weights (draws, …) from the top down, which are summed over ties."""
+    def rates(self, positive: Array, negative: Array, below: Array, above: Array) -> Rates:
+        """Return recall and false positive rate by weights (draws, …), which are summed over ties."""
         of_positive, of_negative = self.steps
+        weights = np.c_[positive[:, self.orders[0]], below], np.c_[above, negative[:, self.orders[1]]]
         return (
-            PositiveRates.of(of_positive, of_positive.summed(positive)),
-            PositiveRates.of(of_negative, of_negative.summed(negative)),
+            PositiveRates.of(of_positive, of_positive.summed(weights[0])),
+            PositiveRates.of(of_negative, of_negative.summed(weights[1])),
         )

@@ -161,8 +161,8 @@ class ThresholdCurve(Curve):
         ci_prob, kind
             As in `Curve.band`.
         method : {"wilson", "clopper_pearson", "agresti_coull"}, optional
-            Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise and of
-            independent examples only; by default the method of the curve.
+            Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise and
+            of independent examples only; by default the method of the curve.
 
         Examples
         --------
@@ -263,8 +263,9 @@ class ThresholdCurve(Curve):
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
-        It is that of `bayesperf.roc_auc`, or of `bayesperf.curves.weighted_score` ("average_precision"), by the Bayesian
-        bootstrap, also where the band is by "beta"; or binormal. The area of a DET curve is not in use, and is refused.
+        It is that of `bayesperf.roc_auc`, or of `bayesperf.curves.weighted_score` ("average_precision"), by the
+        Bayesian bootstrap, also where the band is by "beta"; or binormal. The area of a DET curve is not in use, and is
+        refused.
         """
         if self.name == "det":
             raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
@@ -357,8 +358,8 @@ class ThresholdCurve(Curve):
         Returns
         -------
         dict of str to Marginal
-            ``threshold``, ``fpr`` and ``recall``, of one joint draw; inf where nothing may be called positive. ``observed``
-            of each is that of the point of the curve itself that meets the target.
+            ``threshold``, ``fpr`` and ``recall``, of one joint draw; inf where nothing may be called positive.
+            ``observed`` of each is that of the point of the curve itself that meets the target.
 
         Examples
         --------
@@ -493,14 +494,15 @@ def roc_curve(
     y_score : array-like (n,)
         Scores; what scores at least the threshold is called positive.
     method : {"bayesian_bootstrap", "beta", "binormal"}
-        How the band is made. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class (Gu,
-        Ghosal & Roy 2008, Statistics in Medicine 27). "beta" takes every threshold by itself: the posterior of each rate
-        from the counts there. "binormal" assumes scores that are normal in either class: the model ``binormal_roc``.
+        How the band is made. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class
+        (Gu, Ghosal & Roy 2008, Statistics in Medicine 27). "beta" takes every threshold by itself: the posterior of
+        each rate from the counts there. "binormal" assumes scores that are normal in either class: the model
+        ``binormal_roc``.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     cluster : array-like (n,) or mapping, optional
-        The cluster of each example, as in `roc_auc`, by "bayesian_bootstrap": its examples are drawn together, in the band,
-        the area and operating points.
+        The cluster of each example, as in `roc_auc`, by "bayesian_bootstrap": its examples are drawn together, in the
+        band, the area and operating points.
     draws : int
         How many curves are drawn.
     prior : str or Prior, optional
