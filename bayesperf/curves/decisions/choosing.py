@@ -130,10 +130,8 @@ class ChosenThreshold(Answer):
         metrics : str, Metric or sequence of these, optional
             By default what was asked for, recall, specificity and precision; of two thresholds precision, npv and
             accuracy.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Returns
         -------

@@ -170,10 +170,8 @@ class Calibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals, and of the range of calibrated systems.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed. The range is equal-tailed.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`; the range of calibrated systems is equal-tailed, of that probability.
 
         Returns
         -------
@@ -227,10 +225,8 @@ class Calibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals, and of the range of calibrated systems.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`; the range of calibrated systems is equal-tailed, of that probability.
 
         Examples
         --------

@@ -152,10 +152,8 @@ class Recalibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Returns
         -------
@@ -197,10 +195,8 @@ class Recalibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Examples
         --------

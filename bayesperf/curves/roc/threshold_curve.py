@@ -410,10 +410,8 @@ class ThresholdCurve(Curve):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Examples
         --------
