@@ -516,22 +516,22 @@ def _check(areas: xr.DataArray, positives: xr.DataArray, negatives: xr.DataArray
             raise InputError(name, "must be at least 1: without an example of either class there is no area.")
 
 
-def _by_newcombe(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
+def _newcombe(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
     return AreaByScore(observed, positive, negative), "Newcombe's posterior"
 
 
-def _by_hanley_mcneil(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
+def _hanley_mcneil(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
     sd = np.sqrt(np.maximum(hanley_mcneil_variance(observed, positive, negative), 0))
     return Normal(observed, sd, BOUNDS), "Hanley & McNeil's normal approximation"
 
 
-def _by_pairs(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
+def _pairs(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
     pairs = positive * negative
     return Beta(1 + observed * pairs, 1 + (1 - observed) * pairs), INFERENCES["pairs"]
 
 
 METHODS: dict[str, Callable[[Array, Array, Array], tuple[Distribution, str]]] = {
-    "newcombe": _by_newcombe,
-    "hanley_mcneil": _by_hanley_mcneil,
-    "pairs": _by_pairs,
+    "newcombe": _newcombe,
+    "hanley_mcneil": _hanley_mcneil,
+    "pairs": _pairs,
 }

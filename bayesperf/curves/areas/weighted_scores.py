@@ -168,9 +168,10 @@ def _of_name(
 
     Each label and score stands for as many examples as `sizes` says, by default for one.
     """
-    labelled = [labelled_scores(y_true, of_system, pos_label) for of_system in y_scores]
-    scores = [score_function_named(name, positive.astype(float), score) for positive, score in labelled]
-    positive, _ = labelled[0]
+    scores = []
+    for of_system in y_scores:
+        positive, score = labelled_scores(y_true, of_system, pos_label)
+        scores.append(score_function_named(name, positive.astype(float), score))
     sizes = np.ones(len(positive), np.int64) if sizes is None else sizes
     totals = int(sizes[~positive].sum()), int(sizes[positive].sum())
     if name == "average_precision":
