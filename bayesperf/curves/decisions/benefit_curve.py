@@ -144,7 +144,7 @@ class DecisionCurve(Curve):
         >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
         >>> curve = bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant")
         >>> curve.difference("system", "treat_all").eti().sel(threshold=0.1).round(2).values
-        array([0.01, 0.05])
+        array([0.01, 0.04])
         """
         drawn, observed = self.strategies, strategies_of(self.dataset)
         names = drawn["strategy"].values.tolist()

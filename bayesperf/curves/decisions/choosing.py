@@ -310,7 +310,7 @@ def choose_threshold(
     >>> score, new = rng.normal(2 * y), rng.normal(2 * y)
     >>> chosen = bp.choose_threshold(y, score, best="precision", requirements={"recall": 0.8}, test=(y, new))
     >>> round(chosen.threshold, 3), chosen.prob_met.round(3).item(), chosen["recall"].mean().round(2).item()
-    (0.961, 0.953, 0.79)
+    (0.961, 0.953, 0.8)
     """
     level = checks.probability("confidence", confidence)
     share = None if prevalence is None else checks.probability("prevalence", prevalence)
