@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import xarray as xr
 from pymc.distributions.shape_utils import change_dist_size
@@ -52,6 +53,7 @@ __all__ = [
     "given_rates",
     "in_rows",
     "log_rows",
+    "log_sum",
     "outcomes_of_rates",
     "per_example",
     "positive",
@@ -112,6 +114,17 @@ def per_example(probabilities: xr.DataArray, counts: xr.DataArray) -> xr.DataArr
     ordered = probabilities.transpose("chain", "draw", *kinds)
     flat = np.repeat(ordered.values.reshape(*ordered.shape[:2], -1), seen, axis=-1)
     return xr.DataArray(np.log(flat), dims=("chain", "draw", "example"))
+
+
+def log_sum(logs: Any) -> Any:
+    """Return the logarithm of the sum of exponentials over the last axis, as `pm.math.logsumexp`, of finite values.
+
+    PyTensor's is an operation of its own, which C compiles for every draw of the prior.
+    """
+    # Whatever is taken out, the sum is the same: its slope needs none of it.
+    greatest = pytensor.gradient.disconnected_grad(pm.math.max(logs, axis=-1, keepdims=True))
+    # The maximum keeps PyTensor from taking this for that operation.
+    return pm.math.log(pm.math.maximum(pm.math.exp(logs - greatest), 1e-300).sum(axis=-1)) + greatest[..., 0]
 
 
 # ── Two classes by three rates ──
