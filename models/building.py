@@ -75,6 +75,8 @@ EXAMPLES = {
     "logistic": "pm.Logistic.dist(0, 1)",
     "normal": "pm.Normal.dist(0, 1)",
 }
+# What fields call the rates; a prior says it as the models do.
+SYNONYMS = {"sensitivity": "recall", "tpr": "recall", "tnr": "specificity", "base_rate": "prevalence"}
 Prior = Any
 AddVariable = Callable[[str, Sequence[str]], Any]
 # The share of right answers at which sampling starts.
@@ -177,7 +179,8 @@ def prior_variables(
     """
     instead, absent = {name: of_pymc(prior) for name, prior in (priors or {}).items()}, dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
-        name, default = next(iter(defaults.items()))
+        name = next((own for own in defaults if SYNONYMS.get(unknown[0], unknown[0]) in own), next(iter(defaults)))
+        default = defaults[name]
         family = (default(classes) if callable(default) else default).owner.op
         example = EXAMPLES.get(getattr(family, "name", None) or "", "pm.Beta.dist(9, 1)")
         raise ValueError(
