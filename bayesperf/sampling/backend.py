@@ -64,11 +64,13 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pymc.logprob.utils:replace_rvs_by_values": "graphs rvs_to_values rvs_to_transforms",
         "pymc.pytensorf:rewrite_pregrad": "graph",
         "pytensor.compile.mode:Mode": "linker optimizer",
+        "pytensor.compile.mode:Mode.register": "",
         "pytensor.compile.mode:NUMBA.provided_optimizer": "",
         "pytensor.compile.sharedvalue:SharedVariable": "",
         "pytensor.gradient:DisconnectedType": "",
         "pytensor.graph.basic:Apply": "op inputs outputs",
         "pytensor.graph.basic:Constant.signature": "",
+        "pytensor.graph.fg:FunctionGraph.change_node_input": "node i new_var check",
         "pytensor.graph.op:Op.pullback": "inputs outputs cotangents",
         "pytensor.graph.replace:clone_replace": "output replace",
         "pytensor.graph.rewriting.basic:dfs_rewriter": "",
@@ -77,6 +79,11 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pytensor.link.numba.dispatch.basic:numba_njit": "final_function",
         "pytensor.link.numba.dispatch.basic:register_funcify_default_op_cache_key": "op_type",
         "pytensor.link.numba.linker:NumbaLinker.jit_compile": "fn_and_cache",
+        "pytensor.link.numba.linker:NumbaLinker.make_all": "",
+        "pytensor.tensor.basic:Split": "",
+        "pytensor.tensor.elemwise:Elemwise": "",
+        "pytensor.tensor.math:Sum": "",
+        "pytensor.tensor.shape:SpecifyShape": "",
     },
 }
 MOST_KEPT = 16
@@ -201,14 +208,14 @@ def _compile(model: pm.Model) -> CompiledModel:
     points, variables = _variables(model, shapes)
     shared = _shared(model, [*of_point, *variables.values()])
     data = {name: _contiguous(variable.get_value(), variable.dtype) for name, variable in shared.items()}
+    given = {variable: data[name] for name, variable in shared.items()}
     constant = _constant_in(point, of_point)
     with model:
-        prepared = _one_at_a_time(_function([], constant, dict(zip(shared.values(), data.values())), INTERPRETED))
-        before = partial(_prepared, prepared)
+        before = partial(_prepared, _one_at_a_time(_function([], constant, given, INTERPRETED)))
         values = before(*data.values())
         mode, compiled_by_numba = _parallel()
-        density = _function([point], of_point, dict(zip(constant, values)), mode)
-        computed = _function([points], variables.values(), dict(zip(shared.values(), data.values())), INTERPRETED)
+        density = _function([point], of_point, dict(zip(constant, values, strict=True)), mode)
+        computed = _function([points], variables.values(), given, INTERPRETED)
     flat = _flat(start)
     density(flat, *values)  # Numba compiles what is called for the first time.
     dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
@@ -216,6 +223,7 @@ def _compile(model: pm.Model) -> CompiledModel:
 
 
 def _prepared(function: Callable[..., list[Array]], *data: Array) -> list[Array]:
+    """Return what a function computes of data, as Numba has compiled for."""
     return [_contiguous(value, np.asarray(value).dtype) for value in function(*data)]
 
 
