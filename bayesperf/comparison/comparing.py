@@ -55,20 +55,16 @@ def compare(
     ----------
     a : Posterior, DataTree, Marginal, ConfusionMatrix or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
-        the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; if only
-        some are verified, the posterior of all systems together (`bayesperf.labels.verify`). Pass other
-        posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
-        (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages
-        (`bayesperf.folds.average`), rates (`posterior_of_rate`); of several systems that are known together one alone
-        (`roc_auc` and `weighted_score` of a mapping of systems, `PooledClusters.pass_at_k`). A DataArray holds
-        cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; posteriors for
+        systems evaluated on different examples; marginals of what is no metric of counts: areas, scores, averages of
+        folds, rates. What is joint over `dim` is compared in pairs: the posterior of `bayesperf.labels.verify` or
+        `bayesperf.pool`, `roc_auc` or `weighted_score` of a mapping of systems. A DataArray holds cross-validated
+        scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
         frequent class. Predictions, as ``compare(a.predict(n), b.predict(n), metric)``, are compared by the metric that
-        the systems will have on new test sets, each on one of its own: two may tie, and which will be higher is less
-        certain than which is better. Draws in which the metric is undefined (no positives drawn) are left out, and
-        their share is reported.
+        the systems will have on new test sets, each on one of its own.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals, which are of one already.
     dim : str
@@ -136,7 +132,7 @@ def compare(
     by Gibbs sampling, in many short chains; Monte Carlo errors take the draws for independent, which they nearly are.
     The errors of systems judged on the same examples, or in the same clusters, are correlated, any two as much as
     others, or as others of the same families. Two systems that nearly always say the same are told apart better by
-    themselves. ``validation/best_of_many.py`` has how often the interval of the best covers.
+    themselves. The page on coverage has how often the interval of the best covers.
 
     Examples
     --------
@@ -154,22 +150,6 @@ def compare(
     >>> bp.compare(cm, metric="accuracy", rope=0.01).prob_rope.sel(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
-
-    The same on new test sets of 50 examples:
-
-    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
-    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=44, fn=6, fp=5, tn=45))
-    >>> bp.compare(new, old, "accuracy", independent=True).prob_greater.round(2).item()
-    0.8
-    >>> bp.compare(new.predict(50), old.predict(50), "accuracy", independent=True).prob_greater.round(1).item()
-    0.7
-
-    Areas of two test sets, one of them as a paper reports it:
-
-    >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
-    >>> theirs = bp.curves.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
-    >>> bp.compare(ours, theirs).prob_greater.round(3).item()
-    0.234
 
     The best of many, less its luck:
 

@@ -22,7 +22,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
 from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
-from bayesperf.data.label_encoding import Column, encode_ids, positive_label
+from bayesperf.data.label_encoding import Column, HasPositive, encode_ids, positive_label
 
 # The dims of the table of two systems.
 TABLE_DIMS = ("actual", "predicted_a", "predicted_b")
@@ -31,7 +31,7 @@ _MARK = "same_examples"
 
 
 @dataclass(frozen=True, eq=False)
-class JointOutcomes(Held):
+class JointOutcomes(Held, HasPositive):
     """The outcomes that occurred, and how often.
 
     Attributes
@@ -59,11 +59,6 @@ class JointOutcomes(Held):
     dim: str
     labels: list[Any]
     pos_label: Any = None
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     def __post_init__(self) -> None:
         for array in (self.counts.values, self.actual, self.predicted):

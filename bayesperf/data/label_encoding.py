@@ -19,6 +19,15 @@ _DIRECT_SPAN = 1_000_000
 # A warning points at the caller's line, not at one in here.
 
 
+class HasPositive:
+    """Base class of what has `labels` and `pos_label`."""
+
+    @property
+    def positive(self: Any) -> int | None:
+        """Position of the positive class among the labels."""
+        return None if self.pos_label is None else self.labels.index(self.pos_label)
+
+
 class Column(NamedTuple):
     """An encoded column: ``labels[codes]`` are its values; ``declared`` if the input fixed the set of labels itself."""
 

@@ -48,7 +48,7 @@ from bayesperf.data.joint_outcomes import (
     of_table,
     unmark_same_examples,
 )
-from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
+from bayesperf.data.label_encoding import HasPositive, check_labels, encode, merge_labels, positive_label
 from bayesperf.data.matched_rows import match_rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionMatrix(Saved):
+class ConfusionMatrix(Saved, HasPositive):
     """Counts of (actual, predicted) label pairs, with any leading dims.
 
     Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_joint_counts`,
@@ -687,11 +687,6 @@ class ConfusionMatrix(Saved):
         """The K class labels, in the order of rows and columns."""
         labels: list[Any] = self.counts.indexes["actual"].tolist()
         return labels
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     @property
     def dims(self) -> tuple[Hashable, ...]:

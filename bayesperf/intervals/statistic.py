@@ -46,10 +46,9 @@ class Statistic:
             raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
         if contrast is not None:
             checks.one_of("contrast", contrast, ("difference",))
-        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
         counts = cm.counts if contrast is None else of_two_systems(cm, "cm", with_dims=True).table()
         axes = 2 if contrast is None else len(TABLE_DIMS)
-        return cls(applicable(metric, cm.labels, positive, counts.dims[:-axes]), positive, counts)
+        return cls(applicable(metric, cm.labels, cm.positive, counts.dims[:-axes]), cm.positive, counts)
 
     @property
     def paired(self) -> bool:

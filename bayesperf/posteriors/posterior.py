@@ -19,6 +19,7 @@ from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.label_encoding import HasPositive
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
@@ -42,7 +43,7 @@ DRAWS = Source.n_draws
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Posterior(Answer):
+class Posterior(Answer, HasPositive):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`.
 
     Attributes
@@ -114,11 +115,6 @@ class Posterior(Answer):
         """The K class labels."""
         labels: list[Any] = self.template["actual"].values.tolist()
         return labels
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     @cached_property
     def leading(self) -> xr.DataArray:
