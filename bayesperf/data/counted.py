@@ -33,6 +33,7 @@ class Counted(Saved, HasPositive):
 
     cell_dims: ClassVar[tuple[str, ...]]
     counts: xr.DataArray
+    pos_label: Any
     outcomes: JointOutcomes | None
     clusters: Clusters | None
 

@@ -68,7 +68,7 @@ class Outcomes(Counted):
     """
 
     cell_dims: ClassVar[tuple[str, ...]] = ("outcome",)
-    pos_label: ClassVar[None] = None
+    pos_label: ClassVar[None] = None  # type: ignore[misc]
 
     counts: xr.DataArray
     outcomes: JointOutcomes | None = None
