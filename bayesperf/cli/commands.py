@@ -52,6 +52,7 @@ from bayesperf.cli.planning import plan
 from bayesperf.cli.running_commands import (
     OPTIONS,
     analysed,
+    answer,
     prepare_streams,
     refuse_input,
     refuse_unwritable,
@@ -126,15 +127,7 @@ def summary(
     )  # fmt: skip
     analysis = analysed(files, settings)
     say_warnings(analysis)
-    from rich.console import Console
-
-    from bayesperf.reports.json_output import report_as_json
-    from bayesperf.reports.terminal import print_tables
-
-    if json:
-        print(report_as_json(analysis))
-    else:
-        print_tables(analysis, Console())
+    answer(analysis, "summary", json)
 
 
 @app.command(cls=Command)
@@ -163,11 +156,7 @@ def compare(
     json: Json = False,
 ) -> None:
     """Print which system is better, and by how much: those of the first --by column, pair by pair."""
-    from rich.console import Console
-
     from bayesperf.reports.analysis import check_systems
-    from bayesperf.reports.json_output import comparison_as_json
-    from bayesperf.reports.terminal import print_comparison
 
     if score and threshold is None:
         raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
@@ -180,10 +169,7 @@ def compare(
     analysis = analysed(files, settings, compared=True)
     check_systems(analysis.counts, settings)
     say_warnings(analysis)
-    if json:
-        print(comparison_as_json(analysis))
-    else:
-        print_comparison(analysis, Console())
+    answer(analysis, "compare", json)
 
 
 @app.command(cls=Command)
@@ -215,10 +201,9 @@ def report(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds; of -o NAME.md, Markdown."""
     from bayesperf.core.saving import write_whole
-    from bayesperf.reports.html import render
-    from bayesperf.reports.json_output import report_as_json
+    from bayesperf.reports.documents import as_html, as_json, as_markdown
 
     refuse_input(output, files)
     refuse_unwritable(output)
@@ -230,11 +215,10 @@ def report(
     )  # fmt: skip
     analysis = analysed(files, settings, compared=True)
     say_warnings(analysis)
-    write_whole(
-        output,
-        render(analysis, shlex.join(["bayesperf", *sys.argv[1:]]), title=title, sources=[*map(str, files)]),
-    )
-    print(report_as_json(analysis, with_comparison=True) if json else f"The report is in {output}")
+    analysis = replace(analysis, command=shlex.join(["bayesperf", *sys.argv[1:]]))
+    written = as_markdown if output.suffix == ".md" else as_html
+    write_whole(output, written(analysis, title, [*map(str, files)]))
+    print(as_json(analysis, "report") if json else f"The report is in {output}")
 
 
 app.command(cls=Command)(plan)
@@ -277,19 +261,18 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     from bayesperf.core.saving import write_whole
     from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import analyse
-    from bayesperf.reports.html import render
-    from bayesperf.reports.terminal import print_comparison, print_tables
+    from bayesperf.reports.documents import as_html, print_answer
 
     refuse_unwritable(output)
     settings = Settings(
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
     )
     predictions, console = datasets.load("breast_cancer"), Console()
-    print_tables(analyse(predictions, settings), console)
+    print_answer(analyse(predictions, settings), "summary", console)
     console.print()
-    print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
+    print_answer(analyse(predictions, replace(settings, metrics=("f1",), require=())), "compare", console)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
-    write_whole(output, render(folds, "bayesperf demo", title="Three classifiers of breast cancer"))
+    write_whole(output, as_html(replace(folds, command="bayesperf demo"), "Three classifiers of breast cancer"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 

@@ -130,7 +130,7 @@ def plan(
 
 def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json: bool) -> None:
     """Print what was read, and the answer for each system."""
-    from bayesperf.reports.answers_in_words import what_was_read
+    from bayesperf.reports.data_in_words import what_was_read
 
     pooled, documents = analysis.pooled_counts, []
     if not json:

@@ -58,6 +58,18 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     return analysis
 
 
+def answer(analysis: Analysis, command: str, json: bool) -> None:
+    """Print what a command has to say, as tables or as JSON."""
+    from rich.console import Console
+
+    from bayesperf.reports.documents import as_json, print_answer
+
+    if json:
+        print(as_json(analysis, command))
+    else:
+        print_answer(analysis, command, Console())
+
+
 def say_warnings(analysis: Analysis) -> None:
     """Say what is probably a mistake in the data."""
     for text in analysis.warnings:

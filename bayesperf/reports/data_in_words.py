@@ -1,17 +1,17 @@
-"""What a report says in sentences: what was read, and what it comes to."""
+"""What was read, in sentences, and in the facts at the head of a report: files, rows, classes, a digest."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
+from datetime import date
 
 import numpy as np
 
-from bayesperf import metrics
-from bayesperf.core.words import chance, enumerated, metric_title, over_places, places_in_words, printable, sentence
+from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.cross_tabulation import LABEL
+from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.files.settings import FOLD, SYSTEM
-from bayesperf.posteriors.requirement import Requirement
-from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.reports.analysis import Analysis
 
 # Of more classes than these only the number is said, and the sizes of the smallest and the largest.
@@ -69,24 +69,57 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
     return f". Neither is named as positive, so that figures are averages over both; for those of one: {how}"
 
 
-def in_short(analysis: Analysis) -> list[str]:
-    """Return sentences on the first metric, the requirements and the comparison of the systems."""
-    prob = analysis.settings.ci_prob
-    sentences = [sentence(estimate_in_words(analysis.marginals[analysis.metric_names[0]], prob, "hdi"))]
-    sentences += [_requirement(analysis, requirement) for requirement in analysis.requirements]
-    sentences += analysis.pooled.source.remarks(analysis.pooled, metrics.get(analysis.metric_names[0]))
-    return [*sentences, *comparisons_in_words(analysis)[:1]]
+# ── The head ──
+
+# Of more systems or files than these only the number is said.
+_MOST_NAMED = 6
+# So many hexadecimal digits of the digest are shown: by chance two data sets in 10¹⁹ share them.
+_DIGITS = 16
 
 
-def comparisons_in_words(analysis: Analysis) -> list[str]:
-    """Return sentences on the comparison of the systems by each metric."""
-    return [each.comparison.in_words(ci_prob=analysis.settings.ci_prob) for each in analysis.comparisons]
+def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str, str]]:
+    """Return names and values: files, rows, systems, folds, classes, day and digest."""
+    counts, what = analysis.counts, "labels" if analysis.of_labels else "systems"
+    positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
+    said = {
+        "Data": _listed(sources, "files"),
+        "Rows": f"{rows_read(analysis):,}",
+        what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
+        "Folds": str(counts.counts.sizes.get(FOLD, "")),
+        "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
+        "Day": on.isoformat(),
+        "Digest": digest(analysis),
+    }
+    return [(name, value) for name, value in said.items() if value]
 
 
-def _requirement(analysis: Analysis, requirement: Requirement) -> str:
-    """Return a sentence on the probability that a requirement is met."""
-    met = analysis.met(requirement)
-    probabilities = met.values.ravel().tolist()
-    relation = f"is at {'least' if requirement.at_least else 'most'} {requirement.bound:g}"
-    said = over_places([chance(p) for p in probabilities], places_in_words(analysis.pooled.leading), probabilities)
-    return sentence(f"{metric_title(requirement.metric)} {relation} with probability {said}")
+def digest(analysis: Analysis) -> str:
+    """Return the beginning of the SHA-256 of the data: of the counts, of those matched by example, and of the scores.
+
+    It is the same whatever the order of the rows and the format of the file.
+    """
+    counts = analysis.counts.counts
+    counts = counts.sortby([dim for dim in counts.dims if dim not in ("actual", "predicted")])
+    coords = [(str(dim), list(map(str, counts[dim].values.tolist()))) for dim in counts.dims]
+    hashed = hashlib.sha256(repr((coords, str(analysis.counts.pos_label))).encode())
+    hashed.update(np.ascontiguousarray(counts.values, "<i8").tobytes())
+    if analysis.paired is not None and analysis.paired.outcomes is not None:
+        hashed.update(repr(_matched(analysis.paired.outcomes)).encode())
+    for system in analysis.scores.systems if analysis.scores else []:
+        for part in filter(None, (system.test, system.dev)):
+            rows = sorted(zip(map(str, part.y_true), part.y_score.tolist(), strict=True))
+            hashed.update(repr((system.names, rows)).encode())
+    return hashed.hexdigest()[:_DIGITS]
+
+
+def _matched(outcomes: JointOutcomes) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Return each outcome, the classes called in the order of the systems' names, and how often it occurred, sorted."""
+    columns = sorted(range(len(outcomes.names)), key=lambda i: str(outcomes.names[i]))
+    called = outcomes.predicted[:, columns].tolist()
+    numbers = outcomes.counts.values.reshape(-1, len(called)).T.tolist()
+    return sorted(((int(actual), *each), n) for actual, each, n in zip(outcomes.actual, called, numbers, strict=True))
+
+
+def _listed(names: Sequence[str], what: str) -> str:
+    shown = [printable(name) for name in names]
+    return enumerated(shown) if 0 < len(shown) <= _MOST_NAMED else f"{len(shown):,} {what}" if shown else ""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from bayesperf import metrics
-from bayesperf.core.words import LOOKS_BETTER, enumerated, format_value, percentage, printable, sentence
+from bayesperf.core.words import enumerated, percentage, printable, sentence, short_interval_name
 from bayesperf.files.settings import FOLD, ROW
 from bayesperf.posteriors.sentences import caveats_of
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.page.blocks import place_of
+from bayesperf.reports.blocks import Block, Column, Folded, Heading, Record, Sentence, rows_table
+from bayesperf.reports.drawing import place_of
+from bayesperf.reports.sections import REPORT, Section
 from bayesperf.reports.ways_in import SHELL
 
 # Classes of fewer examples are remarked on, so many of them by name.
@@ -20,16 +22,25 @@ _FEW_EXAMPLES, _MOST_NAMED = 10, 5
 _SENSITIVE = 0.25
 
 
-def facts(analysis: Analysis) -> dict[str, Any]:
-    """Return remarks on the data, the table of other priors, and how figures were computed."""
-    return {
-        "cautions": cautions(analysis),
-        "independence": _independence(analysis),
-        "prior": sentence(analysis.pooled.prior_text),
-        "sensitivity": _sensitivity(analysis),
-        "computed": _computed(analysis),
-        "seed": analysis.settings.seed,
-    }
+def blocks(analysis: Analysis) -> list[Block]:
+    """Return remarks on the data, a table of other priors, how figures were computed, and what an interval means."""
+    probability, found = percentage(analysis.settings.ci_prob), cautions(analysis)
+    means = (
+        f"With probability {probability}, given the prior and these examples, the system's metric lies in its "
+        "highest-density interval. It is about the system; the score in another test set varies more."
+    )
+    computed = [
+        *map(Sentence, _computed(analysis)),
+        Sentence(f"Seed of Monte Carlo figures: {analysis.settings.seed}."),
+    ]
+    return [
+        *([Heading("To mind")] if found else []),
+        *map(Sentence, found),
+        *map(Sentence, _independence(analysis)),
+        Folded("The prior", [Sentence(sentence(analysis.pooled.prior_text)), *_other_priors(analysis)]),
+        Folded("The computation", computed),
+        Folded("What an interval means", [Sentence(means)]),
+    ]
 
 
 def cautions(analysis: Analysis) -> list[str]:
@@ -39,14 +50,13 @@ def cautions(analysis: Analysis) -> list[str]:
         _tiny_classes(analysis),
         *_few_trials(analysis),
         _prior_decides(analysis),
-        _chosen(analysis),
     )
     return [text for text in found if text]
 
 
 def _few_trials(analysis: Analysis) -> list[str]:
     """Return sentences on the first metric and those required, where the prior or the draws count for much."""
-    asked = dict.fromkeys([analysis.metric_names[0], *(requirement.metric for requirement in analysis.requirements)])
+    asked = dict.fromkeys([analysis.headline[0], *(requirement.metric for requirement in analysis.requirements)])
     return [
         f"{sentence(metrics.get(name).title).removesuffix('.')}: {text[:1].lower()}{text[1:]}"
         for name in asked
@@ -72,10 +82,6 @@ def _tiny_classes(analysis: Analysis) -> str:
     )
 
 
-def _chosen(analysis: Analysis) -> str:
-    return LOOKS_BETTER if len(analysis.systems) > 2 and analysis.comparisons else ""
-
-
 def _independence(analysis: Analysis) -> list[str]:
     """Return what is supposed of the rows, and what of the systems and the folds."""
     complete = analysis.way_in is SHELL and not analysis.settings.drop_missing
@@ -99,49 +105,60 @@ def _independence(analysis: Analysis) -> list[str]:
 # ── The prior ──
 
 
-def about_priors(analysis: Analysis) -> str:
-    """Return a sentence on what the first metric would be under other priors; empty if that was not computed."""
-    table = _sensitivity(analysis)
-    return f"{table['said']}." if table else ""
+@dataclass(frozen=True)
+class OtherPriors:
+    """The headline under other priors: records, in words, and by which share of the interval's width means move."""
+
+    records: list[Record]
+    in_words: str
+    moves: float
 
 
 def _prior_decides(analysis: Analysis) -> str:
-    """Return a sentence if the first metric depends on the prior."""
-    table = _sensitivity(analysis)
-    if not table or table["moves"] < _SENSITIVE:
-        return ""
-    return f"{table['said']}: these figures depend on it."
+    """Return a sentence if the headline depends on the prior."""
+    table = other_priors(analysis)
+    return f"{table.in_words}: these figures depend on it." if table and table.moves >= _SENSITIVE else ""
 
 
-def _sensitivity(analysis: Analysis) -> dict[str, Any]:
-    """Return means and intervals of the first metric under other priors; nothing where they would take too long."""
+def other_priors(analysis: Analysis) -> OtherPriors | None:
+    """Return means and intervals of the headline under other priors; None where they would take too long."""
     under = analysis.under_other_priors
     if not under:
-        return {}
-    name, prob = analysis.metric_names[0], analysis.settings.ci_prob
-    title, own = metrics.get(name).title, analysis.first_of_foremost
+        return None
+    prob, own = analysis.settings.ci_prob, analysis.first_of_foremost
     intervals = own.hdi(prob).values
     width = float((intervals[..., 1] - intervals[..., 0]).max())
     means = [marginal.mean().values for marginal in (own, *under.values())]
     if not np.isfinite(means).all():
-        return {}
+        return None
     moved = float(np.abs(np.stack(means) - means[0]).max())
     share = moved / width if width else 0.0
     places = place_of(own.leading)
-    rows = [
-        (prior, [_figure(marginal.mean().values[at], *marginal.hdi(prob).values[at]) for at, _ in places])
-        for prior, marginal in under.items()
-    ]
+    records: list[Record] = []
+    for prior, marginal in under.items():
+        ends = marginal.hdi(prob).values
+        figures = ((f"{i}", marginal.mean().values[at], *ends[at]) for i, (at, _) in enumerate(places))
+        row = {key + end: float(value) for key, *values in figures for end, value in zip(_ENDS, values, strict=True)}
+        records.append({"prior": prior} | row)
     said = (
-        f"Under other priors the mean of {title} moves by at most {moved:.2g}, "
+        f"Under other priors the mean of {metrics.get(analysis.headline[0]).title} moves by at most {moved:.2g}, "
         f"{percentage(round(share, 2))} of the interval's width"
     )
-    return {"columns": [name for _, name in places], "rows": rows, "said": said, "moves": share}
+    return OtherPriors(records, said, share)
 
 
-def _figure(mean: float, lower: float, upper: float) -> str:
-    width = upper - lower
-    return f"{format_value(mean, width)} ({format_value(lower, width)}–{format_value(upper, width)})"
+_ENDS = ("", "_lower", "_upper")
+
+
+def _other_priors(analysis: Analysis) -> list[Block]:
+    table = other_priors(analysis)
+    if table is None:
+        return []
+    interval = short_interval_name(analysis.settings.ci_prob, "hdi")
+    names = [name or f"mean ({interval})" for _, name in place_of(analysis.first_of_foremost.leading)]
+    columns = [Column("prior", ("prior",))]
+    columns += [Column(name, tuple(f"{i}{end}" for end in _ENDS), "estimate") for i, name in enumerate(names)]
+    return [Sentence(f"{table.in_words}."), rows_table("Other priors", columns, table.records)]
 
 
 # ── Computation ──
@@ -169,3 +186,6 @@ def _computed(analysis: Analysis) -> list[str]:
             sentence(f"of differences, by Monte Carlo, standard error of the mean at most: {enumerated(compared)}")
         )
     return said
+
+
+SECTION = Section(110, "trust", "Can the figures be trusted?", blocks, (REPORT,))

@@ -1,15 +1,17 @@
-"""The paragraph on methods, to be pasted, with the references that it names."""
+"""Methods, to cite: a paragraph to be pasted, with the references that it names."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
+from platform import python_version
 
 from bayesperf import metrics
 from bayesperf.core.words import enumerated, interval_name, sentence
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Block, Folded, Note
+from bayesperf.reports.sections import REPORT, Section
 
+_PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
 # Authors, title, where and when, by the keys of citations.
 _REFERENCES = {
     "goutte2005probabilistic": """@inproceedings{goutte2005probabilistic,
@@ -41,7 +43,7 @@ _REFERENCES = {
 }
 
 
-def facts(analysis: Analysis, command: str, versions: Mapping[str, str]) -> dict[str, Any]:
+def blocks(analysis: Analysis) -> list[Block]:
     """Return the paragraph, the references in BibTeX, and what made the page."""
     number = version("bayesperf")
     own = (
@@ -49,7 +51,14 @@ def facts(analysis: Analysis, command: str, versions: Mapping[str, str]) -> dict
         f"  version = {{{number}}}\n}}"
     )
     bibtex = "\n\n".join([*(_REFERENCES[key] for key in _cited(analysis)), own])
-    return {"paragraph": paragraph(analysis), "bibtex": bibtex, "command": command, "versions": versions}
+    versions = {"Python": python_version()} | {name: version(name) for name in _PACKAGES}
+    made = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return [
+        Note(paragraph(analysis), "quote"),
+        Folded("References (BibTeX)", [Note(bibtex, "verbatim")]),
+        Note(f"Made by {made}{':' if analysis.command else '.'}"),
+        *([Note(analysis.command, "verbatim")] if analysis.command else []),
+    ]
 
 
 def paragraph(analysis: Analysis) -> str:
@@ -94,3 +103,6 @@ def _cited(analysis: Analysis) -> list[str]:
     """Return the keys that the paragraph names."""
     text = paragraph(analysis)
     return [key for key in _REFERENCES if key in text]
+
+
+SECTION = Section(120, "methods", "Methods, to cite", blocks, (REPORT,))
