@@ -9,7 +9,7 @@ import pytest
 import bayesperf as bp
 from bayesperf.files.settings import Settings
 from bayesperf.reports.analysis import analyse
-from bayesperf.reports.html import render
+from bayesperf.reports.documents import as_html
 
 CANCER = bp.datasets.load("breast_cancer")
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
@@ -30,7 +30,7 @@ def test_it_is_the_page_of_the_command_line():
         by=("model", "fold"), pos_label="malignant", require=("recall>=0.9",), metrics=("recall", "f1"), id="example",
         rope=0.01,
     )  # fmt: skip
-    shell = render(analyse(CANCER, settings), "")
+    shell = as_html(analyse(CANCER, settings))
     same = shell.replace(
         "Paired: rows alike in &#39;example&#39; are the same example, on which the systems are compared.",
         "Paired: the systems are compared on the same examples.",

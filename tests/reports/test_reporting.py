@@ -14,7 +14,7 @@ from bayesperf.core.words import BEST_OF_MANY, probability_value
 from bayesperf.files.settings import Settings
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import analyse
-from bayesperf.reports.html import render
+from bayesperf.reports.documents import as_html
 from bayesperf.reports.svg import Scale, heat_map
 
 HOSTILE = '<script>document.title="owned"</script>'
@@ -47,7 +47,7 @@ def cancer():
 
 @pytest.fixture(scope="module")
 def page(cancer):
-    return render(cancer, "bayesperf report 'predictions of mine.csv'")
+    return as_html(cancer)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def hostile_page():
         for who in (HOSTILE, "b")
     ]
     settings = Settings(by=("who",), pos_label=HOSTILE, id=HOSTILE, score="score", split=part)
-    return render(analyse(pd.concat(both), settings), f"bayesperf report {HOSTILE}.csv")
+    return as_html(analyse(pd.concat(both), settings))
 
 
 def words_of(page):
@@ -140,7 +140,7 @@ def test_the_interval_of_a_difference_lies_on_the_region_where_it_should(cancer,
 def test_without_ids_it_says_that_systems_are_taken_as_independent():
     settings = Settings(by=("model",), pos_label="malignant", metrics=("recall", "prevalence"))
     analysis = analyse(bp.datasets.load("breast_cancer").query("model != 'naive_bayes'"), settings)
-    text = words_of(render(analysis, "bayesperf report"))
+    text = words_of(as_html(analysis))
     assert "Independent: the systems are taken as judged on different examples." in text
     assert "name the column that identifies the examples, as --id example" in text
     assert "below inside above" not in text
@@ -155,7 +155,7 @@ def test_one_system_is_compared_with_none():
     for by in ((), ("model",), ("model", "fold")):
         analysis = analyse(frame, Settings(by=by, pos_label="malignant", metrics=("recall",)))
         assert analysis.comparisons == []
-        assert "Which is better?" not in render(analysis, "bayesperf report")
+        assert "Which is better?" not in as_html(analysis)
 
 
 def many(count):
@@ -170,7 +170,7 @@ def many(count):
 
 def test_very_many_systems_are_pictures_and_an_order():
     analysis = analyse(many(50), Settings(by=("system",), metrics=("recall", "prevalence")))
-    page = render(analysis, "bayesperf report")
+    page = as_html(analysis)
     assert len(page) < 1_000_000
     assert '<table class="metrics pairs">' not in page
     text = words_of(page)
@@ -186,7 +186,7 @@ def test_very_many_systems_are_pictures_and_an_order():
 
 def test_many_systems_in_several_places_stay_a_table():
     frame = many(9).assign(site=lambda f: np.arange(len(f)) % 3)
-    page = render(analyse(frame, Settings(by=("system", "site"), metrics=("recall",))), "bayesperf report")
+    page = as_html(analyse(frame, Settings(by=("system", "site"), metrics=("recall",))))
     assert "heat map" not in page
     assert len(re.findall(r"<th scope=\"row\">\d, s\d\d</th>", page)) == 27
 
@@ -241,7 +241,7 @@ def test_heavy_tails_and_perfect_scores_are_drawn():
     frame = pd.DataFrame({"actual": [1] * 9 + [0] * 9, "predicted": [1] * 9 + [0] * 9})
     settings = Settings(metrics=("lr+", "dor", "recall", "balanced_accuracy", "mcc"), prior="jeffreys", by=("model",))
     both = pd.concat([frame.assign(model="a"), frame.assign(model="b")])
-    page = render(analyse(both, settings), "bayesperf report")
+    page = as_html(analyse(both, settings))
     assert "∞" in page
     assert "nan" not in "".join(re.findall(r"<svg.*?</svg>", page))
 

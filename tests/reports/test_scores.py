@@ -14,7 +14,7 @@ from bayesperf.core.words import probability_value
 from bayesperf.files.settings import Settings
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import analyse
-from bayesperf.reports.html import render
+from bayesperf.reports.documents import as_html
 from tests.shared.systems import areas_compared
 
 # The axes of a square picture, in pixels: where 0 and 1 are.
@@ -51,7 +51,7 @@ def analysis(frame):
 
 @pytest.fixture(scope="module")
 def page(analysis):
-    return render(analysis, "bayesperf report")
+    return as_html(analysis)
 
 
 def text_of(page):
@@ -133,14 +133,14 @@ def test_without_ids_areas_are_not_compared(frame):
     settings = Settings(by=("system",), score="score", split="part", metrics=("recall",))
     analysis = analyse(frame, settings)
     assert analysis.scores.compared_areas == {}
-    text = text_of(render(analysis, "bayesperf report"))
+    text = text_of(as_html(analysis))
     assert "To compare areas of systems that judged the same examples, name the column that identifies" in text
     assert "of systems judged by different examples, if thresholds had been chosen on other development rows" in text
 
 
 def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
     for settings, present in ((Settings(), False), (Settings(score="score"), True)):
-        page = render(analyse(frame.query("system == 'old'"), settings), "bayesperf report")
+        page = as_html(analyse(frame.query("system == 'old'"), settings))
         assert ("How well do the scores rank?" in page) == ("Where to put the threshold" in page) == present
         advice = "let other examples choose, in rows that a column tells apart, as --split"
         assert (advice in " ".join(page.split())) == present
@@ -159,14 +159,14 @@ def test_systems_in_several_places_are_compared_in_each(frame):
     assert found.names == ["new", "old"]
     for of_both, alone in zip(found.each().values(), wanted, strict=True):
         np.testing.assert_array_equal(of_both.dataset["half_total_error_rate"], alone.dataset["half_total_error_rate"])
-    shown = section(render(analysis, "bayesperf report"), "How well do the scores rank?")
+    shown = section(as_html(analysis), "How well do the scores rank?")
     assert re.findall(r"<h3>(\w+)</h3>", shown) == ["north", "south"]
     assert [len(lines_of(picture)) for picture in re.findall(r"<svg.*?</svg>", shown)[:4]] == [2] * 4
 
 
 def test_of_many_systems_no_two_in_a_picture_have_one_colour():
     frame = simulated({f"s{k}": 1 + k / 10 for k in range(9)}, n=80)
-    page = render(analyse(frame, Settings(by=("system",), score="score", id="case", metrics=("recall",))), "report")
+    page = as_html(analyse(frame, Settings(by=("system",), score="score", id="case", metrics=("recall",))))
     shown = section(page, "How well do the scores rank?")
     pictures = [re.findall(r'class="l (s\d)"', svg) for svg in re.findall(r"<svg.*?</svg>", shown)]
     assert [len(colours) for colours in pictures[:4]] == [6, 6, 3, 3]
@@ -180,7 +180,7 @@ def test_scores_that_leave_no_doubt_are_no_certainty():
     frame = pd.DataFrame({"actual": actual, "predicted": actual[::-1], "score": 1.0})
     settings = Settings(score="score", metrics=("recall",))
     analysis = analyse(frame, settings)
-    page = render(analysis, "bayesperf report")
+    page = as_html(analysis)
     # Of one threshold there is no picture; the curve is the diagonal.
     assert "Where to put the threshold" not in page
     (line,) = lines_of(re.search(r"<svg.*?</svg>", section(page, "How well do the scores rank?"))[0])
@@ -194,7 +194,7 @@ def test_scores_that_leave_no_doubt_are_no_certainty():
 def test_few_positives_get_a_remark():
     actual = np.repeat([0, 1], [60, 7])
     frame = pd.DataFrame({"actual": actual, "predicted": actual, "score": np.random.default_rng(0).normal(actual)})
-    page = render(analyse(frame, Settings(score="score", metrics=("recall",))), "bayesperf report")
+    page = as_html(analyse(frame, Settings(score="score", metrics=("recall",))))
     assert "By so few positives (7) the average precision is hardly known." in text_of(page)
 
 
@@ -302,7 +302,7 @@ def test_expected_curves_are_drawn_in_steps(frame, page):
 
 def test_systems_alike_are_nowhere_said_to_differ():
     analysis = analyse(simulated({"a": 1, "b": 1}, n=120), SPLIT)
-    text = text_of(render(analysis, "bayesperf report"))
+    text = text_of(as_html(analysis))
     assert "At no α the 95 % simultaneous band of the difference a − b leaves out 0" in text
 
 
@@ -330,7 +330,7 @@ def test_a_long_curve_is_thinned_to_what_can_be_seen():
 @pytest.mark.slow
 def test_a_page_of_very_many_scores_is_small():
     frame = simulated({"a": 1, "b": 1.2}, n=100_000)
-    page = render(analyse(frame, SPLIT), "bayesperf report")
+    page = as_html(analyse(frame, SPLIT))
     assert len(page) < 400_000
 
 
@@ -365,7 +365,7 @@ def judged():
 
 @pytest.fixture(scope="module")
 def judged_page(judged):
-    return render(judged, "bayesperf report")
+    return as_html(judged)
 
 
 def columns_of(system):
@@ -435,7 +435,7 @@ def test_certain_probabilities_have_no_slope():
     p = np.where(y == 1, 0.7, 0.2)
     p[:2] = [1.0, 0.0]
     frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
-    shown = text_of(section(render(analyse(frame, Settings(score="score")), ""), "Can its probabilities be trusted?"))
+    shown = text_of(section(as_html(analyse(frame, Settings(score="score"))), "Can its probabilities be trusted?"))
     assert "There is no slope: 2 probabilities are 0 or 1, and their log-odds infinite." in shown
     assert "There is no log loss: what happened had a probability of 0 in some examples" in shown
     assert "np.clip" not in shown

@@ -49,9 +49,10 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
     summary, probability = analysis.summary, percentage(analysis.settings.ci_prob)
     pooled = summary[summary["fold"] == "pooled"] if analysis.folds is not None else summary
     records = {str(name): rows.to_dict("records") for name, rows in pooled.groupby("metric", sort=False)}
+    green = " Green: where a requirement is met." if analysis.requirements else ""
     reading = (
         f"Curve: posterior density of the metric; shaded: {probability} highest-density interval; dashed: mean; ring: "
-        "observed score. The systems of a metric share a scale. Green: where a requirement is met."
+        f"observed score. The systems of a metric share a scale.{green}"
     )
     for per_class in (False, True):
         of_kind = [name for name in names if (metrics.get(name).average == "per_class") == per_class]
