@@ -5,36 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayesperf.cli.options import (
-    Actual,
-    By,
-    Cluster,
-    DropMissing,
-    Files,
-    Id,
-    Judge,
-    Labels,
-    PosLabel,
-    Predicted,
-    Prior,
-    Require,
-    Score,
-    Seed,
-    Threshold,
-    existing,
-    settings_of,
-)  # fmt: skip
+from bayesperf.cli.options import Files, existing
 from bayesperf.cli.planning import Goal, answered, evidence_in_words, number_in_words
 from bayesperf.cli.running_commands import analysed, say_warnings
 from bayesperf.core.errors import InputError
+from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
     from bayesperf.data.matrix import ConfusionMatrix
-    from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.verdicts import Verdict
 
@@ -43,117 +25,46 @@ _CODES = {"met": 0, "missed": 1, "undecided": 3}
 # The column that tells the files apart from those that they are held against.
 _VERSION, _NEW, _OLD = "version", "new", "old"
 
-Against = Annotated[
-    Path | None, typer.Option(help="File of the version before: the new one must not be worse by --metric.")
-]
-NoWorseBy = Annotated[float | None, typer.Option(help="How much worse than --against it may be. [0]")]
-Metric = Annotated[str | None, typer.Option(help="The metric of --against. [accuracy]")]
-State = Annotated[
-    Path | None,
-    typer.Option(help="File in which runs on new examples add up, to be looked at as often as one likes."),
-]
-Confidence = Annotated[float, typer.Option(help="Probability that shows a requirement met.")]
-Format = Annotated[str, typer.Option("--format", help="text, markdown or json.")]
 
-
-def check(
-    files: Files,
-    require: Require = None,
-    confidence: Confidence = 0.95,
-    against: Against = None,
-    no_worse_by: NoWorseBy = None,
-    metric: Metric = None,
-    id_: Id = None,
-    state: State = None,
-    actual: Actual = "actual",
-    predicted: Predicted = None,
-    score: Score = None,
-    threshold: Threshold = None,
-    by: By = None,
-    labels: Labels = None,
-    pos_label: PosLabel = None,
-    drop_missing: DropMissing = False,
-    judge: Judge = None,
-    cluster: Cluster = None,
-    prior: Prior = None,
-    seed: Seed = 0,
-    format_: Format = "text",
-) -> None:
+def check(files: Files, settings: Settings) -> None:
     """Say whether requirements are shown met (exit code 0), shown missed (1) or neither (3): a gate for a release.
 
     Several files are parts of one data set.
     """
+    _refuse_what_is_not_there(settings)
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.data_in_words import what_was_read
     from bayesperf.reports.verdicts import overall
 
-    _refuse_what_is_not_there(require, against, state, confidence, format_)
-    _refuse_without_against(against, no_worse_by, metric, id_)
-    if against is not None and state is not None:
-        raise InputError("--state", "it does not go with --against.", "Check both by a command each.")
-    _refuse_several_systems({"--against": against, "--state": state}, by, predicted, judge, cluster)
-    compared = _metric_of_versions(metric or "accuracy")
-    requirements = [Requirement.parse(text) for text in require or ()]
-    settings = settings_of(
-        files, by, True, actual=actual, predicted=predicted, score=score, threshold=threshold, labels=labels,
-        pos_label=pos_label, drop_missing=drop_missing, judge=judge, cluster=cluster, prior=prior, seed=seed,
-        require=require, ci_prob=0.95, metrics=[each.metric for each in requirements] or [compared],
-    )  # fmt: skip
-    analysis = analysed(files, settings)
+    compared = [_metric_of_versions(name) for name in settings.metrics or ("accuracy",)]
+    required = tuple(Requirement.parse(text).metric for text in settings.require)
+    parts = replace(settings, parts=True)
+    analysis = analysed(files, replace(parts, id=None, metrics=required or tuple(compared)))
     say_warnings(analysis)
-    if state is None:
-        rule, verdicts = _required(analysis, confidence)
+    if settings.state is None:
+        rule, verdicts = _required(analysis, settings.confidence)
     else:
-        rule, verdicts = _in_repeated_runs(analysis, confidence, files, state)
-    if against is not None:
-        versions = _versions(files, against, replace(settings, id=id_, metrics=(compared,)))
-        verdicts = [*verdicts, _held_against(versions, compared, no_worse_by or 0.0, confidence)]
-    _print(verdicts, rule, what_was_read(analysis), format_)
+        rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state)
+    if settings.against is not None:
+        versions = _versions(files, settings.against, replace(parts, metrics=tuple(compared)))
+        verdicts = [*verdicts, *(_held_against(versions, name) for name in compared)]
+    _print(verdicts, rule, what_was_read(analysis), settings.format)
     raise typer.Exit(_CODES[overall(verdicts)])
 
 
 # ── What is asked ──
 
 
-def _refuse_what_is_not_there(
-    require: list[str] | None, against: Path | None, state: Path | None, confidence: float, format_: str
-) -> None:
-    from bayesperf.core import checks
-
-    if format_ not in _FORMATS:
-        raise InputError(f"--format {format_}", f"there is none; they are {', '.join(_FORMATS)}.")
-    if not require and (against is None or state is not None):
+def _refuse_what_is_not_there(settings: Settings) -> None:
+    if settings.format not in _FORMATS:
+        raise InputError(f"--format {settings.format}", f"there is none; they are {', '.join(_FORMATS)}.")
+    if not settings.require and settings.against is None:
         raise InputError("--require", "say what must be met, as --require 'recall>=0.8'.")
-    if checks.probability("--confidence", confidence) <= 0.5:
-        raise InputError("--confidence", f"must be above 0.5; it is {confidence:g}.")
-
-
-def _refuse_without_against(
-    against: Path | None, no_worse_by: float | None, metric: str | None, id_: str | None
-) -> None:
-    if against is None:
-        named = {"--no-worse-by": no_worse_by, "--metric": metric, "--id": id_}
-        if lone := [option for option, value in named.items() if value is not None]:
-            raise InputError(lone[0], "it goes with --against.", "Name the file of the version before by --against.")
-    elif no_worse_by is not None and not 0 <= no_worse_by < 1:
-        raise InputError("--no-worse-by", f"must be in [0, 1); it is {no_worse_by:g}.")
-
-
-def _refuse_several_systems(
-    options: dict[str, Path | None],
-    by: list[str] | None,
-    predicted: list[str] | None,
-    judge: str | None,
-    cluster: list[str] | None,
-) -> None:
-    """Refuse what a comparison of two versions, and the sum of runs, cannot take: systems, judges and clusters."""
-    others = {"--by": by, "--predicted": (predicted or ())[1:], "--judge": judge, "--cluster": cluster}
-    for option in (option for option, path in options.items() if path is not None):
-        if found := [other for other, value in others.items() if value]:
-            raise InputError(
-                option, f"it takes one system whose examples are independent, without {found[0]}.",
-                "Check each system by a command of its own.",
-            )  # fmt: skip
+    if settings.confidence <= 0.5:
+        raise InputError("--confidence", f"must be above 0.5; it is {settings.confidence:g}.")
+    for option, path in {"--against": settings.against, "--state": settings.state}.items():
+        if path is not None and len(settings.predictions) > 1:
+            raise InputError(option, "it checks one system.", "Check each --predicted by a command of its own.")
 
 
 def _metric_of_versions(metric: str) -> str:
@@ -239,9 +150,10 @@ def _versions(files: list[Path], against: Path, settings: Settings) -> Analysis:
     import pandas as pd
 
     from bayesperf.files.reading import read
+    from bayesperf.files.roles import with_roles
     from bayesperf.reports.analysis import analyse
 
-    settings = replace(settings, require=())
+    settings = with_roles(replace(settings, require=()), len(files))
     new, old = read(files, settings), read(existing([against]), settings)
     for column in (settings.actual, settings.predicted):
         kinds = [pd.api.types.is_numeric_dtype(each.frame[column]) for each in (new, old) if column in each.frame]
@@ -255,14 +167,16 @@ def _versions(files: list[Path], against: Path, settings: Settings) -> Analysis:
     return analyse(frame, replace(settings, by=(_VERSION,)), rows)
 
 
-def _held_against(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> Verdict:
+def _held_against(versions: Analysis, metric: str) -> Verdict:
     """Return whether the new version is shown to be no worse than the old by more than a margin."""
     from bayesperf import metrics
     from bayesperf.core.words import metric_title
     from bayesperf.reports.verdicts import UNDECIDED, Verdict, verdict_of
 
-    wanted = metrics.get(metric)
-    difference = versions.comparisons[0].comparison.difference
+    wanted, confidence = metrics.get(metric), versions.settings.confidence
+    no_worse_by = versions.settings.no_worse_by or 0.0
+    (compared,) = (each for each in versions.comparisons if each.comparison.metric == wanted.name)
+    difference = compared.comparison.difference
     above = difference.prob_above(-no_worse_by) if wanted.greater_is_better else difference.prob_below(no_worse_by)
     verdict = verdict_of(above.item(), confidence)
     new, old = versions.marginals[wanted.name].observed.sel({_VERSION: [_NEW, _OLD]}).values.tolist()

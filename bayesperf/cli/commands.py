@@ -14,43 +14,10 @@ from typing import Annotated
 import typer
 
 from bayesperf.cli.checking import check
-from bayesperf.cli.options import (
-    Actual,
-    All,
-    By,
-    CiProb,
-    Cluster,
-    Command,
-    DropMissing,
-    File,
-    Files,
-    Id,
-    Json,
-    Judge,
-    Labels,
-    Metric,
-    Metrics,
-    Models,
-    Output,
-    Parts,
-    PosLabel,
-    Predicted,
-    Prior,
-    Require,
-    Rope,
-    Score,
-    Seed,
-    Slice,
-    Split,
-    Threshold,
-    Title,
-    Top,
-    VerifiedOnly,
-    settings_of,
-)
+from bayesperf.cli.options import Command, Files, with_options
 from bayesperf.cli.planning import plan
 from bayesperf.cli.running_commands import (
-    OPTIONS,
+    NAMES,
     analysed,
     answer,
     prepare_streams,
@@ -61,6 +28,7 @@ from bayesperf.cli.running_commands import (
     warnings_said,
 )
 from bayesperf.core.errors import InputError
+from bayesperf.files.settings import Settings
 
 # May stand anywhere on the line: it is asked for when a command has failed.
 _DEBUG = "--debug"
@@ -84,8 +52,9 @@ Version = Annotated[
     bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Print the version, and stop.")
 ]
 
-
 Debug = Annotated[bool, typer.Option(_DEBUG, help="Print the traceback of a fault of bayesperf's own.")]
+File = Annotated[Path, typer.Argument(help="A file, or a folder of files, as for summary.")]
+Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
 
 
 @app.callback()
@@ -93,136 +62,39 @@ def _options(shown: Version = False, debug: Debug = False) -> None:
     pass
 
 
-@app.command(cls=Command)
-def summary(
-    files: Files,
-    parts: Parts = False,
-    actual: Actual = "actual",
-    predicted: Predicted = None,
-    score: Score = None,
-    threshold: Threshold = None,
-    split: Split = None,
-    by: By = None,
-    labels: Labels = None,
-    pos_label: PosLabel = None,
-    drop_missing: DropMissing = False,
-    judge: Judge = None,
-    verified_only: VerifiedOnly = False,
-    cluster: Cluster = None,
-    slice_: Slice = None,
-    prior: Prior = None,
-    ci_prob: CiProb = 0.95,
-    metrics: Metrics = None,
-    require: Require = None,
-    top: Top = None,
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
+def summary(files: Files, settings: Settings) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
-    settings = settings_of(
-        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, split=split,
-        labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge, verified_only=verified_only,
-        cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob, metrics=metrics, require=require, top=top,
-        seed=seed,
-    )  # fmt: skip
     analysis = analysed(files, settings)
     say_warnings(analysis)
-    answer(analysis, "summary", json)
+    answer(analysis, "summary", settings.json)
 
 
-@app.command(cls=Command)
-def compare(
-    files: Files,
-    parts: Parts = False,
-    actual: Actual = "actual",
-    predicted: Predicted = None,
-    score: Score = None,
-    threshold: Threshold = None,
-    by: By = None,
-    id_: Id = None,
-    rope: Rope = 0.0,
-    labels: Labels = None,
-    pos_label: PosLabel = None,
-    drop_missing: DropMissing = False,
-    judge: Judge = None,
-    verified_only: VerifiedOnly = False,
-    cluster: Cluster = None,
-    prior: Prior = None,
-    ci_prob: CiProb = 0.95,
-    metric: Metric = None,
-    top: Top = None,
-    all_: All = False,
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
-    """Print which system is better, and by how much: those of the first --by column, pair by pair."""
+def compare(files: Files, settings: Settings) -> None:
+    """Print which system is better, and by how much: those of --system, pair by pair."""
+    if settings.scores and settings.threshold is None:
+        raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
+    analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 
-    if score and threshold is None:
-        raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
-    settings = settings_of(
-        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold,
-        id=id_, rope=rope, labels=labels, pos_label=pos_label, drop_missing=drop_missing, judge=judge,
-        verified_only=verified_only, cluster=cluster, prior=prior, ci_prob=ci_prob, metrics=metric, top=top,
-        all=all_, seed=seed,
-    )  # fmt: skip
-    analysis = analysed(files, settings, compared=True)
-    check_systems(analysis.counts, settings)
+    check_systems(analysis.counts, analysis.settings)
     say_warnings(analysis)
-    answer(analysis, "compare", json)
+    answer(analysis, "compare", settings.json)
 
 
-@app.command(cls=Command)
-def report(
-    files: Files,
-    output: Output = Path("report.html"),
-    title: Title = None,
-    parts: Parts = False,
-    actual: Actual = "actual",
-    predicted: Predicted = None,
-    score: Score = None,
-    threshold: Threshold = None,
-    split: Split = None,
-    by: By = None,
-    labels: Labels = None,
-    pos_label: PosLabel = None,
-    drop_missing: DropMissing = False,
-    judge: Judge = None,
-    verified_only: VerifiedOnly = False,
-    cluster: Cluster = None,
-    slice_: Slice = None,
-    prior: Prior = None,
-    ci_prob: CiProb = 0.95,
-    metrics: Metrics = None,
-    require: Require = None,
-    id_: Id = None,
-    rope: Rope = 0.0,
-    top: Top = None,
-    seed: Seed = 0,
-    json: Json = False,
-) -> None:
+def report(files: Files, settings: Settings) -> None:
     """Write a self-contained HTML page with densities, intervals, comparisons and folds; of -o NAME.md, Markdown."""
+    output = settings.output or Path("report.html")
+    refuse_input(output, files)
+    refuse_unwritable(output)
+    analysis = analysed(files, settings, compared=True)
     from bayesperf.core.saving import write_whole
     from bayesperf.reports.documents import as_html, as_json, as_markdown
 
-    refuse_input(output, files)
-    refuse_unwritable(output)
-    settings = settings_of(
-        files, by, parts, actual=actual, predicted=predicted, score=score,
-        threshold=threshold, split=split, labels=labels, pos_label=pos_label, drop_missing=drop_missing,
-        judge=judge, verified_only=verified_only, cluster=cluster, slices=slice_, prior=prior, ci_prob=ci_prob,
-        metrics=metrics, require=require, id=id_, rope=rope, top=top, seed=seed,
-    )  # fmt: skip
-    analysis = analysed(files, settings, compared=True)
     say_warnings(analysis)
     analysis = replace(analysis, command=shlex.join(["bayesperf", *sys.argv[1:]]))
     written = as_markdown if output.suffix == ".md" else as_html
-    write_whole(output, written(analysis, title, [*map(str, files)]))
-    print(as_json(analysis, "report") if json else f"The report is in {output}")
-
-
-app.command(cls=Command)(plan)
-app.command(cls=Command)(check)
+    write_whole(output, written(analysis, settings.title, [*map(str, files)]))
+    print(as_json(analysis, "report") if settings.json else f"The report is in {output}")
 
 
 @app.command("compile", cls=Command)
@@ -252,17 +124,16 @@ def look(file: File) -> None:
     print_look(file)
 
 
-@app.command(cls=Command)
-def demo(output: Output = Path("bayesperf-demo.html")) -> None:
+def demo(settings: Settings) -> None:
     """Show what it does, on shipped predictions of three classifiers of breast cancer."""
     from rich.console import Console
 
     from bayesperf import datasets
     from bayesperf.core.saving import write_whole
-    from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.documents import as_html, print_answer
 
+    output = settings.output or Path("bayesperf-demo.html")
     refuse_unwritable(output)
     settings = Settings(
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
@@ -274,6 +145,10 @@ def demo(output: Output = Path("bayesperf-demo.html")) -> None:
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
     write_whole(output, as_html(replace(folds, command="bayesperf demo"), "Three classifiers of breast cancer"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
+
+
+for _command in (summary, compare, report, plan, check, demo):
+    app.command(cls=Command)(with_options(_command))
 
 
 def _with_command(arguments: list[str]) -> list[str]:
@@ -302,7 +177,7 @@ def main() -> None:
         say(f"memory is not enough. {error}")
         sys.exit(2)
     except InputError as error:
-        say(error.phrased(OPTIONS))
+        say(error.phrased(NAMES))
         sys.exit(2)
     except OSError as error:
         say(str(error))

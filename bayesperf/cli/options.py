@@ -1,21 +1,23 @@
-"""The options that commands share, and the settings that they make."""
+"""The table of options as Typer takes it, what is refused by its rows, and the files that are named."""
 
 from __future__ import annotations
 
 import csv
 import glob
+import inspect
 import os
 from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
 
 from bayesperf.core.errors import InputError
-
-if TYPE_CHECKING:
-    from bayesperf.files.settings import Settings
+from bayesperf.files.settings import OPTIONS, Settings, flags_of
 
 
 def existing(named: list[Path] | None) -> list[Path]:
@@ -42,6 +44,16 @@ def _expanded(path: Path) -> list[Path]:
     return found
 
 
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="CSV (separated by comma, semicolon or tab), JSON lines, or either packed by gzip, or Parquet, a row an "
+        "example; patterns, or folders of such files. Several become a dim 'file'.",
+        callback=existing,
+    ),
+]
+
+
 class Command(TyperCommand):
     """A command whose options of one value are given once: of two the last would win, in silence."""
 
@@ -54,142 +66,77 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        help="CSV (separated by comma, semicolon or tab), JSON lines, or either packed by gzip, or Parquet, a row an "
-        "example; patterns, or folders of such files. Several become a dim 'file'.",
-        callback=existing,
-    ),
-]
-File = Annotated[Path, typer.Argument(help="A file, or a folder of files, as for summary.")]
-Parts = Annotated[bool, typer.Option("--parts", help="Files are parts of one data set, not told apart.")]
-Actual = Annotated[str, typer.Option(help="Column of actual labels.")]
-Predicted = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of predicted labels [predicted]. Repeated: each is a system, paired by row."),
-]
-Score = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of scores, greater for the positive class. Repeated: one for each --predicted."),
-]
-Threshold = Annotated[
-    float | None, typer.Option(help="Predictions are positive where --score is at least this, without --predicted.")
-]
-Labels = Annotated[
-    list[str] | None, typer.Option(help="All classes, in order, comma-separated or repeated. [those that occur]")
-]
-DropMissing = Annotated[
-    bool, typer.Option("--drop-missing", help="Leave out rows with missing values; with --id, such examples.")
-]
-Judge = Annotated[
-    str | None,
-    typer.Option(help="Column of what a cheaper judge says of every example; --actual is empty where nobody looked."),
-]
-VerifiedOnly = Annotated[
-    bool, typer.Option("--verified-only", help="Leave out the rows whose --actual is empty, and what a judge says.")
-]
-Cluster = Annotated[
-    list[str] | None,
-    typer.Option(help="Column of what several examples are of, as a patient: they are alike. Repeatable, outer first."),
-]
-Slice = Annotated[
-    list[str] | None,
-    typer.Option("--slice", help="Column to look for failures by, as a site: one, or with several their combinations."),
-]
-Title = Annotated[str | None, typer.Option(help="Title of the page.")]
-Split = Annotated[str | None, typer.Option(help="Column that says 'test' of what judges, else what sets thresholds.")]
-By = Annotated[list[str] | None, typer.Option(help="Column to tell systems apart; 'fold' is also pooled. Repeatable.")]
-PosLabel = Annotated[str | None, typer.Option(help="The positive class of a binary problem.")]
-Prior = Annotated[
-    str | None, typer.Option(help="flat, jeffreys, perks, haldane or shared. [jeffreys; of 3 or more classes shared]")
-]
-CiProb = Annotated[float, typer.Option(help="Probability of the intervals.")]
-Metrics = Annotated[list[str] | None, typer.Option(help="Metrics, comma-separated or repeated. [the usual ones]")]
-Metric = Annotated[
-    list[str] | None,
-    typer.Option("--metric", "--metrics", help="Metrics, comma-separated or repeated. [the usual ones]"),
-]
-Require = Annotated[list[str] | None, typer.Option(help="A requirement, as 'recall>=0.8'. Repeatable.")]
-Seed = Annotated[int, typer.Option(help="Seed of Monte Carlo figures.")]
-Id = Annotated[str | None, typer.Option("--id", help="Column that says which rows are the same example.")]
-Top = Annotated[int | None, typer.Option(min=1, help="Show the best so many systems alone, by the first metric.")]
-All = Annotated[bool, typer.Option("--all", help="Print all pairs of more than eight systems, not the best alone.")]
-Rope = Annotated[float, typer.Option(help="Differences up to this, on the metric's scale, do not matter.")]
-Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where to write the page.")]
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Return a command for Typer: beside the function's own arguments it has the options of the table that name it.
+
+    The function takes them as `settings`.
+    """
+    own = inspect.signature(function, eval_str=True).parameters.values()
+    arguments = [each for each in own if each.name != "settings"]
+    options = [name for name, row in OPTIONS.items() if function.__name__ in row.commands.split()]
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        asked = {name: given.pop(name) for name in options}
+        function(**given, settings=_settings(asked))
+
+    parameters = [*arguments, *map(_parameter, options)]
+    vars(run).update(__signature__=inspect.Signature(parameters), __annotations__={})
+    return run
 
 
-def settings_of(
-    files: list[Path],
-    by: list[str] | None,
-    parts: bool,
-    *,
-    ci_prob: float,
-    metrics: list[str] | None,
-    predicted: list[str] | None,
-    score: list[str] | None,
-    threshold: float | None,
-    labels: list[str] | None,
-    require: list[str] | None = None,
-    rope: float = 0.0,
-    judge: str | None = None,
-    verified_only: bool = False,
-    cluster: list[str] | None = None,
-    slices: list[str] | None = None,
-    **others: Any,
-) -> Settings:
-    """Return the options as settings."""
-    from bayesperf.core.checks import probability
-    from bayesperf.files.settings import FILE, Settings
-    from bayesperf.files.wide import named_systems
-
-    if not 0 <= rope < float("inf"):
-        raise InputError("--rope", f"must be at least 0; it is {rope:g}.")
-    if parts and len(files) > 1 and FILE in (by or ()):
-        raise InputError("--parts", "parts of one data set are not told apart.", f"Leave out --by {FILE}.")
-    if verified_only:
-        judge = None
-    _refuse_what_does_not_go_together(by, score=score, judge=judge, cluster=cluster, slices=slices, others=others)
-    apart = len(files) > 1 and not parts and FILE not in (by or ())
-    settings = Settings(
-        by=(*(by or ()), *([FILE] if apart else [])),
-        ci_prob=probability("--ci-prob", ci_prob),
-        metrics=_entries(metrics),
-        require=tuple(require or ()),
-        rope=rope,
-        threshold=threshold,
-        labels=_entries(labels),
-        judge=judge,
-        verified_only=verified_only,
-        clusters=tuple(cluster or ()),
-        slices=tuple(slices or ()),
-        **others,
-    )
-    return named_systems(settings, tuple(predicted or ()), tuple(score or ()))
+def _parameter(name: str) -> inspect.Parameter:
+    """Return an option as a parameter that Typer reads: of a tuple it is repeatable, and None if it is not given."""
+    row, kind, default = OPTIONS[name], _KINDS[name], _DEFAULTS[name]
+    if default == ():
+        kind, default = list[str] | None, None
+    option = typer.Option(*flags_of(name), help=row.help, min=row.least)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
-def _refuse_what_does_not_go_together(
-    by: list[str] | None,
-    *,
-    score: list[str] | None,
-    judge: str | None,
-    cluster: list[str] | None,
-    slices: list[str] | None,
-    others: dict[str, Any],
-) -> None:
-    from bayesperf.reports.designs import refuse_beside_clusters, refuse_beside_judge
-    from bayesperf.reports.sliced import refuse_beside_slices
-
-    if judge is not None:
-        refuse_beside_judge(score=score, by=by, **others)
-    if cluster:
-        refuse_beside_clusters(score=score, judge=judge, by=by, **others)
-    if slices:
-        refuse_beside_slices(slices, by, judge=judge, cluster=cluster)
+_KINDS = get_type_hints(Settings)
+_DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
 
 
-def _entries(options: list[str] | None) -> tuple[str, ...]:
-    """Return what an option names, repeated or separated by commas; a field in quotes can hold them."""
-    return tuple(name.strip() for option in options or () for name in next(csv.reader([option], skipinitialspace=True)))
+def _settings(asked: Mapping[str, Any]) -> Settings:
+    """Return options as settings; refuse values that are none, and options that do not go together."""
+    values = {name: _values(name, value) for name, value in asked.items()}
+    for name, value in values.items():
+        if value is not None and (fault := OPTIONS[name].fault) and (problem := fault(value)):
+            raise InputError(flags_of(name)[0], problem)
+    settings = Settings(**values)
+    if settings.verified_only:
+        settings = replace(settings, judge=None)
+    refuse_together(settings)
+    _refuse_lonely(settings, asked)
+    return settings
+
+
+def _values(name: str, value: Any) -> Any:
+    """Return a value as its field holds it; a field in quotes can hold commas."""
+    if _DEFAULTS[name] != ():
+        return value
+    if not OPTIONS[name].has_entries:
+        return tuple(value or ())
+    return tuple(entry.strip() for text in value or () for entry in next(csv.reader([text], skipinitialspace=True)))
+
+
+def refuse_together(settings: Settings) -> None:
+    """Refuse options that do not go with others that are given."""
+    given = _given(settings)
+    for name, other in ((row, each) for row in given for each in OPTIONS[row].against if each in given):
+        flag, instead, why = flags_of(name)[0], flags_of(other)[0], OPTIONS[name].against[other]
+        raise InputError(flag, f"does not go with {instead}: {why}.", f"Remove {flag} or {instead}.")
+
+
+def _refuse_lonely(settings: Settings, available: Mapping[str, Any]) -> None:
+    """Refuse options without others that they need, of those that the command has."""
+    given = _given(settings)
+    for name, other in ((row, each) for row in given for each in OPTIONS[row].needs):
+        if other in available and other not in given:
+            flag = flags_of(other)[0]
+            raise InputError(flags_of(name)[0], f"needs {flag}: {OPTIONS[name].needs[other]}.", f"Add {flag}.")
+
+
+def _given(settings: Settings) -> list[str]:
+    return [name for name in OPTIONS if getattr(settings, name) != _DEFAULTS[name]]

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import json as json_
+import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bayesperf.cli.options import (
-    Actual,
-    By,
-    DropMissing,
-    Json,
-    Labels,
-    Parts,
-    PosLabel,
-    Predicted,
-    Prior,
-    Score,
-    Threshold,
-    existing,
-    settings_of,
-)  # fmt: skip
+from bayesperf.cli.options import existing
 from bayesperf.cli.running_commands import analysed, say_warnings
 from bayesperf.core.errors import InputError
+from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -42,16 +32,6 @@ Files = Annotated[
     list[Path] | None,
     typer.Argument(help="Files of predictions so far, as for summary.", callback=existing),
 ]
-Require = Annotated[str | None, typer.Option(help="What is required, as 'recall>=0.7'.")]
-Metric = Annotated[str | None, typer.Option(help="The metric, which --require names already.")]
-Evidence = Annotated[str | None, typer.Option(help="Successes and trials of the metric so far, as 4/5. [0/0]")]
-Confidence = Annotated[float, typer.Option(help="Probability that shows the requirement met.")]
-Assurance = Annotated[float, typer.Option(help="Probability that the new examples will show it.")]
-Question = Annotated[str, typer.Option(help="meet: show that it is met; settle: that it is or is not.")]
-LookEvery = Annotated[
-    int | None, typer.Option(help="Plan for looks after every so many trials, by the confidence sequence.")
-]
-Prevalence = Annotated[float | None, typer.Option(help="Share of positives among the examples to come.")]
 
 
 class Goal(NamedTuple):
@@ -73,80 +53,58 @@ class Answer(NamedTuple):
     settling: Plan | None
 
 
-def plan(
-    files: Files = None,
-    require: Require = None,
-    metric: Metric = None,
-    evidence: Evidence = None,
-    confidence: Confidence = 0.95,
-    assurance: Assurance = 0.8,
-    question: Question = "meet",
-    prevalence: Prevalence = None,
-    look_every: LookEvery = None,
-    parts: Parts = False,
-    actual: Actual = "actual",
-    predicted: Predicted = None,
-    score: Score = None,
-    threshold: Threshold = None,
-    by: By = None,
-    labels: Labels = None,
-    pos_label: PosLabel = None,
-    drop_missing: DropMissing = False,
-    prior: Prior = None,
-    json: Json = False,
-) -> None:
+def plan(settings: Settings, files: Files = None) -> None:
     """Print how many new examples will show that a requirement is met, or settle whether it is.
 
     What is known so far are two counts, or the predictions of a file, of each system by itself. That no number of
     examples is enough is an answer, and ends with code 0 like any other.
     """
-    from bayesperf import metrics
     from bayesperf.posteriors.requirement import Requirement
 
-    if require is None:
+    if not settings.require:
         raise InputError("--require", "say what is required, as --require 'recall>=0.7'.")
-    requirement = Requirement.parse(require)
-    if metric is not None and metrics.get(metric).name != requirement.metric:
-        raise InputError(f"--metric {metric}", f"--require is of {requirement.metric}.", "Leave --metric out.")
-    goal = Goal(requirement, confidence, assurance, question, look_every)
-    if not files:
-        counts = _parse_evidence(evidence or "0/0")
-        answer = answered(goal, counts, f"{counts[0]} of {counts[1]}", prior, prevalence)
-        if json:
-            print(json_.dumps(_document(goal, answer, counts), indent=2, allow_nan=False))
+    if files and settings.evidence is not None:
+        raise InputError("--evidence", "the files are the evidence.", "Remove --evidence or the files.")
+    goals = [
+        Goal(Requirement.parse(text), settings.confidence, settings.assurance, settings.question, settings.look_every)
+        for text in settings.require
+    ]
+    if files:
+        analysis = analysed(
+            files, replace(settings, require=(), metrics=tuple(goal.requirement.metric for goal in goals))
+        )
+        say_warnings(analysis)
+        _say_of_each(goals, analysis, settings)
+        return
+    counts, documents = _parse_evidence(settings.evidence or "0/0"), []
+    for goal in goals:
+        answer = answered(goal, counts, f"{counts[0]} of {counts[1]}", settings.prior, settings.prevalence)
+        if settings.json:
+            documents.append(_document(goal, answer, counts))
         else:
             _print(goal, answer)
-        return
-    if evidence is not None:
-        raise InputError("--evidence", "the files are the evidence.", "Leave one of both out.")
-    settings = settings_of(
-        files, by, parts, actual=actual, predicted=predicted, score=score, threshold=threshold, labels=labels,
-        pos_label=pos_label, drop_missing=drop_missing, prior=prior, ci_prob=0.95, metrics=[requirement.metric],
-    )  # fmt: skip
-    analysis = analysed(files, settings)
-    say_warnings(analysis)
-    _say_of_each(goal, analysis, prevalence, json)
+    if settings.json:
+        print(json.dumps(documents if len(documents) > 1 else documents[0], indent=2, allow_nan=False))
 
 
-def _say_of_each(goal: Goal, analysis: Analysis, prevalence: float | None, json: bool) -> None:
-    """Print what was read, and the answer for each system."""
+def _say_of_each(goals: Sequence[Goal], analysis: Analysis, settings: Settings) -> None:
+    """Print what was read, and the answer for each system and requirement."""
     from bayesperf.reports.data_in_words import what_was_read
 
     pooled, documents = analysis.pooled_counts, []
-    if not json:
+    if not settings.json:
         print(what_was_read(analysis))
-    for place, names in analysis.systems:
+    for (place, names), goal in product(analysis.systems, goals):
         matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
-        answer = answered(
-            goal, matrix, evidence_in_words(matrix, goal.requirement), analysis.settings.prior, prevalence
-        )
-        if json:
+        seen = evidence_in_words(matrix, goal.requirement)
+        answer = answered(goal, matrix, seen, settings.prior, settings.prevalence)
+        if settings.json:
             documents.append({"system": names, **_document(goal, answer, matrix.counts.values.tolist())})
         else:
             _print(goal, answer, ", ".join(names))
-    if json:
+    if settings.json:
         document = {"read": what_was_read(analysis), "warnings": list(analysis.warnings), "systems": documents}
-        print(json_.dumps(document, indent=2, allow_nan=False))
+        print(json.dumps(document, indent=2, allow_nan=False))
 
 
 def evidence_in_words(matrix: ConfusionMatrix, requirement: Requirement) -> str:

@@ -12,7 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayesperf.cli.options import refuse_together
 from bayesperf.core.errors import InputError
+from bayesperf.files.settings import OPTIONS, flags_of
 
 if TYPE_CHECKING:
     from bayesperf.files.settings import Settings
@@ -21,32 +23,36 @@ if TYPE_CHECKING:
 # Files of more bytes are announced.
 _LARGE, _HUGE = 3 * 10**8, 3 * 10**9
 # What arguments of Python are called where they are typed in a shell.
-OPTIONS = {
-    "by": "--by",
-    "dims": "--by",
-    "from_scores": "--score and --threshold",
-    "labels": "--labels",
-    "pos_label": "--pos-label",
-    "prior": "--prior",
-}
+NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {"dims": "--by", "from_scores": "--score and --threshold"}
 
 
 def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:
-    """Read files and analyse them; say first if there is much to read or to print, and refuse too much."""
-    from bayesperf.files.formats import bytes_of
-    from bayesperf.files.reading import read
-    from bayesperf.reports.analysis import analyse
-    from bayesperf.reports.many_systems import announcement, refuse_many
-    from bayesperf.reports.sliced import is_sampled
+    """Read files and analyse them; say first if there is much to read or to print, and refuse too much.
 
+    What takes long to import is imported once the columns are there.
+    """
+    from bayesperf.files.formats import bytes_of
+    from bayesperf.files.opening import opened
+    from bayesperf.files.roles import with_roles
+
+    settings = with_roles(settings, len(files), compared)
+    refuse_together(settings)
     if (size := sum(map(bytes_of, files))) > _LARGE:
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
-    with shown_while("Reading"):
-        predictions = read(files, settings)
+    with opened(files, settings) as opened_files:
+        from bayesperf.files.reading import read_opened
+
+        with shown_while("Reading"):
+            predictions = read_opened(opened_files, settings)
+    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.many_systems import announcement, refuse_many
+
     analysis = analyse(predictions.frame, settings, *predictions[1:])
     if compared:
         refuse_many(analysis.counts, settings)
     if analysis.sliced is not None:
+        from bayesperf.reports.sliced import is_sampled
+
         if is_sampled(analysis.sliced, settings):
             say("slices are sampled, which takes about half a minute, and more the first time on a machine.")
         with shown_while("Sampling the slices"):

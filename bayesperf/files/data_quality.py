@@ -11,23 +11,13 @@ import pandas as pd
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.files.formats import Source
+from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.settings import FOLD, ROW, SYSTEM, Settings
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# What columns are called that say which example a row is of, which system, and which part of the data.
-EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
-SYSTEM_COLUMNS = (
-    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "modell",
-    "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system", "système", "variant",
-)  # fmt: skip
-PART_COLUMNS = ("part", "partition", "set", "split", "subset")
-CLUSTER_COLUMNS = (
-    "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",
-    "session", "subject", "subject_id", "user", "user_id", "video",
-)  # fmt: skip
 # More different values than this are not systems.
 MOST_SYSTEMS = 50
 # Labels that mean the same in different codings, and those by which programs write that a label is missing.
@@ -93,7 +83,7 @@ def about_unnamed(
         if is_system:
             said.append(
                 f"Column {name!r} holds {len(values)} values ({listed(values)}) and is not used: if they are systems, "
-                f"their rows count here as one system's. To tell them apart: --by {shlex.quote(name)}."
+                f"their rows count here as one system's. To tell them apart: --system {shlex.quote(name)}."
             )
         elif "test" in {value.strip().lower() for value in values}:
             said.append(
@@ -188,7 +178,7 @@ def _repeated(column: str, again: int, total: int) -> str:
     return (
         f"Column {column!r} repeats: {again:,} of {total:,} rows are of an example that another row is of, and "
         "count here as if they were of others, so intervals are too narrow. If several systems judged them, "
-        "name the column that tells these apart: --by COLUMN."
+        "name the column that tells these apart: --system COLUMN."
     )
 
 

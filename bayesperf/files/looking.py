@@ -14,9 +14,9 @@ import pandas as pd
 from bayesperf.core.arguments import checked
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
-from bayesperf.files.data_quality import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, MOST_SYSTEMS, PART_COLUMNS, SYSTEM_COLUMNS
+from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import Source
-from bayesperf.files.settings import FOLD
+from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, FOLD_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ ROLES = {
     "actual": ("--actual", "actual labels"),
     "predicted": ("--predicted", "predicted labels"),
     "score": ("--score", "scores"),
-    "system": ("--by", "systems"),
-    "fold": ("--by", "folds"),
+    "system": ("--system", "systems"),
+    "fold": ("--fold", "folds"),
     "part": ("--split", "parts of the data"),
     "cluster": ("--cluster", "clusters: examples of one are alike"),
     "id": ("--id", "ids of examples"),
@@ -169,7 +169,7 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
     "predicted": lambda c: axis_role(c.name) == "predicted" and c.is_labels and not PROBABILITY.search(c.name),
     "score": lambda c: c.is_continuous and (not c.whole or bool(PROBABILITY.search(c.name))),
     "system": lambda c: c.name.lower() in SYSTEM_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
-    "fold": lambda c: c.name == FOLD and c.distinct > 1,
+    "fold": lambda c: c.name.lower() in FOLD_COLUMNS and c.distinct > 1,
     "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
     "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct == c.rows,
@@ -212,12 +212,12 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
         reading += [word for column in wide for word in ("--predicted", column.name)]
     else:
         reading += [word for column in of["score"] for word in ("--score", column.name)] + ["--threshold", "0.5"]
-    reading += [word for column in systems[:1] for word in ("--by", column.name)]
+    reading += [word for column in systems[:1] for word in ("--system", column.name)]
     positive = _positive(of["actual"][0])
     several = bool(systems) or len(wide) > 1 or (not wide and len(of["score"]) > 1)
     paired = ["--id", of["id"][0].name] if systems and "id" in of else []
     clustered = [word for column in of.get("cluster", [])[:1] for word in ("--cluster", column.name)]
-    folds = [word for column in of.get("fold", []) for word in ("--by", column.name)] if not clustered else []
+    folds = [word for column in of.get("fold", [])[:1] for word in ("--fold", column.name)] if not clustered else []
     commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
     if several:
         commands["Which is better?"] = ["compare", *reading, *positive, *(clustered or paired)]

@@ -7,25 +7,25 @@ are labels like any other.
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import batched, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import FileFaultError
-from bayesperf.data.frames import check_roles, interrupts_raised
+from bayesperf.data.frames import interrupts_raised
 from bayesperf.files.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
 from bayesperf.files.formats import Source, open_bytes
-from bayesperf.files.settings import FILE, FOLD, Settings
-from bayesperf.files.sources import faults_of, held_by, open_sources
-from bayesperf.files.wide import asked_columns, stacked
+from bayesperf.files.opening import Opened, opened
+from bayesperf.files.roles import asked_columns
+from bayesperf.files.settings import FOLD, Settings
+from bayesperf.files.sources import faults_of, held_by
+from bayesperf.files.wide import stacked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -36,8 +36,6 @@ _FEW_LABELS = 20
 _NEARLY_ALL = 0.9
 # Of more rows than this, scores are counted in bins.
 _MOST_SCORED = 1_000_000
-# Memory of DuckDB, which keeps on disk what does not fit: in MB for each thread, and at least.
-_MEMORY, _LEAST_MEMORY = 128, 512
 # What a field of text can be, from the narrowest on, each wider than those before; booleans alone are apart, and beside
 # numbers make a column of text. What DuckDB writes as it reads it needs no pattern, which is slow; it reads more than
 # numbers, such as 1_000 and nan.
@@ -109,61 +107,60 @@ class Profile(NamedTuple):
 def read(paths: Sequence[Path], settings: Settings) -> Predictions:
     """Read the columns that settings name from files, and folders of them; refuse what cannot be read as that.
 
-    Several are told apart by a column ``file`` if settings name it, else they are parts of one data set. Rows are
-    counted by DuckDB, unless examples are told apart by an id, a split or scores; many scores are counted in bins.
+    Several are told apart by a column ``file`` if settings name it, else they are parts of one data set.
+    """
+    with opened(paths, settings) as files:
+        return read_opened(files, settings)
+
+
+def read_opened(files: Opened, settings: Settings) -> Predictions:
+    """Read the columns that settings name.
+
+    Rows are counted by DuckDB, unless examples are told apart by an id, a split or scores; many scores are counted in
+    bins.
     """
     with interrupts_raised():
-        return _read(paths, settings)
+        return _read(*files, settings)
 
 
-def _read(paths: Sequence[Path], settings: Settings) -> Predictions:
-    import duckdb
-
+def _read(connection: DuckDBPyConnection, files: list[Source], settings: Settings) -> Predictions:
     columns, asked = _columns(settings), asked_columns(settings)
     labels = (settings.actual, settings.predicted, settings.judge)
     # A threshold says of each row whether it is positive, which no file does.
     of_labels = labels if settings.threshold is None else (settings.actual,)
     counted = settings.id is None and settings.score is None and settings.split is None
-    apart = len(paths) > 1 and FILE in settings.by
-    with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder:
-        memory = max(_LEAST_MEMORY, _MEMORY * (os.cpu_count() or 1))
-        config: dict[str, Any] = {"temp_directory": folder, "memory_limit": f"{memory}MB"}
-        with duckdb.connect(config=config | {"autoinstall_known_extensions": False}) as connection:
-            files = open_sources(connection, paths, Path(folder), asked, apart)
-            typed = all(source.has_types for source in files)
-            sources: list[Source] = []
-            for place, source in enumerate(files):
-                with faults_of(source.named):
-                    sources += stacked(connection, source, settings, place)
-            parts: dict[str, list[Profile]] = {}
-            for place, source in enumerate(sources):
-                with faults_of(source.named):
-                    part = _make_part(connection, f"part_{place}", source, columns, counted, typed)
-                    parts[part] = _profile(connection, part, columns, labels, counted, typed)
-                    _check(parts[part], columns, source.path)
-            rows = _rows_of(parts, counted, [name in of_labels for name in columns])
-            notes = [about_unused(files, asked)]
-            if settings.drop_missing:
-                rows, dropped = without_missing(connection, rows, columns, settings, counted)
-                notes.insert(0, dropped)
-            binned = _count_scores(connection, rows, parts, columns, settings)
-            frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
-            frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
-            repeats = about_repeats(
-                connection, files if settings.systems else sources, settings, frame if settings.id else None
-            )
-            unnamed = about_unnamed(connection, files, asked, settings)
-            unnamed += about_clusters(connection, files, asked, settings)
-        numbers = frame.pop("rows").to_numpy("int64") if counted or binned else None
-        if typed:
-            _declare_categories(frame, [source.path for source in sources])
+    typed = all(source.has_types for source in files)
+    sources: list[Source] = []
+    for place, source in enumerate(files):
+        with faults_of(source.named):
+            sources += stacked(connection, source, settings, place)
+    parts: dict[str, list[Profile]] = {}
+    for place, source in enumerate(sources):
+        with faults_of(source.named):
+            part = _make_part(connection, f"part_{place}", source, columns, counted, typed)
+            parts[part] = _profile(connection, part, columns, labels, counted, typed)
+            _check(parts[part], columns, source.path)
+    rows = _rows_of(parts, counted, [name in of_labels for name in columns])
+    notes = [about_unused(files, asked)]
+    if settings.drop_missing:
+        rows, dropped = without_missing(connection, rows, columns, settings, counted)
+        notes.insert(0, dropped)
+    binned = _count_scores(connection, rows, parts, columns, settings)
+    frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
+    frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
+    repeats = about_repeats(
+        connection, files if settings.systems else sources, settings, frame if settings.id else None
+    )
+    unnamed = about_unnamed(connection, files, asked, settings)
+    unnamed += about_clusters(connection, files, asked, settings)
+    numbers = frame.pop("rows").to_numpy("int64") if counted or binned else None
+    if typed:
+        _declare_categories(frame, [source.path for source in sources])
     return Predictions(frame, numbers, repeats, edges, tuple(filter(None, notes)), unnamed)
 
 
 def _columns(settings: Settings) -> list[str]:
     """Return the columns that settings name, as they are once each system has rows of its own."""
-    judge = [] if settings.judge is None else [settings.judge]
-    check_roles([settings.actual, settings.predicted, *settings.by, *settings.slices, *judge, *settings.clusters])
     named = (
         settings.split,
         settings.score,

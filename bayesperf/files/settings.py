@@ -1,8 +1,15 @@
-"""What a user asks a report for: columns and options."""
+"""What a user asks for: one table of options, of which a row is a field of `Settings`.
+
+A row holds an option's default, help and commands, and why it does not go with others or without them. The command line
+makes its options and its refusals of these rows, so that an option is added by a row and by what reads it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, NamedTuple
 
 # The leading dim that a report pools over, and also shows by itself.
 FOLD = "fold"
@@ -15,38 +22,172 @@ STACKED = {"predicted": "predicted", "score": "score"}
 ROW = "row"
 
 
+class Option(NamedTuple):
+    """A row of the table of options.
+
+    Attributes
+    ----------
+    help : str
+        What the option says, in a sentence.
+    commands : str
+        The commands that have it, separated by blanks.
+    flags : tuple of str
+        How it is typed, the usual way first; if empty, as the field is called.
+    against, needs : mapping of str to str
+        Fields of options that it does not go with, or without, and why. A need holds in commands that have the other.
+    has_entries : bool
+        Whether commas separate several values.
+    fault : callable, optional
+        Function of a value that returns what is wrong with it, or nothing.
+    least : int, optional
+        The smallest value.
+    """
+
+    help: str
+    commands: str
+    flags: tuple[str, ...] = ()
+    against: Mapping[str, str] = {}
+    needs: Mapping[str, str] = {}
+    has_entries: bool = False
+    fault: Callable[[Any], str] | None = None
+    least: int | None = None
+
+
+def _option(default: Any, help_: str, commands: str, *flags: str, **more: Any) -> Any:
+    """Return a field that is an option."""
+    return field(default=default, metadata={"option": Option(help_, commands, flags, **more)})
+
+
+def _no_probability(value: float) -> str:
+    return "" if 0 < value < 1 else f"must be a number between 0 and 1, both excluded; it is {value:g}."
+
+
+def _no_margin(value: float) -> str:
+    return "" if 0 <= value < 1 else f"must be in [0, 1); it is {value:g}."
+
+
+def _negative(value: float) -> str:
+    return "" if 0 <= value < float("inf") else f"must be at least 0; it is {value:g}."
+
+
+_SHOW = "summary compare report"
+_READ = f"{_SHOW} plan check"
+_EVERY_LABEL = "its figures need the actual label of every row"
+_INDEPENDENT = "its figures take examples to be independent"
+_ONE_SYSTEM = "it checks one system whose examples are independent"
+_ONE = {"by": _ONE_SYSTEM, "system_column": _ONE_SYSTEM, "judge": _ONE_SYSTEM, "clusters": _ONE_SYSTEM}
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The options of the command line, one field each.
+    """The options of the command line, a field each, and what becomes of columns when systems are put below each other.
 
     Of a file with a column for each system, `predictions` and `scores` are these columns, in the same order, and
     `predicted` and `score` what they become one below the other. Of `clusters` within clusters the first are the outer.
     """
 
-    actual: str = "actual"
+    # What columns are.
+    actual: str = _option("actual", "Column of actual labels.", _READ)
+    predictions: tuple[str, ...] = _option(
+        (), "Column of predicted labels [predicted]. Repeated: each is a system, paired by row.", _READ, "--predicted"
+    )
+    scores: tuple[str, ...] = _option(
+        (), "Column of scores, greater for the positive class. Repeated: one for each system.", _READ, "--score",
+        against={"judge": _EVERY_LABEL, "clusters": f"{_INDEPENDENT}; in Python roc_auc(..., cluster=) does not"},
+    )  # fmt: skip
+    threshold: float | None = _option(
+        None, "Predictions are positive where --score is at least this.", _READ,
+        needs={"scores": "it makes predictions of scores"},
+    )  # fmt: skip
+    split: str | None = _option(
+        None, "Column that says 'test' of what judges, else what sets thresholds.", "summary report",
+        needs={"scores": "thresholds are chosen on scores"},
+        against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
+    )  # fmt: skip
+    system_column: str | None = _option(None, "Column that tells systems apart.", _READ, "--system")
+    fold_column: str | None = _option(
+        None, "Column of folds of cross-validation, which are pooled.", _READ, "--fold",
+        against={
+            "judge": "folds of which some examples are verified are not pooled",
+            "clusters": "folds are pooled as independent ones",
+        },
+    )  # fmt: skip
+    by: tuple[str, ...] = _option((), "Column of other groups to tell apart. Repeatable.", _READ)
+    slices: tuple[str, ...] = _option(
+        (), "Column to look for failures by, as a site: one, or with several their combinations.", "summary report",
+        "--slice", against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
+    )  # fmt: skip
+    clusters: tuple[str, ...] = _option(
+        (), "Column of what several examples are of, as a patient: they are alike. Repeatable, outer first.",
+        f"{_SHOW} check", "--cluster", against={"judge": _INDEPENDENT},
+    )  # fmt: skip
+    id: str | None = _option(
+        None, "Column that says which rows are the same example.", f"{_SHOW} check",
+        needs={"against": "it matches the rows of two versions"},
+    )  # fmt: skip
+    judge: str | None = _option(
+        None, "Column of what a cheaper judge says of every example; --actual is empty where nobody looked.",
+        f"{_SHOW} check",
+    )  # fmt: skip
+    verified_only: bool = _option(False, "Leave out the rows whose --actual is empty, and what a judge says.", _SHOW)
+    parts: bool = _option(
+        False, "Files are parts of one data set, not told apart.", "summary compare report plan",
+    )  # fmt: skip
+    # What they hold.
+    labels: tuple[str, ...] = _option(
+        (), "All classes, in order, comma-separated or repeated. [those that occur]", _READ, has_entries=True
+    )
+    pos_label: str | None = _option(None, "The positive class of a binary problem.", _READ)
+    drop_missing: bool = _option(False, "Leave out rows with missing values; with --id, such examples.", _READ)
+    # What is asked.
+    metrics: tuple[str, ...] = _option(
+        (), "Metrics, comma-separated or repeated. [the usual ones; of check accuracy]", f"{_SHOW} check", "--metric",
+        "--metrics", has_entries=True, needs={"against": "it is what the version before is held against"},
+    )  # fmt: skip
+    require: tuple[str, ...] = _option((), "A requirement, as 'recall>=0.8'. Repeatable.", "summary report plan check")
+    confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_probability)
+    rope: float = _option(
+        0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_negative
+    )
+    ci_prob: float = _option(0.95, "Probability of the intervals.", _SHOW, fault=_no_probability)
+    prior: str | None = _option(
+        None, "flat, jeffreys, perks, haldane or shared. [jeffreys; of 3 or more classes shared]", _READ
+    )
+    top: int | None = _option(
+        None, "Show the best so many systems alone, by the first metric.", _SHOW, least=1,
+        against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
+    )  # fmt: skip
+    all: bool = _option(False, "Print all pairs of more than eight systems, not the best alone.", "compare")
+    seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check")
+    # Gates and plans.
+    against: Path | None = _option(
+        None, "File of the version before: the new one must not be worse by --metric.", "check", against=_ONE
+    )
+    no_worse_by: float | None = _option(
+        None, "How much worse than --against it may be. [0]", "check", fault=_no_margin,
+        needs={"against": "it is a margin between two versions"},
+    )  # fmt: skip
+    state: Path | None = _option(
+        None, "File in which runs on new examples add up, to be looked at as often as one likes.", "check",
+        against=_ONE | {"against": "each is a check by itself"},
+    )  # fmt: skip
+    evidence: str | None = _option(None, "Successes and trials of the metric so far, as 4/5. [0/0]", "plan")
+    assurance: float = _option(0.8, "Probability that the new examples will show it.", "plan", fault=_no_probability)
+    question: str = _option("meet", "meet: show that it is met; settle: that it is or is not.", "plan")
+    look_every: int | None = _option(
+        None, "Plan for looks after every so many trials, by the confidence sequence.", "plan"
+    )
+    prevalence: float | None = _option(None, "Share of positives among the examples to come.", "plan")
+    # What is written.
+    title: str | None = _option(None, "Title of the page.", "report")
+    output: Path | None = _option(
+        None, "Where to write the page. [report.html, bayesperf-demo.html]", "report demo", "--output", "-o"
+    )
+    json: bool = _option(False, "Print JSON instead of tables.", f"{_SHOW} plan")
+    format: str = _option("text", "text, markdown or json.", "check")
+
     predicted: str = "predicted"
-    by: tuple[str, ...] = ()
-    pos_label: str | None = None
     score: str | None = None
-    split: str | None = None
-    prior: str | None = None
-    ci_prob: float = 0.95
-    metrics: tuple[str, ...] = ()
-    require: tuple[str, ...] = ()
-    seed: int = 0
-    id: str | None = None
-    rope: float = 0.0
-    top: int | None = None
-    all: bool = False
-    labels: tuple[str, ...] = ()
-    threshold: float | None = None
-    drop_missing: bool = False
-    judge: str | None = None
-    verified_only: bool = False
-    clusters: tuple[str, ...] = ()
-    slices: tuple[str, ...] = ()
-    predictions: tuple[str, ...] = ()
-    scores: tuple[str, ...] = ()
 
     @property
     def system(self) -> str | None:
@@ -62,3 +203,14 @@ class Settings:
     def systems(self) -> tuple[str, ...]:
         """The columns of a file that are a system each."""
         return self.predictions or self.scores
+
+
+# The rows of the table, by field.
+OPTIONS: Mapping[str, Option] = {
+    each.name: each.metadata["option"] for each in fields(Settings) if "option" in each.metadata
+}
+
+
+def flags_of(name: str) -> tuple[str, ...]:
+    """Return how an option is typed, by its field, the usual way first."""
+    return OPTIONS[name].flags or (f"--{name.replace('_', '-')}",)

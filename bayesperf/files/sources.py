@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from bayesperf.core.errors import FileFaultError, InputError
-from bayesperf.core.words import listed
+from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.formats import (
     NOT_UTF8,
@@ -138,15 +138,13 @@ def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequenc
 
 
 def _refuse_absent(source: Source, asked: Mapping[str, str], more: Sequence[str]) -> None:
-    for name, option in asked.items():
-        if name not in source.columns and name not in more:
-            there = [*source.columns, *more]
-            raise FileFaultError(
-                f"no column {name!r}, for {option}; its columns are {listed(there, 12)}.{_offer(name, there, asked)}"
-            )
+    there = [*source.columns, *more]
+    if absent := {name: option for name, option in asked.items() if name not in there}:
+        named = enumerated([f"{name!r}, for {option}" for name, option in absent.items()])
+        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{_offer(absent, there, asked)}")
 
 
-def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
+def _offer(absent: Mapping[str, str], there: Sequence[str], asked: Mapping[str, str]) -> str:
     """Return a sentence with the options to type, if columns are there that look like those asked for."""
     if all(map(is_number, there)):
         return " The first line must name the columns."
@@ -154,9 +152,7 @@ def _offer(absent: str, there: Sequence[str], asked: Mapping[str, str]) -> str:
         return ""
     free = [name for name in there if name not in asked]
     offered: dict[str, list[str]] = {}
-    for name, option in asked.items():
-        if name in there or (option not in _ROLES and name != absent):
-            continue
+    for name, option in absent.items():
         looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not PROBABILITY.search(other)]
         if option == "--predicted":
             looking = looking or [other for other in free if _SYSTEM.match(other)]

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,6 @@ from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.data_quality import about_labels
 from bayesperf.files.settings import FOLD, ROW, Settings
-from bayesperf.groups.pooled_clusters import PooledClusters
-from bayesperf.groups.pooling import pool
-from bayesperf.labels.verifying import verify
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -41,12 +38,13 @@ from bayesperf.reports.designs import (
     verified_rows,
 )
 from bayesperf.reports.many_systems import best_systems, refuse_many
-from bayesperf.reports.scores import ScoredSystems
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
-from bayesperf.reports.split_column import scored_systems, split_rows, with_calls
 from bayesperf.reports.svg import colour
 from bayesperf.reports.verdicts import Verdict, verdicts_of
 from bayesperf.reports.ways_in import SHELL, WayIn
+
+if TYPE_CHECKING:
+    from bayesperf.reports.scores import ScoredSystems
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
@@ -367,6 +365,8 @@ def analyse(
     """
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     if settings.threshold is not None:
+        from bayesperf.reports.split_column import with_calls
+
         frame = with_calls(frame, settings)
     of_labels = (settings.actual, settings.predicted, settings.judge)
     frame = _as_one_kind(frame, [name for name in of_labels if name is not None and name in frame])
@@ -378,8 +378,11 @@ def analyse(
         return _judged(frame, settings, rows, requirements, notes, warned)
     if settings.cluster is not None:
         return _clustered(frame, settings, rows, requirements, repeats, notes, warned)
-    every = frame.index
-    frame, dev = split_rows(frame, settings)
+    every, dev, scores = frame.index, None, None
+    if settings.split is not None:
+        from bayesperf.reports.split_column import split_rows
+
+        frame, dev = split_rows(frame, settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LabelWarning)
         counts, selection = _count(frame, settings, rows), ""
@@ -395,8 +398,10 @@ def analyse(
         refuse_many(counts, settings)
     paired = _paired(frame, pooled, settings) if settings.id is not None else None
     stand_for = None if rows is None else pd.Series(rows, every)
-    dims = [name for name in settings.by if name != FOLD]
-    scores = scored_systems(frame, dev, dims, counts, settings, stand_for, edges)
+    if settings.score is not None:
+        from bayesperf.reports.split_column import scored_systems
+
+        scores = scored_systems(frame, dev, counts, settings, stand_for, edges)
     sliced = _sliced(frame, counts, settings, stand_for) if settings.slices else None
     return Analysis(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
@@ -413,6 +418,8 @@ def _judged(
     warned: tuple[str, ...],
 ) -> Analysis:
     """Return the analysis of examples of which some are verified, and of which a judge says something of all."""
+    from bayesperf.labels.verifying import verify
+
     labels = _labels(frame, settings) if settings.labels else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -437,6 +444,9 @@ def _clustered(
     warned: tuple[str, ...],
 ) -> Analysis:
     """Return the analysis of examples that come in clusters, by weights of these."""
+    from bayesperf.groups.pooled_clusters import PooledClusters
+    from bayesperf.groups.pooling import pool
+
     labels = _labels(frame, settings) if settings.labels else None
     each = np.ones(len(frame), np.int64) if rows is None else rows
     with warnings.catch_warnings(record=True) as caught:
@@ -525,14 +535,14 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
     """
     if settings.system is None:
         raise InputError(
-            "--by",
+            "--system",
             "to compare systems, name the column that tells them apart.",
             "Or their columns of predictions, as --predicted model_a --predicted model_b.",
         )
     systems = counts.counts[settings.system].values.tolist()
     if len(systems) < 2:
         raise InputError(
-            f"--by {settings.system}", f"there is one system, {systems[0]}, and nothing to compare it with."
+            f"--system {settings.system}", f"there is one system, {systems[0]}, and nothing to compare it with."
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.settings import FOLD, SYSTEM, Settings
+from bayesperf.files.settings import SYSTEM, Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from bayesperf.data.matrix import ConfusionMatrix
     from bayesperf.groups.pooled_clusters import PooledClusters
     from bayesperf.labels.sample import VerifiedSample
-
-
-def refuse_beside_clusters(*, score: Any, judge: str | None, by: list[str] | None, **others: Any) -> None:
-    """Refuse options of which no figures are had where examples come in clusters."""
-    given = {"--judge": judge, "--score": score, "--split": others.get("split"), "--top": others.get("top")}
-    if said := [option for option, value in given.items() if value]:
-        python = " In Python roc_curve(y_true, y_score, cluster=...) and roc_auc have it." if "--score" in said else ""
-        raise InputError(
-            f"{said[0]}", "it takes examples to be independent, beside --cluster.", f"Ask without {said[0]}.{python}"
-        )
-    if FOLD in (by or ()):
-        raise InputError(
-            "--by fold",
-            "folds are pooled as independent ones, beside --cluster.",
-            "Ask without it: the clusters are all.",
-        )
 
 
 def clustered_counts(
@@ -58,19 +42,6 @@ def about_clusters(pooled: PooledClusters, within: Sequence[str]) -> str:
         f"it: of accuracy, {int(total.max()):,} examples say as much as {low if low == high else f'{low} to {high}'} "
         "independent ones."
     )
-
-
-def refuse_beside_judge(*, score: Any, by: list[str] | None, **others: Any) -> None:
-    """Refuse options that have no meaning where some examples are not verified."""
-    given = {"--score": score, "--split": others.get("split"), "--top": others.get("top")}
-    if said := [option for option, value in given.items() if value]:
-        raise InputError(
-            f"{said[0]}", "it needs the actual label of every row.", f"Ask without {said[0]}, or add --verified-only."
-        )
-    if FOLD in (by or ()):
-        raise InputError(
-            "--by fold", "folds of which some examples are verified are not pooled.", "Ask without --by fold."
-        )
 
 
 def about_gaps(column: str | None, settings: Settings) -> str:
@@ -116,9 +87,9 @@ def judged_sample(
         )
     system = settings.system
     if system is not None and system != SYSTEM:
-        raise InputError(f"--by {system}", f"beside --judge and --id call the column of the systems {SYSTEM!r}.")
+        raise InputError(f"--system {system}", f"beside --judge and --id call the column of the systems {SYSTEM!r}.")
     if system is None:
-        raise InputError(f"--id {settings.id}", "name the column that tells the systems apart, as --by model.")
+        raise InputError(f"--id {settings.id}", "name the column that tells the systems apart, as --system model.")
     if frame.duplicated([settings.id, system]).any():
         raise InputError(
             f"--id {settings.id}", "a system has an example twice.", "A row is a judgement of one example."

@@ -22,7 +22,7 @@ _MOST_COMPARED = 1_000
 def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[ConfusionMatrix, str]:
     """Return the systems of greatest posterior mean, or least if less is better, and what is said of the choice.
 
-    Systems are those of the first --by column, judged by the first metric, all other leading dims pooled.
+    Systems are those of --system, judged by the first metric, all other leading dims pooled.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
     """
     system, top = settings.system, settings.top
     if system is None or top is None:
-        raise InputError("--top", "name the column that tells systems apart, as --by model.")
+        raise InputError("--top", "name the column that tells systems apart, as --system model.")
     post = posterior(
         counts.sum([str(dim) for dim in counts.dims if dim != system]), settings.prior, random_seed=settings.seed
     )
@@ -88,7 +88,7 @@ def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
     systems = counts.counts.sizes[settings.system] if settings.system else 1
     if systems > _MOST_COMPARED:
         raise InputError(
-            f"--by {settings.system}",
+            f"--system {settings.system}",
             f"{systems:,} systems are {systems * (systems - 1) // 2:,} pairs, too many to compare.",
             "Take the best alone, as --top 10.",
         )

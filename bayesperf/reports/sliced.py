@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import printable
-from bayesperf.files.settings import FOLD, Settings
+from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
     from bayesperf.data.matrix import ConfusionMatrix
@@ -42,21 +42,6 @@ class SlicedSystem(NamedTuple):
     found: Slices
     metrics: list[str]
     warnings: tuple[str, ...]
-
-
-def refuse_beside_slices(
-    slices: list[str], by: list[str] | None, *, judge: str | None, cluster: list[str] | None
-) -> None:
-    """Refuse options of which no slices are had, and columns named twice."""
-    if said := [option for option, value in {"--judge": judge, "--cluster": cluster}.items() if value]:
-        how = "every row has an actual label" if said[0] == "--judge" else "examples are independent"
-        raise InputError("--slice", f"slices are of predictions of which {how}.", f"Leave out {said[0]}, or --slice.")
-    for name in slices:
-        if slices.count(name) > 1:
-            raise InputError(f"--slice {name}", "it is named twice.")
-        if name in (by or ()):
-            what = "folds are pooled" if name == FOLD else "it tells systems apart already"
-            raise InputError(f"--slice {name}", f"{what}, as --by {name}.", "Leave one of them out.")
 
 
 def refuse_unsliceable(levels: Mapping[str, int], option: str) -> None:

@@ -15,7 +15,7 @@ from bayesperf.core.words import listed
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.settings import Settings
+from bayesperf.files.settings import FOLD, Settings
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 
 # Of more scores than this curves are drawn from counts in bins, each of at most one in so many of either class.
@@ -26,24 +26,16 @@ _NUMBER = re.compile(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
-def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Return the rows that systems are judged by, and those on which thresholds are chosen, if a column splits them.
+def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows that systems are judged by, and those on which thresholds are chosen, as a column splits them.
 
     Raises
     ------
     ValueError
-        If there is no such column or no scores, or it does not hold "test" and one other value; if a class is missing
-        from a part, or an example is in both parts.
+        If the column does not hold "test" and one other value, a class is missing from a part, or an example is in
+        both.
     """
-    name = settings.split
-    if name is None:
-        return frame, None
-    if settings.score is None:
-        raise InputError("--split", "thresholds are chosen on scores.", "Name their column, as --score score.")
-    if name not in frame:
-        raise InputError(f"--split {name}", "no such column in the file.")
-    if name in settings.by:
-        raise InputError(f"--split {name}", f"it tells systems apart already, as --by {name}.")
+    name = str(settings.split)
     if missing := int(frame[name].isna().sum()):
         raise InputError(
             f"--split {name}",
@@ -110,20 +102,17 @@ def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
 def scored_systems(
     test: pd.DataFrame,
     dev: pd.DataFrame | None,
-    dims: list[str],
     counts: ConfusionMatrix,
     settings: Settings,
     rows: pd.Series[Any] | None = None,
     edges: Array | None = None,
-) -> ScoredSystems | None:
-    """Return the scores of all systems, if a column of scores was named.
+) -> ScoredSystems:
+    """Return the scores of all systems.
 
     Parameters
     ----------
     test, dev : pandas.DataFrame
         As `split_rows` returns them.
-    dims : list of str
-        Columns that tell systems apart.
     counts : ConfusionMatrix
         Counts of the test rows.
     settings : Settings
@@ -138,10 +127,7 @@ def scored_systems(
     ValueError
         If there are not two classes, scores are missing or no numbers, or a system has examples of one class only.
     """
-    if settings.score is None:
-        return None
-    if settings.score not in test:
-        raise InputError(f"--score {settings.score}", "no such column in the file.")
+    dims = [name for name in settings.by if name != FOLD]
     if counts.pos_label is None:
         raise InputError(
             "--score", f"needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."

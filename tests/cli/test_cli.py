@@ -202,7 +202,7 @@ def test_too_little_memory_ends_with_code_2_and_one_line(tmp_path, call, monkeyp
     def exhausted(*_):
         raise MemoryError("Unable to allocate 7 TiB.")
 
-    monkeypatch.setattr("bayesperf.files.reading.read", exhausted)
+    monkeypatch.setattr("bayesperf.files.reading.read_opened", exhausted)
     (tmp_path / "p.csv").write_text(NUMBERS)
     assert_one_line(call("summary", "p.csv", cwd=tmp_path), "memory is not enough. Unable to allocate 7 TiB.")
 
@@ -277,7 +277,7 @@ def test_the_best_alone_are_compared_and_reported(many, call):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--top", "3"], "--top: name the column that tells systems apart, as --by model."),
+        (["--top", "3"], "--top: name the column that tells systems apart, as --system model."),
         (["--top", "3", "--by", "fold"], "--top: name the column that tells systems apart"),
         (["--top", "1", "--by", "model", "--metrics", "prevalence"], "--top: systems cannot be ordered by prevalence."),
     ],
@@ -293,7 +293,7 @@ def test_more_systems_than_can_be_compared_end_with_code_2_and_one_line(tmp_path
     done = call("compare", "p.csv", "--by", "model", "--metrics", "accuracy", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1].startswith(
-        "bayesperf: --by model: 1,001 systems are 500,500 pairs, too many to"
+        "bayesperf: --system model: 1,001 systems are 500,500 pairs, too many to"
     )
 
 
@@ -409,7 +409,7 @@ def test_rows_that_repeat_an_example_are_remarked_on(folder, call):
     for by in ([], ["--by", "fold"]):
         printed = call("summary", "cancer.csv", *options, *by, cwd=folder).stderr
         assert words in printed
-        assert "--by COLUMN" in printed
+        assert "--system COLUMN" in printed
     assert "repeats" not in call("summary", "cancer.csv", *options, "--by", "model", cwd=folder).stderr
     call("report", "cancer.csv", *options, "-o", "page.html", cwd=folder)
     assert "Column &#39;example&#39; repeats" in (folder / "page.html").read_text(encoding="utf-8")
@@ -476,12 +476,12 @@ def test_files_are_systems(folder, call):
 
 SYSTEMS = "actual,predicted,model,fold,example,site\n1,0,a,1,1,x\n0,1,a,1,2,x\n1,1,b,1,1,x\n0,0,b,2,2,y\n"
 INCOMPARABLE = {
-    "no column of systems": ([], "--by: to compare systems, name the column that tells them apart."),
-    "folds alone": (["--by", "fold"], "--by: to compare systems, name the column"),
-    "one system": (["--by", "only"], "--by only: there is one system, z, and nothing to compare it with."),
+    "no column of systems": ([], "--system: to compare systems, name the column that tells them apart."),
+    "folds alone": (["--by", "fold"], "--system: to compare systems, name the column"),
+    "one system": (["--by", "only"], "--system only: there is one system, z, and nothing to compare it with."),
     "missing column": (
         ["--by", "system"],
-        "p.csv: no column 'system', for --by; its columns are 'actual', 'predicted',",
+        "p.csv: no column 'system', for --system; its columns are 'actual', 'predicted',",
     ),
     "missing ids": (["--by", "model", "--id", "case"], "p.csv: no column 'case', for --id; its columns are"),
     "ids twice": (["--by", "model", "--id", "only"], "--id only: 'z' occurs twice for model 'a' (and 1 more"),
@@ -493,7 +493,7 @@ INCOMPARABLE = {
         ["--by", "model", "--by", "site", "--id", "example"],
         "example 2 is 'x' for model 'a' and 'y'",
     ),
-    "ids without systems": (["--id", "example"], "--by: to compare systems, name the column"),
+    "ids without systems": (["--id", "example"], "--system: to compare systems, name the column"),
     "unknown metric": (["--by", "model", "--metric", "recal"], "no metric named 'recal': did you mean 'recall'"),
     "negative rope": (["--by", "model", "--rope", "-0.1"], "--rope must be at least 0; it is -0.1."),
     "no number": (["--by", "model", "--rope", "nan"], "--rope must be at least 0; it is nan."),
@@ -513,7 +513,7 @@ def test_what_cannot_be_compared_ends_with_code_2_and_one_line(tmp_path, call, a
 @pytest.mark.parametrize("option", [["--rope", "0.01"], ["--id", "example"]])
 def test_a_report_of_one_system_refuses_what_needs_two(tmp_path, call, option):
     (tmp_path / "p.csv").write_text(SYSTEMS)
-    assert_one_line(call("report", "p.csv", *option, cwd=tmp_path), "--by: to compare systems, name the column")
+    assert_one_line(call("report", "p.csv", *option, cwd=tmp_path), "--system: to compare systems, name the column")
 
 
 # ── Scores ──
@@ -607,9 +607,9 @@ BAD_SCORES = {
     ),
     "one class of a system": (
         SCORED.replace(",0.1,test,b", ",0.1,test,a"), ["--score", "s", "--by", "part", "--by", "model"],
-        "--score s: test, b must hold examples of the classes 0, 1; it holds 1.",
+        "--score s: b, test must hold examples of the classes 0, 1; it holds 1.",
     ),
-    "a split without scores": (SCORED, ["--split", "part"], "--split: thresholds are chosen on scores. Name their col"),
+    "a split without scores": (SCORED, ["--split", "part"], "--split needs --score: thresholds are chosen on scores."),
     "no column of the split": (SCORED, ["--score", "s", "--split", "set"], "p.csv: no column 'set', for --split; its"),
     "one value": (SCORED.replace("dev", "test"), SPLIT, "--split part: it must hold two values, 'test' for the"),
     "three values": (SCORED.replace("dev,b", "train,b"), SPLIT, "thresholds on; it holds 'dev', 'test', 'train'."),
@@ -625,7 +625,7 @@ BAD_SCORES = {
     "a system without a part": (
         SCORED.replace("dev,b", "dev,a"), [*SPLIT, "--by", "model"], "--split part: b is in one part only.",
     ),
-    "a part that tells systems apart": (SCORED, [*SPLIT, "--by", "part"], "--split part: it tells systems apart"),
+    "a part that tells systems apart": (SCORED, [*SPLIT, "--by", "part"], "--split part: it is --by already."),
     "one part twice": (
         SCORED.replace("0.4", "0.9").replace("0.3", "0.2"), [*SPLIT, "--by", "model"],
         "--split part: both parts of a hold the same labels and scores.",

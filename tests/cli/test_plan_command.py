@@ -19,7 +19,7 @@ def short_search(monkeypatch):
     monkeypatch.setattr("bayesperf.plan.smallest_number.MOST", 2**12)
 
 
-GUIDE = ["--metric", "recall", "--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
+GUIDE = ["--require", "recall>=0.7", "--evidence", "4/5", "--prior", "flat"]
 
 
 def test_one_command_answers_the_guides_story(call):
@@ -90,12 +90,11 @@ def test_looks_again_and_again(call):
 
 
 BAD = {
-    "looks": (["--require", "f1>=0.7", "--look-every", "5"], "look_every: f1 is no share of independent examples"),
+    "looks": (["--require", "f1>=0.7", "--look-every", "5"], "--look-every: f1 is no share of independent examples"),
     "no requirement": ([], "--require: say what is required, as --require 'recall>=0.7'."),
     "requirement": (["--require", "recall=0.7"], "requirement 'recall=0.7' is not of the form recall>=0.8."),
     "direction": (["--require", "fpr>=0.7"], "of fpr, smaller is better: use <="),
     "bound": (["--require", "recall>=1"], "requirement must be between 0 and 1, both excluded"),
-    "metric": (["--require", "recall>=0.7", "--metric", "f1"], "--metric f1: --require is of recall. Leave"),
     "evidence": (["--require", "recall>=0.7", "--evidence", "0.8"], "--evidence 0.8: give successes and trials"),
     "more than all": (["--require", "recall>=0.7", "--evidence", "6/5"], "evidence: 6 successes of 5 trials"),
     "confidence": (["--require", "recall>=0.7", "--confidence", "1"], "confidence must be a number between 0 and 1"),

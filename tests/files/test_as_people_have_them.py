@@ -101,7 +101,7 @@ UNREADABLE = {
     "latin.jsonl": ('{"actual": "é", "predicted": 0}\n'.encode("latin-1"), "latin.jsonl: cannot be read: it is not"),
     "empty.jsonl": (b"", "empty.jsonl: cannot be read: the file is empty."),
     "header.csv": (b"actual,predicted\n", "header.csv: holds no rows."),
-    "none.csv": (b"1,0\n0,0\n", "no column 'predicted', for --predicted; its columns are '1', '0'. The first line"),
+    "none.csv": (b"1,0\n0,0\n", "and 'predicted', for --predicted; its columns are '1', '0'. The first line"),
     "twins.csv": (b"1,1\n0,0\n", "line 1: two columns are called '1'. The first line must name the columns."),
 }  # fmt: skip
 
@@ -203,8 +203,8 @@ def test_a_threshold_makes_predictions_of_scores(tmp_path, call, command):
 
 
 THRESHOLDS = {
-    "no scores": (["--threshold", "1"], "--threshold: predictions are made of scores by it. Name their column"),
-    "predictions": (["--threshold", "1", "--score", "s_a", "--predicted", "a"], "by it. Leave --predicted out."),
+    "no scores": (["--threshold", "1"], "--threshold needs --score: it makes predictions of scores."),
+    "predictions": (["--threshold", "1", "--score", "s_a", "--predicted", "a"], "by it. Remove --predicted."),
     "which is positive": (["--threshold", "1", "--score", "s_a"], "--threshold needs two classes and --pos-label; the"),
     "no numbers": (["--threshold", "1", "--score", "a", "--pos-label", "spam"], "--score a: it must hold numbers"),
 }  # fmt: skip
@@ -245,7 +245,9 @@ def test_a_plan_of_files_says_what_they_show(tmp_path, call):
     assert (
         "So far 0." in call("plan", "p.csv", "--predicted", "a", "--pos-label", "spam", "--require", "mcc>0.7").stdout
     )
-    assert "Leave one of both out" in refusal(call("plan", "p.csv", "--evidence", "4/5", "--require", "recall>0.7"))
+    assert "Remove --evidence or the files" in refusal(
+        call("plan", "p.csv", "--evidence", "4/5", "--require", "recall>0.7")
+    )
 
 
 # ── What is left out, named and asked for ──
@@ -515,10 +517,16 @@ def test_a_report_with_a_judge(judged, tmp_path):
     [
         ([], "If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."),
         (["--judge", "judgement"], "no column 'judgement', for --judge"),
-        (["--judge", "judge", "--score", "s_a"], "--score: it needs the actual label of every row."),
-        (["--judge", "judge", "--by", "fold"], "--by fold: folds of which some examples are verified are not pooled."),
-        (["--judge", "judge", "--top", "1"], "--top: it needs the actual label of every row."),
-        (["--judge", "actual"], "every role"),
+        (
+            ["--judge", "judge", "--score", "s_a"],
+            "--score does not go with --judge: its figures need",
+        ),
+        (
+            ["--judge", "judge", "--by", "fold"],
+            "--fold does not go with --judge: folds of which some",
+        ),
+        (["--judge", "judge", "--top", "1"], "--top does not go with --judge"),
+        (["--judge", "actual"], "--judge actual: it is --actual already. Every role"),
         (["--judge", "judge", "--prior", "haldane"], "has no weight for some cells"),
     ],
 )
@@ -607,10 +615,10 @@ def test_columns_that_repeat_as_patients_do_are_named(clustered):
         (["--cluster", "person"], "no column 'person', for --cluster"),
         (
             ["--cluster", "patient", "--by", "fold"],
-            "--by fold: folds are pooled as independent ones",
+            "--fold does not go with --cluster: folds are pooled as independent ones",
         ),
-        (["--cluster", "patient", "--score", "s"], "In Python roc_curve(y_true, y_score, cluster=...)"),
-        (["--cluster", "patient", "--judge", "b"], "--judge: it takes examples to be independent"),
+        (["--cluster", "patient", "--score", "s"], "in Python roc_auc(..., cluster=) does not"),
+        (["--cluster", "patient", "--judge", "b"], "--cluster does not go with --judge"),
     ],
 )
 def test_what_clusters_do_not_go_with(clustered, options, says):

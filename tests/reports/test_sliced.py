@@ -171,10 +171,16 @@ def test_slices_in_python(tmp_path):
     [
         (["--slice", "place"], "no column 'place', for --slice"),
         (["--slice", "site", "--slice", "site"], "--slice site: it is named twice."),
-        (["--slice", "site", "--by", "site"], "--slice site: it tells systems apart already, as --by site."),
-        (["--slice", "fold", "--by", "fold"], "--slice fold: folds are pooled, as --by fold."),
-        (["--slice", "site", "--cluster", "patient"], "--slice: slices are of predictions of which examples are"),
-        (["--slice", "site", "--judge", "device"], "--slice: slices are of predictions of which every row has an"),
+        (["--slice", "site", "--by", "site"], "--slice site: it is --by already."),
+        (["--slice", "fold", "--by", "fold"], "--slice fold: it is --by already."),
+        (
+            ["--slice", "site", "--cluster", "patient"],
+            "--slice does not go with --cluster: its figures take",
+        ),
+        (
+            ["--slice", "site", "--judge", "device"],
+            "--slice does not go with --judge: its figures need",
+        ),
         (["--slice", "patient", "--slice", "fold", "--slice", "site"], "are more than 500 slices. Slice by what has"),
         (["--slice", "actual"], "actual"),
     ],

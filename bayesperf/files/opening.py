@@ -1,0 +1,45 @@
+"""Files as they are opened: the columns that are asked for are there, and nothing that takes long is imported yet."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from bayesperf.files.roles import asked_columns
+from bayesperf.files.settings import FILE, Settings
+from bayesperf.files.sources import open_sources
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from bayesperf.files.formats import Source
+
+# Memory of DuckDB, which keeps on disk what does not fit: in MB for each thread, and at least.
+_MEMORY, _LEAST_MEMORY = 128, 512
+
+
+class Opened(NamedTuple):
+    """Files that are open, by a connection that reads them."""
+
+    connection: DuckDBPyConnection
+    sources: list[Source]
+
+
+@contextmanager
+def opened(paths: Sequence[Path], settings: Settings) -> Iterator[Opened]:
+    """Open files, and folders of them; refuse what cannot be read, or has not the columns that settings name.
+
+    Several are told apart by a column ``file`` if settings name it, else they are parts of one data set.
+    """
+    import duckdb
+
+    apart = len(paths) > 1 and FILE in settings.by
+    with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder:
+        memory = max(_LEAST_MEMORY, _MEMORY * (os.cpu_count() or 1))
+        config: dict[str, Any] = {"temp_directory": folder, "memory_limit": f"{memory}MB"}
+        with duckdb.connect(config=config | {"autoinstall_known_extensions": False}) as connection:
+            yield Opened(connection, open_sources(connection, paths, Path(folder), asked_columns(settings), apart))

@@ -1,0 +1,130 @@
+"""What each column is: the roles that options name, and those that the names of columns say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import listed
+from bayesperf.files.settings import FILE, FOLD, ROW, STACKED, SYSTEM, Settings, flags_of
+
+# What columns are called that say which example a row is of, which system, and which part of the data.
+EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
+SYSTEM_COLUMNS = (
+    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "modell",
+    "modello", "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system", "système", "variant",
+)  # fmt: skip
+FOLD_COLUMNS = ("cv_fold", "falz", "faltung", "fold", "fold_id", "folds", "kfold", "pli", "pliegue")
+PART_COLUMNS = ("part", "partition", "set", "split", "subset")
+CLUSTER_COLUMNS = (
+    "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",
+    "session", "subject", "subject_id", "user", "user_id", "video",
+)  # fmt: skip
+# The roles of which each has columns of its own.
+_APART = (
+    "actual", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge"
+)  # fmt: skip
+
+
+def with_roles(settings: Settings, files: int, compared: bool = False) -> Settings:
+    """Return settings with the columns of systems, folds and other groups in order, as a number of files has them.
+
+    Of the columns of --by one that is called as systems are is the system, and one called as folds are the fold.
+    `compared` says whether systems are compared, which must be told apart from other groups then.
+    """
+    settings = _named_columns(settings)
+    _refuse_two_roles(settings)
+    apart = files > 1 and not settings.parts and FILE not in settings.by
+    if settings.parts and files > 1 and FILE in settings.by:
+        raise InputError("--parts", "parts of one data set are not told apart.", f"Remove --by {FILE}.")
+    system = settings.system_column or (None if settings.systems else _called(settings.by, SYSTEM_COLUMNS))
+    fold = settings.fold_column or _called(settings.by, FOLD_COLUMNS)
+    others = [name for name in settings.by if name not in (system, fold)]
+    if compared and system is None and not settings.systems and not apart and len(others) > 1:
+        raise InputError(
+            "--by", f"which of {listed(others)} tells the systems apart?", f"Name it, as --system {others[0]}."
+        )
+    systems = [SYSTEM] if settings.systems else [] if system is None else [system]
+    by = (*systems, *([FILE] if apart else []), *others, *([] if fold is None else [FOLD]))
+    return replace(settings, system_column=system, fold_column=fold, by=by)
+
+
+def _called(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
+    return next((name for name in names if name.strip().lower() in known), None)
+
+
+def _roles(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield each column that is named, and the option that names it."""
+    for option in _APART:
+        value = getattr(settings, option)
+        for name in (value,) if isinstance(value, str) else value or ():
+            yield name, flags_of(option)[0]
+
+
+def _refuse_two_roles(settings: Settings) -> None:
+    """Refuse a column that is named twice."""
+    seen: dict[str, str] = {}
+    for name, option in _roles(settings):
+        if (first := seen.setdefault(name, option)) != option or [*_roles(settings)].count((name, option)) > 1:
+            problem = "it is named twice." if first == option else f"it is {first} already."
+            raise InputError(f"{option} {name}", problem, "Every role needs a column of its own.")
+
+
+def _named_columns(settings: Settings) -> Settings:
+    """Return settings with what becomes of the columns of predictions and scores; if several, each is a system.
+
+    Scores that do not match the predictions, and a threshold without scores, are refused.
+    """
+    predictions, scores, calls = settings.predictions, settings.scores, settings.threshold is not None
+    if calls and (predictions or not scores):
+        raise InputError(
+            "--threshold",
+            "predictions are made of scores by it. "
+            + ("Remove --predicted." if scores else "Name their column, as --score score."),
+        )
+    if twice := next((name for name in scores if scores.count(name) > 1), None):
+        raise InputError(f"--score {twice}", "it is named twice.")
+    if scores and not calls and len(scores) != max(1, len(predictions)):
+        raise InputError(
+            "--score",
+            f"{len(scores)} of scores, and {max(1, len(predictions))} of --predicted.",
+            "Name one for each, in the same order; or none of --predicted, and the --threshold "
+            "that makes predictions of scores.",
+        )
+    if len(predictions) < 2 and len(scores) < 2:
+        predicted, score = (named[0] if named else None for named in (predictions, scores))
+        return replace(settings, predicted=predicted or settings.predicted, score=score, predictions=(), scores=())
+    _refuse_taken_names(settings)
+    return replace(
+        settings,
+        predicted=STACKED["predicted"],
+        score=STACKED["score"] if scores else None,
+        id=ROW if settings.id is None else settings.id,
+    )
+
+
+def _refuse_taken_names(settings: Settings) -> None:
+    """Refuse columns that are called as those which are made of a column for each system."""
+    options = dict(_roles(replace(settings, predictions=())))
+    if taken := {SYSTEM, ROW, *STACKED.values()}.intersection(options):
+        raise InputError(
+            f"{options[min(taken)]} {min(taken)}",
+            "with a column for each system this is the name of a column of its own.",
+            "Rename the file's.",
+        )
+    if settings.system_column is not None:
+        raise InputError(
+            f"--system {settings.system_column}", "systems have a column each already.", "Name it by --by instead."
+        )
+
+
+def asked_columns(settings: Settings) -> dict[str, str]:
+    """Return the columns that files must have, and the option that asks for each."""
+    made = {FOLD, SYSTEM if settings.systems else None, settings.system_column}
+    by = tuple(name for name in settings.by if name not in made or (name == FOLD and settings.fold_column is None))
+    own = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    scores = settings.scores or ((settings.score,) if settings.score is not None else ())
+    id_ = None if settings.id == ROW else settings.id
+    named = dict(_roles(replace(settings, predictions=own, by=by, id=id_)))
+    return named | {name: "--score" for name in scores if name not in named}
