@@ -41,7 +41,6 @@ from bayesperf.reports.many_systems import best_systems, refuse_many
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
 from bayesperf.reports.svg import colour
 from bayesperf.reports.verdicts import Verdict, verdicts_of
-from bayesperf.reports.ways_in import SHELL, WayIn
 
 if TYPE_CHECKING:
     from bayesperf.reports.scores import ScoredSystems
@@ -82,8 +81,8 @@ class Analysis:
         Sentences on rows left out and columns not used.
     warnings : tuple of str
         Sentences on what is probably a mistake in the data, repeats among them.
-    way_in : WayIn
-        How a user asks for more: by options of the shell, or by arguments.
+    of_file : bool
+        Whether it comes of files, read by the command line.
     handed_in : bool
         Whether the posterior was handed in, so that its prior is not known by name.
     sliced : ConfusionMatrix or None
@@ -103,7 +102,7 @@ class Analysis:
     repeats: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    way_in: WayIn = SHELL
+    of_file: bool = True
     handed_in: bool = False
     sliced: ConfusionMatrix | None = None
     command: str = ""
@@ -162,7 +161,7 @@ class Analysis:
         leading = self.foremost.leading
         at = np.unravel_index(self.best, leading.shape)
         place = {str(dim): leading[dim].values[i] for dim, i in zip(leading.dims, at, strict=True)}
-        return find_slices(self.sliced, place, self.settings, progressbar=self.way_in is not SHELL)
+        return find_slices(self.sliced, place, self.settings, progressbar=not self.of_file)
 
     @property
     def foremost_counts(self) -> xr.DataArray:

@@ -38,10 +38,13 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Note:
-    """What is set apart: small print, what was read, an answer, a warning, a quotation, or text to be copied."""
+    """What is set apart: small print, what was read, an answer, a warning, a quotation, or text to be copied.
+
+    Advice names options of the command line, and is for who types them: for a terminal alone.
+    """
 
     text: str
-    kind: Literal["fine", "read", "answer", "warning", "quote", "verbatim"] = "fine"
+    kind: Literal["fine", "read", "answer", "advice", "warning", "quote", "verbatim"] = "fine"
 
 
 @dataclass(frozen=True)
@@ -163,6 +166,8 @@ def flat(blocks: Sequence[Block]) -> Iterator[Block]:
 def words_of(block: Block) -> Iterator[str]:
     """Yield the texts of a block: what it says, the titles of its rows and the headings of its columns."""
     match block:
+        case Note(_, "advice"):
+            return
         case Heading(text) | Sentence(text) | Note(text):
             yield text
         case Table():
@@ -188,6 +193,8 @@ def interval(lower: float, upper: float) -> str:
     """
     if math.isnan(lower):
         return "—"
+    if lower == upper:
+        return signed_value(lower)
     low, high = (signed_value(end, upper - lower) for end in (lower, upper))
     return f"{low}–{high}" if lower >= 0 else f"{low} to {high}"
 

@@ -22,6 +22,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.reports.blocks import Note
 
 if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis
@@ -172,5 +173,12 @@ def about_pairing(analysis: Analysis) -> str:
         return f"By cluster: the systems are compared on the clusters by {cluster!r} that they share, not row by row."
     return (
         "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
-        f"are better known than that: {analysis.way_in.pair}."
+        "are better known than that."
     )
+
+
+def pairing_advice(analysis: Analysis) -> list[Note]:
+    """Return how systems are compared example by example, if they are not."""
+    if analysis.is_paired or analysis.settings.cluster is not None:
+        return []
+    return [Note("To compare them so, name the column that identifies the examples, as --id example.", "advice")]

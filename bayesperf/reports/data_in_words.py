@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from datetime import date
 
@@ -65,8 +66,15 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
         return f"; positive is {printable(str(positive))}, {why}"
     if len(labels) > 2:
         return ""
-    how = analysis.way_in.positive(analysis.counts.labels[-1])
-    return f". Neither is named as positive, so that figures are averages over both; for those of one: {how}"
+    return ". Neither is named as positive, so that figures are averages over both"
+
+
+def positive_advice(analysis: Analysis) -> str:
+    """Return how a positive class is named, if there are two classes and neither is; else nothing."""
+    counts = analysis.counts
+    if counts.pos_label is not None or len(counts.labels) > 2:
+        return ""
+    return f"For the figures of one class: --pos-label {shlex.quote(printable(str(counts.labels[-1])))}"
 
 
 # ── The head ──

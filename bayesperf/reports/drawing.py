@@ -44,36 +44,19 @@ def names_of(dims: Sequence[Any]) -> list[Column]:
     return [Column(str(dim), (str(dim),)) for dim in dims]
 
 
-def records_of(marginal: Marginal, ci_prob: float) -> list[Record]:
-    """Return a record for each place of a marginal: its coordinates, what was observed, the mean and the interval."""
-    leading = marginal.leading
-    drawn = intervals(marginal, ci_prob, "hdi")
-    return [
-        {
-            **{str(dim): leading[dim].values[k] for dim, k in zip(leading.dims, at, strict=True)},
-            "observed": float(drawn.observed[i]),
-            "mean": float(drawn.mean[i]),
-            "ci_lower": float(drawn.interval[i, 0]),
-            "ci_upper": float(drawn.interval[i, 1]),
-        }
-        for i, at in enumerate(np.ndindex(leading.shape))
-    ]
-
-
 def densities(analysis: Analysis, marginal: Marginal, title: str) -> Callable[[], Drawn]:
     """Return a function that draws the density of each place, over the bounds that it is to meet."""
-    return partial(_densities, analysis, marginal, title)
 
+    def draw() -> Drawn:
+        many, ci_prob = marginal.leading.size > _MOST_DENSITIES, analysis.settings.ci_prob
+        drawn = (intervals if many else curves)(marginal, ci_prob, "hdi")
+        bounds = [each for each in analysis.requirements if each.metric == marginal.name]
+        scale, height = svg.Scale(drawn, [each.bound for each in bounds]), svg.FLAT if many else svg.HEIGHT
+        beneath = [svg.bound(each.bound, each.at_least, scale, height) for each in bounds]
+        picture, colours = svg.strip if many else svg.density, analysis.colours(marginal.leading)
+        return [picture(drawn, i, scale, title, colours[i], *beneath) for i in range(len(drawn.names))], svg.axis(scale)
 
-def _densities(analysis: Analysis, marginal: Marginal, title: str) -> Drawn:
-    many, ci_prob = marginal.leading.size > _MOST_DENSITIES, analysis.settings.ci_prob
-    drawn = (intervals if many else curves)(marginal, ci_prob, "hdi")
-    bounds = [each for each in analysis.requirements if each.metric == marginal.name]
-    scale, height = svg.Scale(drawn, [each.bound for each in bounds]), svg.FLAT if many else svg.HEIGHT
-    beneath = [svg.bound(each.bound, each.at_least, scale, height) for each in bounds]
-    picture = svg.strip if many else svg.density
-    colours = analysis.colours(marginal.leading)
-    return [picture(drawn, i, scale, title, colours[i], *beneath) for i in range(len(drawn.names))], svg.axis(scale)
+    return draw
 
 
 def strips(
@@ -82,7 +65,7 @@ def strips(
     title: str,
     *,
     keys: tuple[str, str, str] = ("mean", "ci_lower", "ci_upper"),
-    colours: Sequence[str] | None = None,
+    colours: Sequence[str] = (),
     rope: float | None = None,
     marked: str = "",
 ) -> Callable[[], Drawn]:
@@ -90,31 +73,21 @@ def strips(
 
     Differences, which have a region of practical equivalence, belong to no system and have a colour of their own.
     """
-    return partial(_strips, records, names, title, keys, colours, rope, marked)
 
+    def draw() -> Drawn:
+        means, *ends = (np.array([record[key] for record in records], float) for key in keys)
+        drawn = without_density(means, np.stack(ends, -1), list(names))
+        rings: Array = np.array([record[marked] for record in records] if marked else [], float)
+        within = drawn if rope is None else drawn._replace(x=np.array([reach(drawn, rope)]))
+        seen = np.concatenate([means, rings]) if rope is None else np.array([])
+        scale = svg.Scale(within, seen[np.isfinite(seen)].tolist())
+        beneath = "" if rope is None else svg.equivalence(rope, scale)
+        tints = colours or [svg.colour(0) if rope is None else svg.NEUTRAL] * len(records)
+        over = [svg.ring(value, scale) for value in rings] or [""] * len(records)
+        pictures = [svg.strip(drawn, i, scale, title, tints[i], beneath, over[i]) for i in range(len(records))]
+        return pictures, svg.axis(scale)
 
-def _strips(
-    records: Sequence[Record],
-    names: Sequence[str],
-    title: str,
-    keys: tuple[str, str, str],
-    colours: Sequence[str] | None,
-    rope: float | None,
-    marked: str,
-) -> Drawn:
-    means, *ends = (np.array([record[key] for record in records], float) for key in keys)
-    drawn = without_density(means, np.stack(ends, -1), list(names))
-    rings: Array = np.array([record[marked] for record in records] if marked else [], float)
-    if rope is None:
-        scale = svg.Scale(drawn, [*means[np.isfinite(means)], *rings[np.isfinite(rings)]])
-    else:
-        scale = svg.Scale(drawn._replace(x=np.array([reach(drawn, rope)])))
-    beneath = [] if rope is None else [svg.equivalence(rope, scale)]
-    colours = colours or [svg.NEUTRAL if rope is not None else svg.colour(0)] * len(records)
-    over = [svg.ring(value, scale) for value in rings] or [""] * len(records)
-    return [svg.strip(drawn, i, scale, title, colours[i], *beneath, over[i]) for i in range(len(records))], svg.axis(
-        scale
-    )
+    return draw
 
 
 def shared_figures(

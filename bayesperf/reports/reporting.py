@@ -28,7 +28,6 @@ from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.documents import as_html, as_markdown
 from bayesperf.reports.sliced import refuse_unsliceable
-from bayesperf.reports.ways_in import PYTHON
 
 __all__ = ["Report", "report"]
 
@@ -175,7 +174,7 @@ def report(
         tuple(Requirement.parse(text) for text in _as_texts(requirements)),
         paired=paired,
         notes=notes,
-        way_in=PYTHON,
+        of_file=False,
         handed_in=pooled is not None,
         sliced=sliced,
     )

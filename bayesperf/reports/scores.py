@@ -247,16 +247,6 @@ class ScoredSystems:
             "be trusted as such, and at which thresholds they are useful, is not asked here."
         )
 
-    @property
-    def probabilities_in_words(self) -> list[str]:
-        """Sentences on the calibration of each system's probabilities and on where they are useful."""
-        prob = self.settings.ci_prob
-        return [
-            f"{', '.join(system.names)}: {text}" if system.names else text
-            for system in self.systems
-            for text in (system.calibration_in_words(prob), system.decisions.in_words(ci_prob=prob))
-        ]
-
     @cached_property
     def calibration_rows(self) -> list[dict[str, Any]]:
         """A row for each system and measure of calibration, as of `bayesperf.curves.Calibration.summary`."""

@@ -41,8 +41,8 @@ def _block(block: Block) -> str:
             # Fences longer than any in the text.
             fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
             return f"{fence}\n{text}\n{fence}"
-        case Note(text):
-            return escaped(text)
+        case Note(text, kind):
+            return "" if kind == "advice" else escaped(text)
         case Table():
             return _table(block) if block.columns else ""
         case Folded(title, blocks):

@@ -13,7 +13,7 @@ from bayesperf.metrics.point_values import score
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Record, Rows, Table, figures
-from bayesperf.reports.comparison_tables import about_pairing, monte_carlo
+from bayesperf.reports.comparison_tables import monte_carlo
 from bayesperf.reports.drawing import about, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -23,10 +23,9 @@ _MOST_METRICS, _MOST_CLASSES, _WORST = 2, 20, 10
 
 def blocks(analysis: Analysis) -> list[Block]:
     """Return the tables of classes and of metrics."""
-    pairing = f" {about_pairing(analysis)}" if analysis.comparisons else ""
     return [
         *_of_metrics(analysis),
-        Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis.summary)}{pairing}"),
+        Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis.summary)}"),
         *_macro_notes(analysis),
         *_of_classes(analysis),
     ]

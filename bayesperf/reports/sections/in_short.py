@@ -12,7 +12,7 @@ from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Figure, Note, Sentence, rows_table
-from bayesperf.reports.data_in_words import what_was_read
+from bayesperf.reports.data_in_words import positive_advice, what_was_read
 from bayesperf.reports.drawing import names_of
 from bayesperf.reports.scores import about_split
 from bayesperf.reports.sections import REPORT, SUMMARY, Section, slices, trust, where_it_fails
@@ -28,6 +28,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     split = about_split(scores.split) if scores is not None and scores.split is not None else ""
     return [
         Note(what_was_read(analysis), "read"),
+        *(Note(text, "advice") for text in (positive_advice(analysis),) if text),
         *(Note(text, "warning") for text in analysis.warnings),
         *(Note(text, "read") for text in (split, analysis.selection) if text),
         *verdict_table(analysis),

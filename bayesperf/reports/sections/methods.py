@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.metadata import version
+from importlib.resources import files
 from platform import python_version
 
 from bayesperf import metrics
@@ -12,35 +13,9 @@ from bayesperf.reports.blocks import Block, Folded, Note
 from bayesperf.reports.sections import REPORT, Section
 
 _PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
-# Authors, title, where and when, by the keys of citations.
-_REFERENCES = {
-    "goutte2005probabilistic": """@inproceedings{goutte2005probabilistic,
-  author = {Goutte, Cyril and Gaussier, Eric},
-  title = {A Probabilistic Interpretation of Precision, Recall and {F}-Score, with Implication for Evaluation},
-  booktitle = {Advances in Information Retrieval (ECIR 2005)},
-  series = {Lecture Notes in Computer Science}, volume = {3408}, pages = {345--359}, year = {2005}
-}""",
-    "caelen2017bayesian": """@article{caelen2017bayesian,
-  author = {Caelen, Olivier},
-  title = {A {B}ayesian interpretation of the confusion matrix},
-  journal = {Annals of Mathematics and Artificial Intelligence}, volume = {81}, pages = {429--450}, year = {2017}
-}""",
-    "benavoli2017time": """@article{benavoli2017time,
-  author = {Benavoli, Alessio and Corani, Giorgio and Dem{\\v{s}}ar, Janez and Zaffalon, Marco},
-  title = {Time for a Change: a Tutorial for Comparing Multiple Classifiers Through {B}ayesian Analysis},
-  journal = {Journal of Machine Learning Research}, volume = {18}, number = {77}, pages = {1--36}, year = {2017}
-}""",
-    "gelman2007data": """@book{gelman2007data,
-  author = {Gelman, Andrew and Hill, Jennifer},
-  title = {Data Analysis Using Regression and Multilevel/Hierarchical Models},
-  publisher = {Cambridge University Press}, year = {2007}
-}""",
-    "rubin1981bayesian": """@article{rubin1981bayesian,
-  author = {Rubin, Donald B.},
-  title = {The {B}ayesian Bootstrap},
-  journal = {The Annals of Statistics}, volume = {9}, number = {1}, pages = {130--134}, year = {1981}
-}""",
-}
+# Entries of BibTeX, by the keys of citations.
+_ENTRIES = files("bayesperf.reports").joinpath("references.bib").read_text(encoding="utf-8").strip().split("\n\n")
+_REFERENCES = {entry.partition("{")[2].partition(",")[0]: entry for entry in _ENTRIES}
 
 
 def blocks(analysis: Analysis) -> list[Block]:

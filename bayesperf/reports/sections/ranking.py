@@ -23,14 +23,12 @@ def blocks(analysis: Analysis) -> list[Block]:
     scores = analysis.scores
     if scores is None:
         return []
-    compared = scores.compared_areas
-    pair = f" To compare areas of systems that judged the same examples: {analysis.way_in.pair}."
     nothing = "The scores may have any distribution: the weights of the examples of a class are Dirichlet."
     return [
         *shared_figures(analysis, _curves, _reading(scores.settings.ci_prob)),
         _areas(analysis),
         *_differences(analysis),
-        Note(f"{about_areas(scores)} {nothing}{pair if analysis.comparisons and not compared else ''}"),
+        Note(f"{about_areas(scores)} {nothing}"),
         *([Note(scores.no_probabilities)] if scores.no_probabilities else []),
     ]
 

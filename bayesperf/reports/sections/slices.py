@@ -27,13 +27,11 @@ def blocks(analysis: Analysis) -> list[Block]:
     found, ci_prob = sliced.found, analysis.settings.ci_prob
     first, *others = ([*_of_metric(found, metric, ci_prob)] for metric in sliced.metrics)
     titles = [metrics.get(metric).title for metric in sliced.metrics[1:]]
-    which = [] if len(found.dims) == 1 else [Folded("Which dim matters", _which_dim(found, ci_prob), is_printed=False)]
     return [
         *(Note(text, "warning") for text in sliced.warnings),
         Sentence(_about(analysis)),
         *first,
         *(Folded(title, each) for title, each in zip(titles, others, strict=True)),
-        *which,
         *_for_programs(found, sliced.metrics, ci_prob),
     ]
 
@@ -84,27 +82,6 @@ def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
 
 
 _READING = "Dot: estimated mean; line: its interval; ring: observed."
-
-
-def _which_dim(found: Slices, ci_prob: float) -> list[Block]:
-    """Return how much the levels of each dim differ, a posteriori and a priori."""
-    interval = short_interval_name(ci_prob, "hdi")
-    records = [
-        row | {"effect": str(row["effect"]).replace(":", " × ")} for row in found.which_dim(ci_prob).to_dict("records")
-    ]
-    columns = [
-        Column("rate", ("rate",)),
-        Column("dim", ("effect",)),
-        Column("after the data", ("mean", "ci_lower", "ci_upper"), "estimate"),
-        Column(f"before ({interval})", ("prior_mean", "prior_lower", "prior_upper"), "estimate"),
-        Column("P(largest)", ("prob_largest",), "probability"),
-        Column("before", ("prior_largest",), "probability"),
-    ]
-    said = (
-        "Standard deviation of the levels of each dim on the logit scale, after the data and before. Where the two are "
-        "alike, the data do not say."
-    )
-    return [Sentence(said), rows_table("Which dim matters", columns, records)]
 
 
 def _for_programs(found: Slices, names: list[str], ci_prob: float) -> list[Table]:

@@ -11,7 +11,7 @@ from bayesperf.core.words import CHOSEN_ON_THE_SAME, percentage
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.blocks import Block, Figure, Sentence
+from bayesperf.reports.blocks import Block, Figure, Note
 from bayesperf.reports.scores import THRESHOLD_METRICS, with_threshold
 from bayesperf.reports.sections import REPORT, Section
 
@@ -35,7 +35,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         legend=list(zip(THRESHOLD_METRICS, _COLOURS, strict=True)),
         reading=f"{reading} {dashed}" if chosen else reading,
     )
-    return [figure, *([] if chosen else [Sentence(f"{CHOSEN_ON_THE_SAME}.")])]
+    return [figure, *([] if chosen else [Note(f"{CHOSEN_ON_THE_SAME}.")])]
 
 
 def _pictures(analysis: Analysis, over: dict[str, Posterior], chosen: dict[str, float]) -> list[tuple[str, Markup]]:

@@ -14,7 +14,6 @@ from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Heading, Record, Sentence, rows_table
 from bayesperf.reports.drawing import place_of
 from bayesperf.reports.sections import REPORT, Section
-from bayesperf.reports.ways_in import SHELL
 
 # Classes of fewer examples are remarked on, so many of them by name.
 _FEW_EXAMPLES, _MOST_NAMED = 10, 5
@@ -84,7 +83,7 @@ def _tiny_classes(analysis: Analysis) -> str:
 
 def _independence(analysis: Analysis) -> list[str]:
     """Return what is supposed of the rows, and what of the systems and the folds."""
-    complete = analysis.way_in is SHELL and not analysis.settings.drop_missing
+    complete = analysis.of_file and not analysis.settings.drop_missing
     said = [
         *analysis.notes,
         *(["No value is missing in the columns that are used."] if complete else []),

@@ -1,4 +1,4 @@
-"""Can its probabilities be trusted? A verdict and a number, the reliability curve, and the measures, folded."""
+"""Can its probabilities be trusted? A verdict and a number, the reliability curve, and the measures in words, folded."""
 
 from __future__ import annotations
 
@@ -8,30 +8,17 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from bayesperf.core.words import metric_title, percentage, sentence, short_interval_name
+from bayesperf.core.words import percentage
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.blocks import Block, Column, Folded, Note, Sentence, Table, rows_table
+from bayesperf.reports.blocks import Block, Folded, Sentence, rows_table
 from bayesperf.reports.drawing import shared_figures
 from bayesperf.reports.scores import ScoredSystem, of_systems
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
-# The measures of calibration that are shown.
-_MEASURES = (
-    "calibration_in_the_large", "calibration_slope", "squared_calibration_error", "brier", "brier_miscalibration",
-    "log_loss",
-)  # fmt: skip
-# Bars of the distribution of the probabilities.
-_BARS = 40
-_ABOUT = (
-    "A calibrated system shows: the range of the measure if labels are drawn from these probabilities; at least as far "
-    "off: how often it is then. For the slope, which has a posterior, the mean is shown. Of more than 2,000 different "
-    "probabilities, neighbours stand for their mean."
-)
-
 
 def blocks(analysis: Analysis) -> list[Block]:
-    """Return a verdict on each system, the curves, and tables of measures; nothing without probabilities."""
+    """Return a verdict on each system, the curves, and the measures in words; nothing without probabilities."""
     scores = analysis.scores
     if scores is None or not scores.are_probabilities:
         return []
@@ -42,27 +29,14 @@ def blocks(analysis: Analysis) -> list[Block]:
         f"{percentage(ci_prob)} confidence the true frequencies are inside everywhere at once. Dotted: calibrated. The "
         "line follows every whim of the labels: look at the band."
     )
-    details: list[Block] = [
-        block
-        for name, system in named
-        for block in (
-            Sentence(system.calibration_in_words(ci_prob), name, ("probabilities", "in_words")),
-            _measures(system, name, ci_prob),
-        )
+    details = [
+        Sentence(system.calibration_in_words(ci_prob), name, ("probabilities", "in_words")) for name, system in named
     ]
-    records = rows_table("", (), scores.calibration_rows, name=("probabilities", "calibration"))
     return [
-        *(
-            Sentence(sentence(verdict_in_words(system, ci_prob)), name, ("probabilities", "verdicts"))
-            for name, system in named
-        ),
+        *(Sentence(verdict_in_words(each, ci_prob), name, ("probabilities", "verdicts")) for name, each in named),
         *shared_figures(analysis, _reliability, reading),
-        records,
-        Folded(
-            "Measures of calibration, and the distribution of the probabilities",
-            [*details, Note(_ABOUT), *shared_figures(analysis, _distribution, "")],
-            is_printed=False,
-        ),
+        rows_table("", (), scores.calibration_rows, name=("probabilities", "calibration")),
+        Folded("Measures of calibration", details, is_printed=False),
     ]
 
 
@@ -104,28 +78,6 @@ def _verdict(table: Any) -> str:
     return "Whether it is calibrated these examples cannot tell."
 
 
-# ── Measures ──
-
-
-def _measures(system: ScoredSystem, name: str, ci_prob: float) -> Table:
-    """Return measures of calibration of a system, each beside what a calibrated system shows."""
-    table = system.calibration.summary(ci_prob)
-    records = []
-    for row in table[table["metric"].isin(_MEASURES)].to_dict("records"):
-        ends = "ci_lower" if not np.isnan(row["ci_lower"]) else "calibrated_lower"
-        bounds = {"lower": row[ends], "upper": row[ends.replace("lower", "upper")]}
-        seen = row["mean"] if np.isnan(row["observed"]) else row["observed"]
-        records.append(row | bounds | {"measure": metric_title(row["metric"]), "seen": seen})
-    columns = [
-        Column("measure", ("measure",)),
-        Column("observed", ("seen", "lower", "upper"), "value"),
-        Column(short_interval_name(ci_prob, "hdi"), ("ci_lower", "ci_upper"), "interval"),
-        Column("a calibrated system shows", ("calibrated_lower", "calibrated_upper"), "interval"),
-        Column("at least as far off", ("tail",), "probability"),
-    ]
-    return rows_table(f"Calibration of {name}" if name else "Calibration", columns, records)
-
-
 # ── Pictures ──
 
 
@@ -148,20 +100,6 @@ def _reliability(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tu
     return [
         ("Reliability curve", svg.plane(lines, ("probability given", "frequency"), label, beneath=[((0, 1), (0, 1))]))
     ]
-
-
-def _distribution(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[str, Markup]]:
-    """Return which share of the examples has each probability, in bars."""
-    lines = []
-    for system in systems:
-        counts = system.reliability.parts[""]
-        number, edges = np.histogram(counts.values, _BARS, (0, 1), weights=counts.examples)
-        x, y = svg.steps(edges, number / counts.total)
-        lines.append(svg.Line(x, y, x, np.stack([np.zeros_like(y), y], -1), analysis.colour_of(system.names)))
-    axes = "probability given", "share of the examples"
-    label = f"distribution of the probabilities{of_systems(systems)}"
-    top = 1.05 * max(float(line.y.max()) for line in lines)
-    return [("Distribution of the probabilities", svg.plane(lines, axes, label, top=top))]
 
 
 SECTION = Section(60, "trusted", "Can its probabilities be trusted?", blocks, (REPORT, SUMMARY))

@@ -25,6 +25,7 @@ from bayesperf.reports.comparison_tables import (
     about_contenders,
     about_pairing,
     monte_carlo,
+    pairing_advice,
 )
 from bayesperf.reports.drawing import about, names_of, strips
 from bayesperf.reports.sections import COMPARISON, REPORT, Section
@@ -50,6 +51,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     attrs = {key: value for key, value in summaries[0].attrs.items() if key != "note"}
     return [
         Sentence(about_pairing(analysis)),
+        *pairing_advice(analysis),
         *first,
         *([Folded(title, [block for each in others for block in each])] if others else []),
         Note(f"{caption(attrs)}{monte_carlo(pd.concat(summaries))} {ABOUT_STANDING}"),
@@ -60,14 +62,15 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
     """Return what a metric says of the systems: in words, the differences, and where each system stands."""
     comparison, contenders = compared.comparison, [] if settings.all else compared.contenders
     title, records = compared.metric.title, summary.to_dict("records")
-    shown = [each for each in records if not contenders or _is_of_best(each, contenders)]
     few = len(comparison.names) <= MOST_IN_PAIRS
+    shown = [each for each in records if few or settings.all or _is_of_best(each, contenders)]
     pictured = not few and (len(comparison.names) <= _MOST_PICTURED or place < _FIRST_METRICS)
     return [
         Sentence(compared.in_words(settings.ci_prob, of_luck=place == 0), name=("comparison_in_words",)),
         rows_table("", (), records, name=("differences",)),
-        difference_table(comparison, shown, title, about(compared.metric), settings),
+        *([difference_table(comparison, shown, title, about(compared.metric), settings)] if shown else []),
         *([Note(about_contenders(contenders, len(comparison.names)))] if contenders else []),
+        *([Note("All pairs: --all.", "advice")] if len(shown) < len(records) else []),
         *(pictures(comparison) if pictured else []),
         *_standing(compared, contenders),
     ]
@@ -76,7 +79,7 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
 def _is_of_best(record: Record, contenders: Sequence[Any]) -> bool:
     """Whether a difference is between the first contender and another of them."""
     pair = record["a"], record["b"]
-    return contenders[0] in pair and all(name in contenders for name in pair)
+    return bool(contenders) and contenders[0] in pair and all(name in contenders for name in pair)
 
 
 def difference_table(
@@ -118,7 +121,7 @@ def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
     rows, title = comparison.rank_order.values, metric_title(comparison.metric)
     greater = comparison.prob_greater.values[np.ix_(rows, rows)]
     label = f"heat map of the probabilities that the {title} of one system is greater than that of another"
-    drawn = [("P(a > b): rows a, columns b", svg.heat_map(greater, label, diverging=True))]
+    drawn = [("P(a > b): rows a, columns b, numbered as in the order", svg.heat_map(greater, label, diverging=True))]
     if comparison.greater_is_better is None:
         return drawn
     ranks = comparison.ranks.values[rows]
@@ -135,10 +138,12 @@ def _standing(compared: MetricComparison, contenders: Sequence[Any]) -> list[Blo
     dims = [name for name in rows[0] if name not in STANDING and name != "metric"]
     if not few and len(dims) == 1:
         rows = sorted(rows, key=lambda row: row["expected_rank"])
+        rows = [row | {"place": i + 1} for i, row in enumerate(rows)]
     ranked = [] if len(compared.comparison.names) == 2 else ["prob_best"] if few else ["prob_best", "expected_rank"]
     kinds = {"expected_rank": "number"}
     columns = [
         *names_of(dims),
+        *([Column("no.", ("place",), "count")] if "place" in rows[0] else []),
         *(Column(STANDING[name], (name,), kinds.get(name, "probability"))
           for name in (*ranked, "beats_chance", "beats_majority")),
     ]  # fmt: skip
