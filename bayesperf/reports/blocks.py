@@ -58,7 +58,7 @@ class Column:
     @property
     def is_name(self) -> bool:
         """Whether it holds words, which stand to the left and are never broken."""
-        return self.kind in ("text", "pair")
+        return self.kind in ("text", "pair", "verdict")
 
     def written(self, record: Record) -> list[str]:
         """Return the lines of a cell: a value, and beneath it its interval."""
@@ -218,6 +218,7 @@ def _text(value: Any) -> list[str]:
 WRITERS: dict[str, Callable[..., list[str]]] = {
     "text": _text,
     "pair": lambda a, b: [*_text(a), f"− {printable(str(b))}"],
+    "verdict": lambda text, p: [*_text(text), f"P(met) {probability_value(p)}"],
     "count": lambda n: ["—" if n is None or math.isnan(n) else f"{n:,.0f}"],
     "number": lambda value: [number(value)],
     "word": _text,

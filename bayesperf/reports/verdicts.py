@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A report takes a requirement for settled if it is met with this probability, or with one less this.
 CONFIDENCE = 0.95
+# Of more systems it takes too long to say how many examples would settle each.
+_MOST_PLANNED = 50
 # How probable it is that the examples which would settle a requirement do so.
 ASSURANCE = 0.8
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
@@ -97,7 +99,7 @@ def verdicts_of(analysis: Analysis) -> list[Verdict]:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
         for at, names in analysis.systems:
             verdict, more = verdict_of(float(met[at]), CONFIDENCE), ""
-            if verdict == UNDECIDED:
+            if verdict == UNDECIDED and len(analysis.systems) <= _MOST_PLANNED:
                 one = marginal.isel(**dict(zip(map(str, analysis.pooled.dims), at, strict=True))) if at else marginal
                 more = _about(examples_to_settle(one, requirement.bound, int(sizes[at])))
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from bayesperf.core.words import chance, metric_title
+from bayesperf.core.words import metric_title
 from bayesperf.plan.anytime import anytime_in_words
 from bayesperf.plan.monitoring import monitor
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.blocks import Block, Column, Note, Sentence, rows_table
+from bayesperf.reports.blocks import Block, Note, Sentence
 from bayesperf.reports.sections import REPORT, Section
 from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, UNDECIDED
 
@@ -21,7 +19,7 @@ _BATCHES = (
 
 
 def blocks(analysis: Analysis) -> list[Block]:
-    """Return the open requirements with the examples that would settle them, and how wide the interval is."""
+    """Return how many requirements are open, and how wide the interval is."""
     examples = int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1)
     looks = looks_in_words(analysis)
     return [
@@ -36,32 +34,18 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def _open(analysis: Analysis) -> list[Block]:
-    rows: list[dict[str, Any]] = [
-        {
-            "name": each.system,
-            "requirement": each.requirement,
-            "met": chance(each.probability or 0.0),
-            "more": each.more,
-        }
-        for each in analysis.verdicts
-        if each.verdict == UNDECIDED
-    ]
+    """Return how many requirements are open, and what the numbers of examples beside them mean."""
     if not analysis.requirements:
         return []
+    rows = sum(each.verdict == UNDECIDED for each in analysis.verdicts)
     if not rows:
         return [Sentence(f"Every requirement is settled: shown met or shown missed, with probability {CONFIDENCE:g}.")]
-    columns = [
-        *([Column("system", ("name",))] if len(analysis.systems) > 1 else []),
-        Column("requirement", ("requirement",)),
-        Column("met with probability", ("met",), "word"),
-        Column("more examples", ("more",), "word"),
-    ]
     return [
-        rows_table("Open requirements", columns, rows),
+        Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
-            f"Neither met nor missed is shown with probability {CONFIDENCE:g}. So many more examples would settle it "
-            f"with probability {ASSURANCE:g}. For a metric that is no share of examples the number is that of a share "
-            "with the same mean and standard deviation. A bound that the metric just meets is never settled."
+            f"With so many more examples as the verdict says, a requirement would be settled with probability "
+            f"{ASSURANCE:g}. For a metric that is no share of examples the number is that of a share with the same "
+            "mean and standard deviation. A bound that the metric just meets is never settled."
         ),
     ]
 

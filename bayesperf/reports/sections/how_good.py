@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from bayesperf import metrics
-from bayesperf.core.words import enumerated, metric_title, percentage, short_interval_name
+from bayesperf.comparison.comparing import compare
+from bayesperf.core.words import enumerated, metric_title, percentage, probability_value, short_interval_name
 from bayesperf.metrics.point_values import score
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.blocks import Block, Column, Folded, Note, Record, Rows, Table, figures
-from bayesperf.reports.comparison_tables import monte_carlo
+from bayesperf.reports.blocks import Block, Column, Folded, Note, Record, Rows, Sentence, Table, figures
+from bayesperf.reports.comparison_tables import RULES, monte_carlo
 from bayesperf.reports.drawing import about, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -28,6 +29,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis.summary)}"),
         *_macro_notes(analysis),
         *_of_classes(analysis),
+        *([] if analysis.requirements or analysis.comparisons else _beaten(analysis)),
     ]
 
 
@@ -134,6 +136,28 @@ def _class_table(analysis: Analysis, title: str, records: list[dict[str, Any]], 
     interval = short_interval_name(analysis.settings.ci_prob, "hdi")
     beside = f"mean and {interval}; dot and line: recall"
     return Table(title, columns, [Rows(records, title, beside, draw)], **more)
+
+
+# ── Trivial rules ──
+
+_RULES = {"chance": "chance (each class as often as it occurs, at random)", "majority": "always the majority class"}
+
+
+def _beaten(analysis: Analysis) -> Iterator[Sentence]:
+    """Yield how probably each system is better than each trivial rule; of many classes their draws take too long."""
+    if len(analysis.counts.labels) > _MOST_CLASSES:
+        return
+    found = {}
+    for rule in RULES:
+        try:
+            found[rule] = compare(analysis.pooled, rule, analysis.headline[0]).prob_better.values
+        except ValueError:
+            # Of the rule the metric is undefined (0/0), or neither direction is better.
+            continue
+    for at, names in analysis.systems if found else []:
+        values = {rule: probability_value(float(np.asarray(each[at]))) for rule, each in found.items()}
+        said = enumerated([f"better than {_RULES[rule]} with probability {value}" for rule, value in values.items()])
+        yield Sentence(f"It is {said}.", ", ".join(names))
 
 
 SECTION = Section(10, "how_good", "How good is it?", blocks, (REPORT, SUMMARY))

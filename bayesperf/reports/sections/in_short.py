@@ -20,6 +20,7 @@ from bayesperf.reports.verdicts import CONFIDENCE, UNDECIDED, by_probability, in
 
 # So many sentences follow the answer itself, and so many classes are named.
 _MOST_MORE, _MOST_NAMED = 3, 5
+_ALL = "all at once"
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -44,16 +45,23 @@ def verdict_table(analysis: Analysis) -> list[Block]:
     """Return a row for each system, with what is shown of each requirement; for programs a record for each of both."""
     if not analysis.requirements:
         return []
-    asked = list(dict.fromkeys(each.requirement for each in analysis.verdicts))
-    records = []
-    for i, (_, names) in enumerate(analysis.systems):
-        of_system = analysis.verdicts[i :: len(analysis.systems)]
-        cells = {
-            each.requirement: f"open ({each.more} more)" if each.verdict == UNDECIDED else each.verdict
-            for each in of_system
-        }
-        records.append(dict(zip(map(str, analysis.pooled.dims), names, strict=True)) | cells)
-    columns = [*names_of(analysis.pooled.dims), *(Column(text, (text,)) for text in asked)]
+    jointly = analysis.met_jointly()
+    records = [
+        dict(zip(map(str, analysis.pooled.dims), names, strict=True))
+        | ({} if jointly is None else {_ALL: float(jointly.values[at])})
+        for at, names in analysis.systems
+    ]
+    # The verdicts stand by the requirements, and for each by the systems.
+    for i, each in enumerate(analysis.verdicts):
+        said = "open" if each.verdict == UNDECIDED else each.verdict
+        said += f" ({each.more} more)" if each.more else ""
+        records[i % len(records)] |= {each.requirement: said, f"P({each.requirement})": each.probability}
+    asked = [str(requirement) for requirement in analysis.requirements]
+    columns = [
+        *names_of(analysis.pooled.dims),
+        *(Column(text, (text, f"P({text})"), "verdict") for text in dict.fromkeys(asked)),
+        *([] if jointly is None else [Column(_ALL, (_ALL,), "probability")]),
+    ]
     return [
         rows_table("Verdict", columns, records),
         rows_table("", (), [each._asdict() for each in analysis.verdicts], name=("verdicts",)),

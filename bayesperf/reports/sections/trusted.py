@@ -1,4 +1,4 @@
-"""Can its probabilities be trusted? A verdict and a number, the reliability curve, and the measures in words, folded."""
+"""Can its probabilities be trusted? A verdict and a number, the reliability curve, and the measures in words."""
 
 from __future__ import annotations
 
