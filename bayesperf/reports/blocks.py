@@ -218,7 +218,7 @@ def _text(value: Any) -> list[str]:
 WRITERS: dict[str, Callable[..., list[str]]] = {
     "text": _text,
     "pair": lambda a, b: [*_text(a), f"− {printable(str(b))}"],
-    "verdict": lambda text, p: [*_text(text), f"P(met) {probability_value(p)}"],
+    "verdict": lambda text, p, more: [f"{text}, P {probability_value(p)}", *([f"{more} more"] if more else [])],
     "count": lambda n: ["—" if n is None or math.isnan(n) else f"{n:,.0f}"],
     "number": lambda value: [number(value)],
     "word": _text,

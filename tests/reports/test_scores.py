@@ -125,9 +125,7 @@ def test_bands_are_the_librarys_and_said_to_be_simultaneous(frame, page):
     lower, upper = band["recall"].values.T
     wanted = np.concatenate([pixels(band["fpr"], upper), pixels(band["fpr"], lower)[::-1]])
     np.testing.assert_allclose(drawn, wanted, atol=0.051)
-    assert "band: simultaneous: with probability 95 % the system's whole curve lies inside" in text_of(
-        shown
-    )
+    assert "band: simultaneous: with probability 95 % the system's whole curve lies inside" in text_of(shown)
 
 
 def test_without_ids_areas_are_not_compared(frame):

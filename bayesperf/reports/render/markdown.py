@@ -69,4 +69,5 @@ def _table(table: Table) -> str:
 
 def _cell(column: Column, record: dict[str, object]) -> str:
     first, *rest = column.written(record)
-    return first if not rest else f"{first} {rest[0]}" if column.kind == "pair" else f"{first} ({rest[0]})"
+    beneath = (f" {line}" if column.is_name else f" ({line})" for line in rest)
+    return "".join([first, *beneath])

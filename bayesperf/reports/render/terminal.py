@@ -57,7 +57,7 @@ def _grid(table: Table) -> Grid:
         grid.add_column(_text(table.of), overflow="fold")
     for column in table.columns:
         longest = max((len(line) for record in table.records for line in column.written(record)), default=0)
-        kept = not column.is_name or longest <= _LONGEST_NAME
+        kept = column.kind != "verdict" and (not column.is_name or longest <= _LONGEST_NAME)
         grid.add_column(
             _broken(column.heading.split("\n")),
             justify="left" if column.is_name else "right",

@@ -53,13 +53,12 @@ def verdict_table(analysis: Analysis) -> list[Block]:
     ]
     # The verdicts stand by the requirements, and for each by the systems.
     for i, each in enumerate(analysis.verdicts):
-        said = "open" if each.verdict == UNDECIDED else each.verdict
-        said += f" ({each.more} more)" if each.more else ""
-        records[i % len(records)] |= {each.requirement: said, f"P({each.requirement})": each.probability}
+        said, name = "open" if each.verdict == UNDECIDED else each.verdict, each.requirement
+        records[i % len(records)] |= {name: said, f"P({name})": each.probability, f"more({name})": each.more}
     asked = [str(requirement) for requirement in analysis.requirements]
     columns = [
         *names_of(analysis.pooled.dims),
-        *(Column(text, (text, f"P({text})"), "verdict") for text in dict.fromkeys(asked)),
+        *(Column(text, (text, f"P({text})", f"more({text})"), "verdict") for text in dict.fromkeys(asked)),
         *([] if jointly is None else [Column(_ALL, (_ALL,), "probability")]),
     ]
     return [
@@ -73,7 +72,7 @@ def _rule(analysis: Analysis) -> str:
     """Return which systems meet all requirements, and by which rule."""
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
-    return f"Met or missed: {by_probability(CONFIDENCE)}. Open: so many more examples would probably settle it."
+    return f"P: the probability that it is met; {by_probability(CONFIDENCE)}; else so many more examples may settle it."
 
 
 # ── Sentences ──
