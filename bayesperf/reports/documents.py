@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.blocks import flat, words_of
+from bayesperf.reports.blocks import Note, flat, words_of
 from bayesperf.reports.data_in_words import head, what_was_read
 from bayesperf.reports.glossary import terms_of
 from bayesperf.reports.render import markdown
@@ -48,8 +48,11 @@ def as_markdown(analysis: Analysis, title: str | None = None, sources: Sequence[
 
 def print_answer(analysis: Analysis, command: str, console: Console) -> None:
     """Print the sections that a command shows."""
-    from bayesperf.reports.render.terminal import print_sections
+    from bayesperf.reports.render.terminal import print_blocks, print_sections
 
+    if command == COMPARISON:
+        # Others say it in short.
+        print_blocks([Note(text) for text in (what_was_read(analysis), analysis.selection) if text], console)
     print_sections([(section.title, blocks) for section, blocks in answered(analysis, command)], console)
 
 

@@ -127,7 +127,8 @@ def test_the_markdown_of_a_hostile_name_is_text():
     table = rows_table(evil, [Column(evil, ("x",))], [{"x": evil}])
     text = in_markdown([Heading(evil), Sentence(evil, evil), Note(evil), table, Folded(evil, [Sentence("x")])])
     assert not re.search(r"(?<!\\)<(?!/?details|/?summary)", text)
-    assert not re.search(r"(?<!\\)`|\n# c", text)
+    assert "\n# c" not in text
+    assert not re.search(r"(?<!\\)`", re.sub("<summary>.*</summary>", "", text))
     # A bar in a cell does not end it.
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in text.splitlines() if line.startswith("|")} == {2}
 

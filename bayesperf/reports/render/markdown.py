@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from html import escape
 
 from bayesperf.reports.blocks import Block, Column, Figure, Folded, Heading, Note, Sentence, Table
 
@@ -46,7 +47,7 @@ def _block(block: Block) -> str:
         case Table():
             return _table(block) if block.columns else ""
         case Folded(title, blocks):
-            summary = title.replace("&", "&amp;").replace("<", "&lt;")
+            summary = escape(" ".join(title.split()))
             inside = in_markdown(blocks)
             return f"<details><summary>{summary}</summary>\n\n{inside}\n\n</details>" if inside else ""
         case Figure():

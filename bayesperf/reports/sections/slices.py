@@ -67,7 +67,7 @@ def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
             for name, n, seen, mean, ends in zip(*block[1:], strict=True)
         ]  # fmt: skip
     columns = [
-        *([Column("", ("what",))] if len(found.dims) > 1 else []),
+        *([Column("of", ("what",))] if len(found.dims) > 1 else []),
         Column("level, or slice" if len(found.dims) > 1 else found.dims[0], ("name",)),
         Column("n", ("n",), "count"),
         *figures(short_interval_name(ci_prob, "hdi"), observed="observed", mean="mean"),
