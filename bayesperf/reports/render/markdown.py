@@ -59,7 +59,10 @@ def _table(table: Table) -> str:
     apart = [Column(table.of, ("part",))] if len(table.parts) > 1 else []
     columns = [*apart, *table.columns]
     title = table.title if apart or not table.parts else (table.parts[0].title or table.title)
-    lines = [[column.heading for column in columns], [":--" if column.is_name else "--:" for column in columns]]
+    lines = [
+        [escaped(column.heading) for column in columns],
+        [":--" if column.is_name else "--:" for column in columns],
+    ]
     for part in table.parts:
         for i, record in enumerate(part.records):
             values = {**record, "part": part.title if i == 0 else ""}
