@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import time
 from dataclasses import replace
@@ -98,7 +97,6 @@ def report(files: Files, settings: Settings) -> None:
     from bayesperf.reports.documents import as_html, as_json, as_markdown
 
     say_warnings(analysis)
-    analysis = replace(analysis, command=shlex.join(["bayesperf", *sys.argv[1:]]))
     written = as_markdown if output.suffix == ".md" else as_html
     write_whole(output, written(analysis, settings.title, [*map(str, files)]))
     print(as_json(analysis, "report") if settings.json else f"The report is in {output}")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +49,8 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.many_systems import announcement, refuse_many
 
-    analysis = analyse(predictions.frame, settings, *predictions[1:])
+    line = shlex.join(["bayesperf", *sys.argv[1:]])
+    analysis = replace(analyse(predictions.frame, settings, *predictions[1:]), command=line)
     if compared:
         refuse_many(analysis.counts, settings)
     if analysis.sliced is not None:

@@ -178,10 +178,9 @@ def report(
         handed_in=pooled is not None,
         sliced=sliced,
     )
-    report = Report(analysis, title)
-    # Written at once: what cannot be reported is refused here.
-    _ = report.html
-    return report
+    made = Report(analysis, title)
+    _ = made.html  # What cannot be reported is refused here.
+    return made
 
 
 def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[str, ...]]:

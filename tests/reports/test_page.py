@@ -322,7 +322,9 @@ def test_a_system_has_one_colour_throughout():
     assert {colour for colour, name in keys if name in names} == {"s0", "s1", "s2"}
     for i, name in enumerate(names):
         assert {colour for colour, each in keys if each == name} == {f"s{i}"}
-        drawn = re.findall(rf'aria-label="[^"]* of {name}[^"]*: (?:density|interval)[^>]*>.*?class="[al] (\w+)"', page)
+        drawn = re.findall(
+            rf'aria-label="(?!difference)[^"]* of {name}[^"]*: (?:density|interval)[^>]*>.*?class="[al] (\w+)"', page
+        )
         assert set(drawn) == {f"s{i}"}
 
 
@@ -431,7 +433,7 @@ def test_without_batches_it_does_not(systems):
 def test_few_examples_repeats_and_the_prior_are_cautioned_of():
     one = trust.cautions(analysed("one example"))
     assert one[0] == "Few examples of 0 (0) and 1 (1): what is said of these classes is uncertain."
-    assert "Accuracy: few examples: 67 % of the weight is the prior's." in one
+    assert "Recall: few examples: 50 % of the weight is the prior's." in one
     repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
     assert trust.cautions(repeats)[0] == "Column 'example' repeats."
     assert trust.cautions(analysed("one system")) == []
