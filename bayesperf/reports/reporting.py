@@ -50,6 +50,10 @@ class Report:
     analysis: Analysis
     title: str | None = None
 
+    def __post_init__(self) -> None:
+        # Written at once, so that what cannot be reported is refused here.
+        _ = self.html
+
     @cached_property
     def html(self) -> str:
         """The page, which needs nothing beside it."""
@@ -178,9 +182,7 @@ def report(
         handed_in=pooled is not None,
         sliced=sliced,
     )
-    made = Report(analysis, title)
-    _ = made.html  # What cannot be reported is refused here.
-    return made
+    return Report(analysis, title)
 
 
 def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[str, ...]]:
