@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from markupsafe import Markup
 
@@ -46,7 +48,7 @@ def verdict_table(analysis: Analysis) -> list[Block]:
     if not analysis.requirements:
         return []
     jointly = analysis.met_jointly()
-    records = [
+    records: list[dict[str, Any]] = [
         dict(zip(map(str, analysis.pooled.dims), names, strict=True))
         | ({} if jointly is None else {_ALL: float(jointly.values[at])})
         for at, names in analysis.systems
