@@ -320,7 +320,7 @@ def _cheaper() -> list[tuple[Any, float]]:
     from pytensor.tensor.elemwise import Elemwise
     from pytensor.tensor.math import Sum
 
-    @node_rewriter([Split])
+    @node_rewriter([Split])  # type: ignore[untyped-decorator]
     def into_slices(_: Any, node: Any) -> list[Any] | None:
         array, lengths = node.inputs
         if not isinstance(lengths, Constant):
@@ -329,7 +329,7 @@ def _cheaper() -> list[tuple[Any, float]]:
         before = (slice(None),) * node.op.axis
         return [array[(*before, slice(start, stop))] for start, stop in pairwise(stops)]
 
-    @node_rewriter([Sum])
+    @node_rewriter([Sum])  # type: ignore[untyped-decorator]
     def of_elements(_: Any, node: Any) -> list[Any] | None:
         """PyTensor fuses the sum of an elementwise function with it."""
         (array,) = node.inputs
