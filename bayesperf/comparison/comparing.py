@@ -18,8 +18,8 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.data.counted import Counted
 from bayesperf.data.joint_outcomes import same_examples
-from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
@@ -30,6 +30,8 @@ __all__ = ["Comparison", "compare"]
 
 # Names of dims in the results of a comparison, and of columns in its summary.
 _RESERVED = ("pair", "rope", "rank", "a", "b")
+# What counts outcomes of systems on the same examples together.
+_OUTCOMES_TOGETHER = "Outcomes.from_correct({})"
 
 
 @checked
@@ -53,7 +55,7 @@ def compare(
 
     Parameters
     ----------
-    a : Posterior, DataTree, Marginal, ConfusionMatrix or DataArray
+    a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
         the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; posteriors for
         systems evaluated on different examples; marginals of what is no metric of counts: areas, scores, averages of
@@ -162,7 +164,7 @@ def compare(
     1      1      0.82  0.80       0.15           0.02
     """
     rope = _checked_rope(rope, contrast)
-    counts = isinstance(a, ConfusionMatrix)
+    counts = isinstance(a, Counted)
     if prior is not None and not counts:
         raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
     if independent and (counts or isinstance(a, xr.DataArray)):
@@ -232,6 +234,8 @@ def _of_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Compar
     if b is None:
         return _along(first, metric, asked)
     if isinstance(b, str):
+        if first.graded:
+            raise InputError("b", f"the rule {b!r} predicts classes, and outcomes have none.")
         pair = against_rule(first, b, metric, asked.dim, asked.draws)
         names = (system_name(first.leading, asked.dim, "a"), b)
         return contrasted(pair, asked, names, f"{first.prior_text}; the rule at the same prevalence")
@@ -250,11 +254,11 @@ def _posterior(name: str, side: Any) -> Posterior:
     if isinstance(side, Posterior):
         _check_dims(name, side)
         return side
-    hint = " Take bp.posterior(cm)." if isinstance(side, ConfusionMatrix) else ""
+    hint = " Take bp.posterior(cm)." if isinstance(side, Counted) else ""
     raise InputTypeError(name, f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
 
 
-def _check_dims(name: str, post: Posterior | ConfusionMatrix) -> None:
+def _check_dims(name: str, post: Posterior | Counted) -> None:
     if taken := [dim for dim in post.dims if dim in _RESERVED]:
         raise InputError(name, f"a leading dim is called {taken[0]!r}, as figures of the comparison are.", "Rename it.")
 
@@ -340,7 +344,8 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
     if a.quantity != b.quantity:
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not asked.independent and same_class_totals(first.examples, second.examples):
-        _warn_of_same_totals("a and b", first.source.counted_together)
+        together = _OUTCOMES_TOGETHER.format("{'a': a, 'b': b}") if first.graded else first.source.counted_together
+        _warn_of_same_totals("a and b", together)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return of_two(a, b, asked, f"{basis}; independent systems")
 
@@ -369,10 +374,10 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
         )
     elif not independent and _share_totals(counts, dim):
-        _warn_of_same_totals(
-            f"systems along {dim!r}",
-            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
-        )
+        named = f"by={{{dim!r}: names}}, example=ids"
+        of_outcomes = _OUTCOMES_TOGETHER.format(f"correct, {named}")
+        of_classes = f"ConfusionMatrix.from_predictions(y_true, y_pred, {named})"
+        _warn_of_same_totals(f"systems along {dim!r}", of_outcomes if post.graded else of_classes)
 
 
 def _warn_of_same_totals(systems: str, joint: str) -> None:
@@ -388,14 +393,17 @@ def _warn_of_same_totals(systems: str, joint: str) -> None:
 # ── Systems evaluated on the same examples ──
 
 
-def _of_counts(cm: ConfusionMatrix, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
+def _counted_by(cm: Counted) -> str:
+    return "Outcomes.from_correct" if cm.graded else "ConfusionMatrix.from_predictions"
+
+
+def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
     outcomes = cm.outcomes
     if outcomes is None:
         raise InputTypeError(
             "a",
             "these counts do not say whether the systems were judged on the same examples.",
-            "If so, name them: ConfusionMatrix.from_predictions(..., example=ids). If not, "
-            "compare(bp.posterior(cm), ...).",
+            f"If so, name them: {_counted_by(cm)}(..., example=ids). If not, compare(bp.posterior(cm), ...).",
         )
     if outcomes.dim != asked.dim:
         raise InputError(

@@ -132,11 +132,11 @@ def _visible(label: str) -> str:
     return "".join(char for char in shown if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
-def check_labels(labels: Iterable[Any]) -> NDArray[Any]:
+def check_labels(labels: Iterable[Any], fractions: bool = False) -> NDArray[Any]:
     """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
         raise InputTypeError("labels", f"must be a sequence of them, in their order; it is {type(labels).__name__}.")
-    column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels")
+    column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels", fractions=fractions)
     if len(column.labels) != len(column.codes):
         raise InputError("labels", "every label must be named once.")
     if len(column.codes) < 2:

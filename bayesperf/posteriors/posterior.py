@@ -18,14 +18,19 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
+<<<<<<< HEAD
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.label_encoding import HasPositive
 from bayesperf.data.matrix import ConfusionMatrix
+=======
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
+from bayesperf.data.counted import Counted
+>>>>>>> h-outcomes
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
-from bayesperf.metrics.formulas import headline
+from bayesperf.metrics.formulas import headline, headline_of_grades
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.point_values import point_values
+from bayesperf.metrics.point_values import point_values, refuse_uncounted
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
@@ -112,10 +117,23 @@ class Posterior(Answer, HasPositive):
 
     @cached_property
     def labels(self) -> list[Any]:
-        """The K class labels."""
-        labels: list[Any] = self.template["actual"].values.tolist()
+        """The K class labels, or the grades of outcomes."""
+        labels: list[Any] = self.template["predicted"].values.tolist()
         return labels
 
+<<<<<<< HEAD
+=======
+    @property
+    def graded(self) -> bool:
+        """Whether it is of `Outcomes`, whose cells are a table of one row."""
+        return self.template.sizes["actual"] == 1
+
+    @property
+    def positive(self) -> int | None:
+        """Position of the positive class among the labels."""
+        return None if self.pos_label is None else self.labels.index(self.pos_label)
+
+>>>>>>> h-outcomes
     @cached_property
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
@@ -181,28 +199,46 @@ class Posterior(Answer, HasPositive):
 
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
-        return applicable(metric, self.labels, self.positive, self.dims)
+        return applicable(metric, self.labels, self.positive, self.dims, self.graded)
 
     def refuse(self, what: str, argument: str = "") -> None:
         """Raise if the source refuses something: "draws", "predict", …, whatever the argument is called."""
+        if self._uncounted and what in ("draws", "predict", "at_prevalence"):
+            raise InputError(argument or what, "needs true negatives, and nobody counted them.")
         if reason := self.source.refuses(self, what):
             raise InputError(argument or what, reason)
 
     def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
         """Raise if one of the metrics is not available for this kind of data and prior."""
         for metric in metrics:
+            refuse_uncounted(metric, self.examples)
             if reason := self.source.refuses(self, "metric", metric):
                 raise InputError("metric", f"{metric.name!r} {reason}")
 
     def default_metrics(self) -> list[str]:
         """Return the names of the default metrics that are available for this posterior."""
-        names = headline(len(self.labels), self.positive is not None)
-        return [name for name in names if not self.source.refuses(self, "metric", get(name))]
+        uncounted = self._uncounted
+        return [
+            name
+            for name in self._headline()
+            if not self.source.refuses(self, "metric", get(name))
+            and not (uncounted and get(name).needs_true_negatives())
+        ]
+
+    @property
+    def _uncounted(self) -> bool:
+        """Whether it is of counts without true negatives."""
+        return self.examples is not None and UNCOUNTED in self.examples.attrs
+
+    def _headline(self) -> list[str]:
+        if self.graded:
+            return headline_of_grades(self.labels)
+        return headline(len(self.labels), self.positive is not None)
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
         names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
         if not names:
-            self.refuse_unavailable([get(name) for name in headline(len(self.labels), self.positive is not None)])
+            self.refuse_unavailable([get(name) for name in self._headline()])
         return [self.applicable(metric) for metric in names]
 
     def observed_score(self, metric: str | Metric) -> xr.DataArray:
@@ -442,10 +478,11 @@ class Posterior(Answer, HasPositive):
         Returns
         -------
         xarray.DataArray
-            Cells with dims ``(…, draw, actual, predicted)``. If `random_seed` is None the posterior's own seed is used.
+            Cells with dims ``(…, draw, actual, predicted)``, or ``(…, draw, outcome)``. If `random_seed` is None the
+            posterior's own seed is used.
         """
         self.refuse("draws")
-        return self.source.draws(self, checks.count("n", n), random_seed)
+        return of_table(self.source.draws(self, checks.count("n", n), random_seed))
 
     def joint_draws(
         self, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
@@ -493,25 +530,26 @@ class Posterior(Answer, HasPositive):
             learned_from=self.observed,
         )
 
-    def update(self, cm: ConfusionMatrix) -> Posterior:
+    def update(self, cm: Counted) -> Posterior:
         """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
         self.refuse("update")
         counts = self._more_counts(cm)
         assert self.observed is not None
-        return replace(self, source=self.source.updated(counts), observed=self.observed + counts)
+        observed = (self.observed + counts).assign_attrs(self.observed.attrs)
+        return replace(self, source=self.source.updated(counts), observed=observed)
 
-    def _more_counts(self, cm: ConfusionMatrix) -> xr.DataArray:
+    def _more_counts(self, cm: Counted) -> xr.DataArray:
         """Return counts to update with, or raise unless their labels and leading coordinates are those observed."""
-        if not isinstance(cm, ConfusionMatrix):
-            raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
-        if cm.labels != self.labels or cm.pos_label != self.pos_label:
+        if not isinstance(cm, Counted):
+            raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
+        if cm.graded != self.graded or cm.labels != self.labels or cm.pos_label != self.pos_label:
             raise InputError(
                 "cm",
                 f"labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, "
                 f"{self.labels} (positive {self.pos_label!r}).",
             )
         try:
-            template, counts = xr.align(self.template, cm.counts, join="exact")
+            template, counts = xr.align(self.template, cm.cells, join="exact")
         except ValueError as error:
             raise InputError("cm", f"its leading coordinates are not those of the posterior: {error}") from None
         if set(counts.dims) != set(template.dims):
@@ -530,6 +568,8 @@ class Posterior(Answer, HasPositive):
             of all classes, by label or in the order of the labels, which must sum to 1.
         """
         self.refuse("at_prevalence")
+        if self.graded:
+            raise InputError("at_prevalence", "outcomes have no classes, and no prevalence.")
         prevalence = parse_prevalence(p, self.labels, self.positive)
         text = f"{self.prior_text}; prevalence {p!r}"
         return replace(self, source=self.source.at_prevalence(prevalence), prevalence=prevalence, prior_text=text)
@@ -662,7 +702,8 @@ class Posterior(Answer, HasPositive):
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
-        return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
+        what = "outcomes" if self.graded else "classes"
+        return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} {what}{', ' * bool(sizes)}{sizes}>"
 
 
 @dataclass(frozen=True, eq=False)
