@@ -15,9 +15,10 @@ from bayesperf.core.saving import Saved
 from bayesperf.data.clusters import Clusters
 from bayesperf.data.cross_validation import refuse_sum
 from bayesperf.data.joint_outcomes import JointOutcomes, unmark_same_examples
+from bayesperf.data.label_encoding import HasPositive
 
 
-class Counted(Saved):
+class Counted(Saved, HasPositive):
     """Counts of examples with any leading dims: a `ConfusionMatrix`, or `Outcomes`, which are a table of one row.
 
     Attributes
@@ -45,11 +46,6 @@ class Counted(Saved):
     @abstractmethod
     def labels(self) -> list[Any]:
         """What the last dim of the counts stands for, in order."""
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     @property
     def graded(self) -> bool:

@@ -48,7 +48,7 @@ from bayesperf.data.joint_outcomes import (
     of_examples,
     of_table,
 )
-from bayesperf.data.label_encoding import HasPositive, check_labels, encode, merge_labels, positive_label
+from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
 from bayesperf.data.matched_rows import match_rows
 
 if TYPE_CHECKING:

@@ -18,14 +18,9 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
-<<<<<<< HEAD
-from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.label_encoding import HasPositive
-from bayesperf.data.matrix import ConfusionMatrix
-=======
 from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
 from bayesperf.data.counted import Counted
->>>>>>> h-outcomes
+from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline, headline_of_grades
@@ -121,19 +116,11 @@ class Posterior(Answer, HasPositive):
         labels: list[Any] = self.template["predicted"].values.tolist()
         return labels
 
-<<<<<<< HEAD
-=======
     @property
     def graded(self) -> bool:
         """Whether it is of `Outcomes`, whose cells are a table of one row."""
         return self.template.sizes["actual"] == 1
 
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
-
->>>>>>> h-outcomes
     @cached_property
     def leading(self) -> xr.DataArray:
         """An array of zeros with the leading dims and coordinates."""
