@@ -95,6 +95,12 @@ class Counted(Saved, HasPositive):
         """Return selected or summed counts; they are of the same examples if their outcomes are."""
         if self.outcomes is not None:
             counts = unmark_same_examples(counts)
+        return self.holding(counts, outcomes, clusters)
+
+    def holding(
+        self, counts: xr.DataArray, outcomes: JointOutcomes | None = None, clusters: Clusters | None = None
+    ) -> Self:
+        """Return these with other counts, and what is known of their examples."""
         return replace(self, counts=counts, outcomes=outcomes, clusters=clusters)  # type: ignore[type-var]
 
     def _named_dims(self, dim: str | Sequence[str]) -> list[str]:

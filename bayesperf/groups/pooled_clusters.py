@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -366,7 +366,7 @@ class PooledClusters(Answer):
     def summed(self) -> Counted:
         """The counts of all clusters together, which know of none."""
         summed = self.cm.counts if self.dim not in self.cm.dims else self.cm.counts.sum(self.dim)
-        return replace(self.cm, counts=summed, outcomes=None, clusters=None)  # type: ignore[type-var]
+        return self.cm.holding(summed)
 
     @cached_property
     def judged(self) -> xr.DataArray:

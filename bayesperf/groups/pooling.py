@@ -640,7 +640,7 @@ def pool(
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
     pooled = Pooled(
-        cm=cm if counts is cm.counts else replace(cm, counts=counts, outcomes=None, clusters=None),  # type: ignore[type-var]
+        cm=cm if counts is cm.counts else cm.holding(counts),
         dim=dim,
         kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
@@ -659,7 +659,7 @@ def _with_whole_examples(cm: Counted) -> Counted:
     if cm.clusters is None or repeated_dim(cm.counts) is None:
         return cm
     folds = [dim for dim in (REPEAT, FOLD) if dim in cm.dims]
-    return replace(cm, counts=unmark_repeats(cm.counts)).sum(folds)  # type: ignore[type-var]
+    return cm.holding(unmark_repeats(cm.counts), cm.outcomes, cm.clusters).sum(folds)
 
 
 def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
@@ -667,11 +667,11 @@ def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
     if prior is not None:
         raise InputError("prior", "applies to method='bayesian_bootstrap'; the model has its own.", "Remove `prior`.")
     if len(cm.labels) != 2:
-        of_classes = "fit(cm, model='groups'); pool each class against the rest, pool(cm.one_vs_rest(), ...); or use "
+        of_classes = "Use fit(cm, model='groups'), or pool each class against the rest: pool(cm.one_vs_rest(), ...); or"
         raise InputError(
             "cm",
             f"the model of pool is for two {'outcomes' if cm.graded else 'classes'}; there are {len(cm.labels)}.",
-            f"Use {of_classes * (not cm.graded)}method='bayesian_bootstrap', for examples in clusters.",
+            f"{'Use' if cm.graded else of_classes}, for examples in clusters, method='bayesian_bootstrap'.",
         )
 
 

@@ -141,8 +141,8 @@ class AttemptsPlan(Answer):
         >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
         >>> print(bp.plan.attempts(bp.Outcomes.from_counts(right=passed, n=4, dims=["question"])).in_words())
         10 of 40 questions passed in every attempt, and 12 in none. Noise of reruns is 19 % of the variance of the \
-        pass rate; the rest is between questions. The standard error is 0.063. It would be 0.060 with twice the attempts, \
-        and 0.044 with twice the questions.
+        pass rate; the rest is between questions. The standard error is 0.063. It would be 0.060 with twice the \
+        attempts, and 0.044 with twice the questions.
         """
         shares = self.rerun_share.mean().values.ravel()
         errors = [self.standard_error(*times).values.ravel() for times in ((1, 1), (1, 2), (2, 1))]

@@ -741,7 +741,7 @@ def test_bad_arguments(options, words):
 
 
 def test_bad_matrices():
-    with pytest.raises(TypeError, match="cm must be a ConfusionMatrix; it is ndarray"):
+    with pytest.raises(TypeError, match="cm must be a ConfusionMatrix or Outcomes; it is ndarray"):
         bp.pool(FOLDS_MATRIX.counts.values)
     three = bp.ConfusionMatrix.from_table(np.ones((4, 3, 3), int), dims=["fold"])
     with pytest.raises(ValueError, match=r"there are 3\. Use fit\(cm, model='groups'\).*one_vs_rest\(\)"):
