@@ -364,7 +364,6 @@ def _clustered(
     warned: tuple[str, ...],
 ) -> Analysis:
     """Return the analysis of examples that come in clusters, by weights of these."""
-    from bayesperf.groups.pooled_clusters import PooledClusters
     from bayesperf.groups.pooling import pool
 
     labels = _labels(frame, settings) if settings.labels else None
@@ -375,12 +374,12 @@ def _clustered(
         if settings.pos_label is not None:
             counts = replace(counts, pos_label=_label(counts.labels, settings.pos_label))
         options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-        pooled = pool(counts, method="bayesian_bootstrap", **options)
-        assert isinstance(pooled, PooledClusters)
+        clustered = pool(counts, method="bayesian_bootstrap", **options).mean
+    source: Any = clustered.source
     warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(counts.labels))
-    notes = (about_clusters(pooled, settings.clusters[1:]), *notes)
+    notes = (about_clusters(source, settings.clusters[1:]), *notes)
     return Analysis(
-        pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
+        source.summed, settings, clustered, None, requirements, repeats=repeats, notes=notes,
         warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
 

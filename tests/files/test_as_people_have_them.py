@@ -557,7 +557,7 @@ def test_rows_of_one_patient_are_drawn_together(clustered):
     done = clustered("summary", "wide.csv", *ONE_SYSTEM, "--cluster", "patient", "--json")
     assert means(done)["f1"] == pytest.approx(pooled.mean["f1"].mean().item(), rel=1e-12)
     said = " ".join(clustered("summary", "wide.csv", *ONE_SYSTEM, "--cluster", "patient").stdout.split())
-    worth = pooled.independent_examples("accuracy").item()
+    worth = pooled.mean.source.independent_examples("accuracy").item()
     assert "come in 20 clusters, by column 'patient'" in said
     assert f"60 examples say as much as {worth:,.0f} independent ones" in said
 

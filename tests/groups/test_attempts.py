@@ -226,7 +226,7 @@ def test_outcomes_are_pooled_as_true_positives_and_false_negatives_are():
     assert found.mean["accuracy"].mean().item() == pytest.approx(expected.mean["recall"].mean().item(), abs=error)
     np.testing.assert_allclose(found.dispersion.ppf(0.9), expected.dispersion.ppf(0.9).isel(actual=1), rtol=1e-9)
     assert found.dispersion.dims == ()
-    assert found.groups["accuracy"].dims == ("question",)
+    assert found.by_group["accuracy"].dims == ("question",)
     assert "a new question accuracy is" in found.in_words()
     assert found.summary()["metric"].unique().tolist() == ["accuracy"]
     with pytest.raises(ValueError, match="attempts are right or wrong"):
