@@ -148,7 +148,7 @@ class ConfusionMatrix(Counted):
         array([[45,  5], [ 8, 42]])
         >>> found = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None))
         >>> found["f1"].mean().round(2).item()
-        0.84
+        0.83
         """
         cells = {"tp": tp, "fn": fn, "fp": fp, "tn": 0 if tn is None else tn}
         for name, value in cells.items():

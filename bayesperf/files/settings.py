@@ -77,8 +77,10 @@ _INDEPENDENT = "its figures take examples to be independent"
 _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
-    "actual predictions scores threshold split fold_column slices judge labels pos_label require top".split(), _NO_CLASSES
-)
+    ("actual", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
+     "require", "top"),
+    _NO_CLASSES,
+)  # fmt: skip
 _ONE = {"by": _ONE_SYSTEM, "system_column": _ONE_SYSTEM, "judge": _ONE_SYSTEM, "clusters": _ONE_SYSTEM}
 
 

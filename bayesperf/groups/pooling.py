@@ -180,7 +180,7 @@ class Pooled(Answer):
         >>> all_of_4.observed.sel(of="these questions").item()
         0.25
         >>> all_of_4.hdi().sel(of="a new question").round(2).values
-        array([0.17, 0.37])
+        array([0.15, 0.4 ])
         """
         return self._of_k(k, every=True)
 
