@@ -157,12 +157,11 @@ class ClusterWeights(StoredDraws):
         few = [sentence(self.few)] if self.few else []
         if metric.average == "per_class":
             return few
-        effect, totals = self.design_effect(metric), self.summed.total
-        worth = self.independent_examples(metric)
-        each = [f"{times:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
-                for times, total, independent in zip(*(part.values.ravel().tolist() for part in (effect, totals, worth)),
-                                                     strict=True)]  # fmt: skip
-        places = over_places(each, places_in_words(post.leading), effect.values.ravel().tolist())
+        parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
+        effects, totals, worth = (part.values.ravel().tolist() for part in parts)
+        each = [f"{effect:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
+                for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
+        places = over_places(each, places_in_words(post.leading), effects)
         return [sentence(f"the design effect is {places}"), *few]
 
     # ── Several attempts ──

@@ -124,9 +124,9 @@ class Pooled(Answer):
 
         By the Bayesian bootstrap, each question has the score 1 − C(n − c, k)/C(n, k), c of n attempts having passed,
         whose mean over attempts is 1 − (1 − p)^k. The mean of the scores over questions is drawn with weights v_g of
-        questions that all systems share, so that `bayesperf.compare` compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g v_g
-        + ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are its
-        pseudo-examples in the cells of true positives and of false negatives.
+        questions that all systems share, so that `bayesperf.compare` compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g
+        v_g + ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are
+        its pseudo-examples in the cells of true positives and of false negatives.
 
         Examples
         --------
@@ -208,7 +208,11 @@ class Pooled(Answer):
         """
         if self.model is None:
             return self.mean.summary(metrics, ci_prob, ci_kind)
-        answers, dim, tables = {"mean": self.mean, "new group": self.new_group, "group": self.by_group}, self.model.dim, []
+        answers, dim, tables = (
+            {"mean": self.mean, "new group": self.new_group, "group": self.by_group},
+            self.model.dim,
+            [],
+        )
         for answer, posterior in answers.items():
             table = posterior.summary(metrics, ci_prob, ci_kind)
             if answer != "group":

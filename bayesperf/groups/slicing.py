@@ -756,7 +756,9 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
         rates=rates,
         prior_rates=_prior_of_groups(rates, pooled.model.dispersion_prior.draws(draws).values.ravel(), counts, seed),
         spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
-        prior_text=f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}, prevalence ~ Beta(1, 1) each",
+        prior_text=(
+            f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}, prevalence ~ Beta(1, 1) each"
+        ),
         independent=True,
     )
 

@@ -78,7 +78,12 @@ def shrinkage(
     for position, (axes, place) in enumerate(zip(panels, places, strict=True)):
         at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
         _draw_shrinkage(
-            axes, at_place, observed.isel(place), examples.isel(place), pooled.model.dim, short_interval_name(*of_interval)
+            axes,
+            at_place,
+            observed.isel(place),
+            examples.isel(place),
+            pooled.model.dim,
+            short_interval_name(*of_interval),
         )
         axes.set_xlabel(metric_title(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
