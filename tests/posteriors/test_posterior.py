@@ -156,6 +156,7 @@ def test_adding_a_metric_or_a_system_changes_no_figure(name):
     assert table.loc[table["metric"] == name, "mean"].tolist() == post[name].mean().values.tolist()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["mcc", "balanced_accuracy", "fowlkes_mallows", "f2"])
 def test_a_system_has_the_same_figures_alone_and_among_others(name):
     rng = np.random.default_rng(3)
@@ -230,6 +231,7 @@ AWKWARD = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("cells", "prior"),
     [

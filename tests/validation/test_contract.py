@@ -47,6 +47,7 @@ def test_no_study_is_forgotten():
     assert FILES.keys() == STUDIES.keys() | OTHERS
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", SMALLEST)
 def test_a_study_runs_resumes_and_has_monte_carlo_errors(name, tmp_path, request, monkeypatch):
     if name == "agreement":
