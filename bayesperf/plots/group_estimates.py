@@ -110,7 +110,7 @@ def _draw_shrinkage(
     mean, band = parts["mean"]
     axes.axvspan(*band.values, color=GREY, alpha=0.2, lw=0, label=f"population mean, {interval}")
     axes.axvline(mean.item(), color=GREY, lw=1.5, label="population mean")
-    means, intervals = (part.transpose(dim, ...).values for part in parts["groups"])
+    means, intervals = (part.transpose(dim, ...).values for part in parts["by_group"])
     axes.hlines(y, *intervals.T, color=BLUE, lw=2, label=f"{dim}, {interval}")
     axes.plot(means, y, "o", color=BLUE, ms=5, label=f"{dim}, estimated")
     axes.scatter(observed.values, y, marker="x", color="black", s=28, lw=1.2, zorder=3, label=f"{dim}, observed")

@@ -322,9 +322,9 @@ def test_repeats_that_the_splitter_knows():
     known = bp.ConfusionMatrix(known.counts.assign_attrs(repeats="repeat"))
     flat = bp.ConfusionMatrix.from_table(cells.reshape(-1, 2, 2), dims=["fold"])
     found, expected = quiet_pool(known), quiet_pool(flat, repeats=3)
-    for name in ("mean", "groups", "new_group"):
+    for name in ("mean", "by_group", "new_group"):
         xr.testing.assert_identical(getattr(found, name)["recall"].eti(), getattr(expected, name)["recall"].eti())
-    assert (found.repeats, repr(found)) == (
+    assert (found.model.repeats, repr(found)) == (
         3,
         "<bayesperf.groups.Pooled: 15 folds of 3 repeats, one prevalence, ρ ~ Beta(1, 24)>",
     )
@@ -364,7 +364,7 @@ def test_systems_are_pooled_each_on_its_own():
     assert together.dispersion.mean().dims == together.model.overlap.dims == ("model", "site", "actual")
     alone = quiet_pool(cm.sel(model="b", site=1))
     # The same random numbers; nodes differ by what others in the block need.
-    for name in ("mean", "groups", "new_group"):
+    for name in ("mean", "by_group", "new_group"):
         found = getattr(together, name).draws(10_000).sel(model="b", site=1)
         change = np.abs(found - getattr(alone, name).draws(10_000))
         assert float(change.quantile(0.99)) < 1e-4, name
@@ -375,13 +375,13 @@ def test_systems_are_pooled_each_on_its_own():
 
 def test_seeds():
     same, other = quiet_pool(FOLDS_MATRIX, random_seed=0), quiet_pool(FOLDS_MATRIX, random_seed=1)
-    for name in ("mean", "groups", "new_group"):
+    for name in ("mean", "by_group", "new_group"):
         first, again, another = (getattr(pooled, name).source.cells.values for pooled in (POOLED, same, other))
         assert np.array_equal(first, again)
         assert not np.array_equal(first, another)
     np.testing.assert_allclose(other.mean["recall"].hdi(), POOLED.mean["recall"].hdi(), atol=1e-9)
     generator = quiet_pool(FOLDS_MATRIX, random_seed=np.random.default_rng(3))
-    assert generator.random_seed == int(np.random.default_rng(3).integers(2**63))
+    assert generator.model.random_seed == int(np.random.default_rng(3).integers(2**63))
     few = POOLED.dispersion.draws(5, random_seed=2)
     assert few.dims == ("actual", "draw")
     assert np.array_equal(few, POOLED.dispersion.draws(5, random_seed=2))
@@ -502,7 +502,7 @@ def test_chosen_class_totals_say_nothing_of_prevalence():
     for kind in ("random", "clusters"):
         cm = sites_of(POSITIVES, NEGATIVES, 0.8, 0.1)
         pooled, joint = (quiet_pool(cm, "site", kind, design=design) for design in ("by_actual", "joint"))
-        for name in ("mean", "groups", "new_group"):
+        for name in ("mean", "by_group", "new_group"):
             answer, other = getattr(pooled, name), getattr(joint, name)
             for metric in ("recall", "specificity", "balanced_accuracy"):
                 np.testing.assert_allclose(answer[metric].eti(), other[metric].eti(), rtol=1e-9)
