@@ -141,7 +141,7 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
             parts[part] = _profile(connection, part, columns, labels, counted, typed)
             _check(parts[part], columns, source.path)
     rows = _rows_of(parts, counted, [name in of_labels for name in columns])
-    notes = [about_unused(files, asked)]
+    notes = [*dict.fromkeys(source.note for source in sources), about_unused(files, asked)]
     if settings.drop_missing:
         rows, dropped = without_missing(connection, rows, columns, settings, counted)
         notes.insert(0, dropped)

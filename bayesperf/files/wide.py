@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import listed
+from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import Source, sql_text
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.settings import FOLD, ROW, STACKED, SYSTEM, Settings
@@ -12,6 +15,8 @@ from bayesperf.files.settings import FOLD, ROW, STACKED, SYSTEM, Settings
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+# Numbers with a comma for a point, and those that may be thousands.
+_COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*"
 # Rows of different files have different numbers: so many of a file at most.
 _ROWS = 1 << 40
 
@@ -21,10 +26,63 @@ def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, 
 
     If the row says which example it is, rows are numbered.
     """
+    source = _with_labels(connection, source, settings)
+    source = _with_decimals(connection, source, settings)
     if settings.id == ROW:
         source = _numbered(connection, source, list(asked_columns(settings)), place)
     columns = [_of_system(source, settings, system) for system in range(max(1, len(settings.systems)))]
     return [replace(source, columns={**source.columns, **more}) for more in columns]
+
+
+def _with_labels(connection: DuckDBPyConnection, source: Source, settings: Settings) -> Source:
+    """Return a file whose labels are those that --map says; a label that does not occur is refused."""
+    if not settings.map:
+        return source
+    own = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    columns = {name: source.columns[name] for name in (settings.actual, *own, settings.judge) if name is not None}
+    counts = classes_of(connection, source, list(columns))
+    pairs = [text.rpartition("=") for text in settings.map]
+    for old, equals, new in pairs:
+        if not (old and equals and new):
+            raise InputError(f"--map {new}", "give a label and what to read it as, as 'Yes=yes'.")
+        if old not in counts:
+            raise InputError(f"--map {old}={new}", f"no label is {old!r}; {classes_in_words(counts, old)}")
+    cases = " ".join(f"WHEN {sql_text(old)} THEN {sql_text(new)}" for old, _, new in pairs)
+    mapped = {
+        name: f"CASE CAST({sql} AS VARCHAR) {cases} ELSE CAST({sql} AS VARCHAR) END" for name, sql in columns.items()
+    }
+    types = {name: "VARCHAR" if name in mapped else held for name, held in source.types.items()}
+    return replace(source, columns={**source.columns, **mapped}, types=types)
+
+
+def classes_of(connection: DuckDBPyConnection, source: Source, columns: list[str]) -> dict[str, int]:
+    """Return the labels in some columns of a file, and how often each occurs."""
+    values = " UNION ALL ".join(f"SELECT CAST({source.columns[name]} AS VARCHAR) AS v FROM {source.scan}" for name in columns)
+    return dict(connection.execute(f"SELECT v, count(*) FROM ({values}) WHERE v IS NOT NULL GROUP BY v").fetchall())
+
+
+def _with_decimals(connection: DuckDBPyConnection, source: Source, settings: Settings) -> Source:
+    """Return a file whose scores have decimal points: commas are read as such where they can be nothing else."""
+    scores = settings.scores or ((settings.score,) if settings.score is not None else ())
+    texts = [name for name in scores if source.types.get(name, "VARCHAR") == "VARCHAR"]
+    if settings.decimal == "." or not texts:
+        return source
+    changed = {}
+    for name in texts:
+        text = f"CAST({source.columns[name]} AS VARCHAR)"
+        tests = (_COMMA, _THOUSANDS, r"\s*[-+]?[0-9]*\.[0-9]+.*")
+        figures = ", ".join(f"count(*) FILTER (regexp_full_match({text}, {sql_text(test)}))" for test in tests)
+        commas, thousands, points = connection.execute(f"SELECT {figures} FROM {source.scan}").fetchall()[0]
+        if commas and settings.decimal is None and (points or commas == thousands):
+            raise InputError(
+                f"--score {name}", "commas in it may stand for decimals or thousands.", "Say which: --decimal , or ."
+            )
+        if commas:
+            changed[name] = f"replace({text}, ',', '.')"
+    if not changed:
+        return source
+    note = f"Commas in {listed(list(changed))} are read as decimal points."
+    return replace(source, columns={**source.columns, **changed}, note=f"{source.note} {note}".strip())
 
 
 def _of_system(source: Source, settings: Settings, system: int) -> dict[str, str]:
