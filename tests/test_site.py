@@ -4,16 +4,19 @@ import inspect
 import json
 import re
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
 import xarray as xr
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 
 import bayesperf as bp
 from bayesperf import reports
+from bayesperf.cli.commands import app as command_line
 from tests.shared.markdown import rows
 from tests.shared.sources import ROOT, modules
 
@@ -75,6 +78,22 @@ def test_the_page_of_a_question_makes_the_calls_of_its_answer():
         assert [call for call in calls if f"{call}(" not in page] == [], question
 
 
+# ── Which command, which function ──
+
+
+def test_the_table_of_data_names_functions_and_options_that_exist():
+    page = PAGES["which_function"]
+    functions = set(re.findall(r"\bbp\.([\w.]+)\(", page))
+    assert len(functions) > 15
+    for name in functions:
+        assert callable(attrgetter(name)(bp)), name
+    commands = typer.main.get_command(command_line).commands
+    shown = set(re.findall(r"`bayesperf (\w+)", page))
+    assert shown <= commands.keys()
+    options = {name for command in commands.values() for option in command.params for name in option.opts}
+    assert set(re.findall(r"--[a-z][a-z-]*", page)) <= options
+
+
 # ── Options of the models ──
 
 
@@ -97,7 +116,8 @@ def linked(page):
     for block in re.findall(r"```\{toctree\}\n(.*?)```", PAGES[page], re.DOTALL):
         for entry in block.splitlines():
             if entry and not entry.startswith(":"):
-                yield f"{folder}/{entry}" if folder else entry
+                name = re.sub(r".*<(.*)>", r"\1", entry)
+                yield f"{folder}/{name}" if folder else name
 
 
 def test_every_page_and_notebook_is_in_one_toctree():
