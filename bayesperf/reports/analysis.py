@@ -301,7 +301,7 @@ def analyse(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", LabelWarning)
         counts, selection = _count(frame, settings, rows), ""
-    warned += (*map(str, dict.fromkeys(str(each.message) for each in caught)))
+    warned += (*map(str, dict.fromkeys(str(each.message) for each in caught)),)
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
         frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
@@ -342,7 +342,7 @@ def _judged(
         if settings.pos_label is not None:
             sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
         pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
-    warned += (*dict.fromkeys(str(each.message) for each in caught))
+    warned += (*dict.fromkeys(str(each.message) for each in caught),)
     notes = (about_verified(sample, settings), *notes)
     return Analysis(
         sample.verified_only(), settings, pooled, None, requirements, notes=notes, warnings=warned, handed_in=True
@@ -372,7 +372,7 @@ def _clustered(
         options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
         pooled = pool(counts, method="bayesian_bootstrap", **options)
         assert isinstance(pooled, PooledClusters)
-    warned += (*dict.fromkeys(str(each.message) for each in caught))
+    warned += (*dict.fromkeys(str(each.message) for each in caught),)
     notes = (about_clusters(pooled, settings.clusters[1:]), *notes)
     return Analysis(
         pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
