@@ -5,17 +5,20 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 NEW_ENOUGH := import sys, venv, ensurepip; sys.exit(sys.version_info[:2] < (3, 12))
 
-.PHONY: demo test test-slow test-lowest lint bench bench-peers sbc validate notebooks docs package datasets clean
+.PHONY: demo test test-slow test-all test-lowest lint bench bench-peers sbc validate notebooks docs package datasets clean
 
 demo: $(VENV)/installed
 	@$(BIN)/bayesperf demo
 
+# Every room, every public name, exactness and bad input.
 test: $(VENV)/installed-test
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-# All of the slow tests, or a part of them: make test-slow SHARE=1/2
+# The other tests, or a part of them: make test-slow SHARE=1/2
 test-slow: $(VENV)/installed-test
 	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow $(if $(SHARE),--share $(SHARE))
+
+test-all: test test-slow
 
 # The tests with the lowest versions that pyproject.toml allows, in an environment of their own. What these were built on
 # is newer than they are, and warns them.

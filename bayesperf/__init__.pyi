@@ -24,6 +24,7 @@ from .curves import reliability_curve as reliability_curve
 from .curves import roc_auc as roc_auc
 from .curves import roc_curve as roc_curve
 from .data.matrix import ConfusionMatrix as ConfusionMatrix
+from .data.outcomes import Outcomes as Outcomes
 from .data.ratings import Ratings as Ratings
 from .groups import pool as pool
 from .groups import slices as slices

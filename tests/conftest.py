@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-import zlib
+from collections import Counter, defaultdict
 
 import pytest
 
@@ -13,20 +13,39 @@ def pytest_addoption(parser):
     parser.addoption("--share", metavar="I/N", help="run one of N parts of the tests, whole files at a time")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave out the tests of other shares; a file's tests stay together, because they share what they compile."""
+    """Leave to the slow tests what `make test` does without, and leave out the tests of other shares."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few"):
+            cases[item.nodeid.split("[")[0]].append(item)
+    for of_one_test in cases.values():
+        ends = of_one_test[0], of_one_test[len(of_one_test) // 2], of_one_test[-1]
+        for item in of_one_test:
+            if item not in ends:
+                item.add_marker("slow")
     if share := config.getoption("--share"):
         part, parts = (int(number) for number in share.split("/"))
         if not 1 <= part <= parts:
             raise pytest.UsageError(f"--share must be I/N with I from 1 to N; it is {share}.")
-        others = [item for item in items if share_of(item.path.name, parts) != part]
+        share_of = shares(items, parts)
+        others = [item for item in items if share_of[item.path] != part]
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in set(others)]
+        items[:] = [item for item in items if share_of[item.path] == part]
 
 
-def share_of(file, parts):
-    """Return which of so many shares, from 1 on, the tests of a file are in."""
-    return zlib.crc32(file.encode()) % parts + 1
+def shares(items, parts):
+    """Return which of so many shares, from 1 on, each file is in: as many slow tests in one as in another.
+
+    A file's tests stay together, because they share what they compile.
+    """
+    slow, share_of = Counter(item.path for item in items if item.get_closest_marker("slow")), {}
+    held = dict.fromkeys(range(1, parts + 1), 0)
+    for path in sorted({item.path for item in items}, key=lambda path: (-slow[path], path)):
+        share_of[path] = min(held, key=held.get)
+        held[share_of[path]] += slow[path]
+    return share_of
 
 
 @pytest.fixture

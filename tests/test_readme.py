@@ -1,10 +1,12 @@
 """What the README shows is what a reader gets."""
 
+import json
 import re
 from pathlib import Path
 
 import duckdb
 import numpy as np
+import pandas as pd
 import pymc as pm
 import xarray as xr
 
@@ -52,6 +54,10 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "y_probs": np.random.default_rng(0).dirichlet([1, 1], 40),
         "y_new": np.arange(40) // 3 % 2,
         "other": np.random.default_rng(1).normal(y_true),
+        # Attempts and grades.
+        **{"json": json, "pd": pd, "lines": '{"doc_id": 0}', "grades": [5, 4, 1]},
+        "rows": pd.DataFrame({"passed": [1, 0, 1, 1], "question": [1, 1, 2, 2]}),
+        "attempts": bp.Outcomes.from_counts(right=np.arange(30) % 5, n=4, dims=["question"]),
         # Of test sets of their own.
         "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }

@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from bayesperf.cli import right_or_wrong
 from bayesperf.cli.checking import check
 from bayesperf.cli.options import Command, Files, with_options
 from bayesperf.cli.planning import plan
@@ -63,6 +64,9 @@ def _options(shown: Version = False, debug: Debug = False) -> None:
 
 def summary(files: Files, settings: Settings) -> None:
     """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
+    if right_or_wrong.are_outcomes(settings):
+        right_or_wrong.print_summary(files, settings)
+        return
     analysis = analysed(files, settings)
     say_warnings(analysis)
     from rich.console import Console
@@ -78,6 +82,9 @@ def summary(files: Files, settings: Settings) -> None:
 
 def compare(files: Files, settings: Settings) -> None:
     """Print which system is better, and by how much: those of --system, pair by pair."""
+    if right_or_wrong.are_outcomes(settings):
+        right_or_wrong.print_comparison(files, settings)
+        return
     if settings.scores and settings.threshold is None:
         raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
     analysis = analysed(files, settings, compared=True)

@@ -18,8 +18,8 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.data.counted import Counted
 from bayesperf.data.joint_outcomes import same_examples
-from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
@@ -30,6 +30,8 @@ __all__ = ["Comparison", "compare"]
 
 # Names of dims in the results of a comparison, and of columns in its summary.
 _RESERVED = ("pair", "rope", "rank", "a", "b")
+# What counts outcomes of systems on the same examples together.
+_OUTCOMES_TOGETHER = "Outcomes.from_correct({})"
 
 
 @checked
@@ -53,22 +55,18 @@ def compare(
 
     Parameters
     ----------
-    a : Posterior, DataTree, Marginal, ConfusionMatrix or DataArray
+    a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
-        the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; if only
-        some are verified, the posterior of all systems together (`bayesperf.labels.verify`). Pass other
-        posteriors for systems evaluated on different examples, or marginals of what is no metric of counts: areas
-        (`roc_auc`, `auc_from_summary`, ``Curve.area``), scores (`weighted_score`), averages
-        (`bayesperf.folds.average`), rates (`posterior_of_rate`); of several systems that are known together one alone
-        (`roc_auc` and `weighted_score` of a mapping of systems, `PooledClusters.pass_at_k`). A DataArray holds
-        cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; posteriors for
+        systems evaluated on different examples; marginals of what is no metric of counts: areas, scores, averages of
+        folds, rates. What is joint over `dim` is compared in pairs: the posterior of `bayesperf.labels.verify` or
+        `bayesperf.pool`, `roc_auc` or `weighted_score` of a mapping of systems. A DataArray holds cross-validated
+        scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
         input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
         frequent class. Predictions, as ``compare(a.predict(n), b.predict(n), metric)``, are compared by the metric that
-        the systems will have on new test sets, each on one of its own: two may tie, and which will be higher is less
-        certain than which is better. Draws in which the metric is undefined (no positives drawn) are left out, and
-        their share is reported.
+        the systems will have on new test sets, each on one of its own.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals, which are of one already.
     dim : str
@@ -136,7 +134,7 @@ def compare(
     by Gibbs sampling, in many short chains; Monte Carlo errors take the draws for independent, which they nearly are.
     The errors of systems judged on the same examples, or in the same clusters, are correlated, any two as much as
     others, or as others of the same families. Two systems that nearly always say the same are told apart better by
-    themselves. ``validation/best_of_many.py`` has how often the interval of the best covers.
+    themselves. The page on coverage has how often the interval of the best covers.
 
     Examples
     --------
@@ -155,22 +153,6 @@ def compare(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
 
-    The same on new test sets of 50 examples:
-
-    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
-    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=44, fn=6, fp=5, tn=45))
-    >>> bp.compare(new, old, "accuracy", independent=True).prob_greater.round(2).item()
-    0.8
-    >>> bp.compare(new.predict(50), old.predict(50), "accuracy", independent=True).prob_greater.round(1).item()
-    0.7
-
-    Areas of two test sets, one of them as a paper reports it:
-
-    >>> ours = bp.roc_auc([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7], method="delong")
-    >>> theirs = bp.curves.auc_from_summary(0.9, n_pos=40, n_neg=60, method="hanley_mcneil")
-    >>> bp.compare(ours, theirs).prob_greater.round(3).item()
-    0.234
-
     The best of many, less its luck:
 
     >>> right = [171, 165, 164, 160, 158, 157, 155, 154, 152, 149]
@@ -182,7 +164,7 @@ def compare(
     1      1      0.82  0.80       0.15           0.02
     """
     rope = _checked_rope(rope, contrast)
-    counts = isinstance(a, ConfusionMatrix)
+    counts = isinstance(a, Counted)
     if prior is not None and not counts:
         raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
     if independent and (counts or isinstance(a, xr.DataArray)):
@@ -252,6 +234,8 @@ def _of_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Compar
     if b is None:
         return _along(first, metric, asked)
     if isinstance(b, str):
+        if first.graded:
+            raise InputError("b", f"the rule {b!r} predicts classes, and outcomes have none.")
         pair = against_rule(first, b, metric, asked.dim, asked.draws)
         names = (system_name(first.leading, asked.dim, "a"), b)
         return contrasted(pair, asked, names, f"{first.prior_text}; the rule at the same prevalence")
@@ -270,11 +254,11 @@ def _posterior(name: str, side: Any) -> Posterior:
     if isinstance(side, Posterior):
         _check_dims(name, side)
         return side
-    hint = " Take bp.posterior(cm)." if isinstance(side, ConfusionMatrix) else ""
+    hint = " Take bp.posterior(cm)." if isinstance(side, Counted) else ""
     raise InputTypeError(name, f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
 
 
-def _check_dims(name: str, post: Posterior | ConfusionMatrix) -> None:
+def _check_dims(name: str, post: Posterior | Counted) -> None:
     if taken := [dim for dim in post.dims if dim in _RESERVED]:
         raise InputError(name, f"a leading dim is called {taken[0]!r}, as figures of the comparison are.", "Rename it.")
 
@@ -360,7 +344,8 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
     if a.quantity != b.quantity:
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not asked.independent and same_class_totals(first.examples, second.examples):
-        _warn_of_same_totals("a and b", first.source.counted_together)
+        together = _OUTCOMES_TOGETHER.format("{'a': a, 'b': b}") if first.graded else first.source.counted_together
+        _warn_of_same_totals("a and b", together)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return of_two(a, b, asked, f"{basis}; independent systems")
 
@@ -389,10 +374,10 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
             f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
         )
     elif not independent and _share_totals(counts, dim):
-        _warn_of_same_totals(
-            f"systems along {dim!r}",
-            f"ConfusionMatrix.from_predictions(y_true, y_pred, by={{{dim!r}: names}}, example=ids)",
-        )
+        named = f"by={{{dim!r}: names}}, example=ids"
+        of_outcomes = _OUTCOMES_TOGETHER.format(f"correct, {named}")
+        of_classes = f"ConfusionMatrix.from_predictions(y_true, y_pred, {named})"
+        _warn_of_same_totals(f"systems along {dim!r}", of_outcomes if post.graded else of_classes)
 
 
 def _warn_of_same_totals(systems: str, joint: str) -> None:
@@ -408,14 +393,17 @@ def _warn_of_same_totals(systems: str, joint: str) -> None:
 # ── Systems evaluated on the same examples ──
 
 
-def _of_counts(cm: ConfusionMatrix, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
+def _counted_by(cm: Counted) -> str:
+    return "Outcomes.from_correct" if cm.graded else "ConfusionMatrix.from_predictions"
+
+
+def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
     outcomes = cm.outcomes
     if outcomes is None:
         raise InputTypeError(
             "a",
             "these counts do not say whether the systems were judged on the same examples.",
-            "If so, name them: ConfusionMatrix.from_predictions(..., example=ids). If not, "
-            "compare(bp.posterior(cm), ...).",
+            f"If so, name them: {_counted_by(cm)}(..., example=ids). If not, compare(bp.posterior(cm), ...).",
         )
     if outcomes.dim != asked.dim:
         raise InputError(

@@ -85,9 +85,7 @@ def average(
 
     In cross-validation with k folds each example is tested once. In repeated cross-validation, and in random splits
     (Monte Carlo cross-validation), test parts share examples, and `repeats` must say how often each is tested: counting
-    it that often makes the interval too narrow. Fifty random splits of 100 examples that test 20 each have 1,000
-    results; taken for 1,000 examples, with an accuracy of 0.8, they give a 95 % interval of width 0.05, and one of 0.16
-    with ``repeats=10``, as wide as that of one test set of 100.
+    it that often makes the interval too narrow.
 
     Parameters
     ----------
@@ -133,8 +131,8 @@ def average(
     Notes
     -----
     M̄ = (M_1 + … + M_F)/F, where the folds' posteriors are independent: each fold is estimated from its own examples
-    and a whole prior. Ten folds of 10 examples each under a flat prior have ten times the weight of that prior: for a
-    true rate of 0.9 the coverage of the 95 % interval is then 35 %. `bayesperf.pool` uses the prior once.
+    and a whole prior. Ten folds under a flat prior have ten times the weight of that prior. `bayesperf.pool` uses the
+    prior once.
 
     With r repeats there are F/r folds' worth of examples. The folds are then dealt to as many groups (rounded down),
     which are independent, and within which all folds have the same quantile of their posteriors: the average is as

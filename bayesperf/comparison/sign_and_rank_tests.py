@@ -23,7 +23,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import chance
-from bayesperf.distributions.drawing import gamma_masses
+from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.posteriors.posterior import DRAWS
@@ -299,8 +299,7 @@ def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
     """Return Dirichlet draws (draws, n); components of zero concentration are 0."""
     rng = np.random.default_rng(checks.seed(random_seed))
-    gammas = gamma_masses(rng, concentration, (checks.count("draws", draws, least=2), len(concentration)))
-    return np.asarray(gammas / gammas.sum(-1, keepdims=True))
+    return dirichlet_shares(rng, concentration, (checks.count("draws", draws, least=2), len(concentration)))
 
 
 def _ties_half(shares: Array, rope: float) -> Array:

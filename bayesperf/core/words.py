@@ -131,7 +131,10 @@ def metric_title(name: str) -> str:
     --------
     >>> metric_title("balanced_accuracy"), metric_title("f1_macro"), metric_title("matthews_corrcoef")
     ('balanced accuracy', 'F1 macro', 'Matthews correlation')
+    >>> metric_title("pass_at_4"), metric_title("pass_hat_4")
+    ('pass@4', 'pass^4')
     """
+    name = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^")
     parts = [_NAMES.get(part, part) for part in name.split("_")]
     return " ".join(part.upper() if len(part) > 1 and part[1:].isdigit() else part for part in parts)
 

@@ -129,7 +129,9 @@ def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: C
     """Count the examples of each cluster in each cell; columns: leading ones, the actual class, predictions."""
     actual, *predicted = columns.cells.values()
     checks.equal_lengths({"y_true": len(actual), "cluster": len(cluster.codes)})
-    shape = (*(len(column.labels) for column in columns.leading.values()), len(predicted), *[len(columns.classes)] * 2)
+    classes = len(columns.classes)
+    table = len(predicted), 1 if columns.graded else classes, classes
+    shape = (*(len(column.labels) for column in columns.leading.values()), *table)
     leading = [column.codes for column in columns.leading.values()]
     rows = np.ones(len(actual), np.int64) if weights is None else weights
     cells = [

@@ -16,6 +16,10 @@ from bayesperf.data.axis_names import axis_role, is_transposed
 from bayesperf.data.label_encoding import check_labels
 
 CELL_DIMS = ("actual", "predicted")
+# The only row of a table of outcomes, which have no actual class.
+ALL = "all"
+# The attribute of counts of two classes whose true negatives nobody counted: it names their class.
+UNCOUNTED = "uncounted_negatives"
 # Columns of a posterior summary, apart from those of leading dims.
 SUMMARY_COLUMNS = (
     "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
@@ -66,7 +70,8 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     check_dims(counts.dims[: -len(cell_dims)], cell_dims)
     sizes = {counts.sizes[dim] for dim in cell_dims}
     if len(sizes) > 1 or min(sizes) < 2:
-        raise InputError("table", f"must be square with at least two classes; its shape is {counts.shape}.")
+        what = "be square with at least two classes" if len(cell_dims) > 1 else "have at least two outcomes"
+        raise InputError("table", f"must {what}; its shape is {counts.shape}.")
     values = checks.whole_numbers("counts", counts.values).astype(np.int64)
     if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
         raise InputError(
@@ -84,12 +89,27 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
         if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
             raise InputError("dims", f"{dim!r} must have coordinates, each of them once.")
     along = {dim: counts[dim].values for dim in cell_dims}
-    labels = check_labels(along[cell_dims[0]])
+    labels = check_labels(along[cell_dims[0]], fractions=len(cell_dims) == 1)
     for dim, own in along.items():
         if own.tolist() != labels.tolist():
             raise InputError("counts", f"must have the labels of {cell_dims[0]} along {dim}, in the same order.")
     other_kind = {dim: labels for dim, own in along.items() if own.dtype != labels.dtype}
     return (counts.assign_coords(other_kind) if other_kind else counts).rename("counts")
+
+
+def as_table(array: xr.DataArray) -> xr.DataArray:
+    """Return outcomes (…, outcome) as tables of one row (…, actual, predicted); leave tables as they are."""
+    if "outcome" not in array.dims:
+        return array
+    row = array.rename(outcome="predicted").expand_dims(actual=[ALL]).transpose(..., *CELL_DIMS)
+    return row.assign_attrs(array.attrs)
+
+
+def of_table(cells: xr.DataArray) -> xr.DataArray:
+    """Return tables of one row (…, actual, predicted) as outcomes (…, outcome); leave other tables as they are."""
+    if cells.sizes["actual"] > 1:
+        return cells
+    return cells.isel(actual=0, drop=True).rename(predicted="outcome")
 
 
 def table_to_counts(

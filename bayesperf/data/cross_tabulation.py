@@ -31,13 +31,15 @@ class EncodedColumns(NamedTuple):
     """Columns of one length as codes.
 
     `leading` are those that become leading dims, by name; `cells` the columns of class labels, by cell dim, as
-    positions in `classes`. `named` is what their caller calls those of class labels.
+    positions in `classes`. `named` is what their caller calls those of class labels. If they are `graded`, `classes`
+    are grades, and there is no actual class: its codes are 0.
     """
 
     leading: dict[str, Column]
     cells: dict[str, Codes]
     classes: NDArray[Any]
     named: str
+    graded: bool = False
 
 
 def encode_columns(
@@ -78,7 +80,7 @@ def encode_predictions(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: 
 
 def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr.DataArray:
     """Count the combinations of all columns, leading dims first; `weights` are rows that each entry stands for."""
-    leading, cells, classes, named = columns
+    leading, cells, classes, named, _ = columns
     coords = {name: column.labels for name, column in leading.items()} | dict.fromkeys(cells, classes)
     shape = tuple(len(labels) for labels in coords.values())
     check_size("by" if leading else named, shape, len(classes))

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.words import printable
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED
 from bayesperf.data.cross_validation import REPEAT, repeated_dim
 
 _MOST_TABLES = 6
@@ -54,6 +54,8 @@ def _headline(counts: xr.DataArray, pos_label: Any) -> str:
         parts.append(f"{counts.sizes['actual']} classes")
     if pos_label is not None:
         parts.append(f"positive {pos_label!r}")
+    if UNCOUNTED in counts.attrs:
+        parts.append("true negatives not counted")
     return ", ".join(parts)
 
 
@@ -73,3 +75,28 @@ def table_html(counts: xr.DataArray, title: str) -> str:
         f"<th scope='col'>actual \\ predicted</th>{head}<th scope='col'>total</th></tr>"
         f"</thead><tbody>{rows}<tr><th scope='row'>total</th>{foot}<td><i>{values.sum()}</i></td></tr></tbody></table>"
     )
+
+
+def outcomes_text(counts: xr.DataArray) -> str:
+    """Return counts of outcomes as a plain-text table; with leading dims, their sizes."""
+    title = f"<bayesperf.Outcomes: {_outcomes_headline(counts)}>"
+    return f"{title}\n{counts.to_pandas().to_frame('counts').T.to_string()}" if counts.ndim == 1 else title
+
+
+def outcomes_html(counts: xr.DataArray) -> str:
+    """Return counts of outcomes, or the first few along the leading dims, as an HTML table."""
+    head = "".join(f"<th scope='col'>{grade}</th>" for grade in counts["outcome"].values.tolist())
+    rows = []
+    for place in islice(np.ndindex(counts.shape[:-1]), _MOST_TABLES):
+        name = ", ".join(f"{dim} {counts[place][dim].values}" for dim in counts.dims[:-1])
+        cells = "".join(f"<td>{n}</td>" for n in counts[place].values.tolist())
+        rows.append(f"<tr><th scope='row'>{escape(name)}</th>{cells}</tr>")
+    return (
+        f"<div><p><b>Outcomes</b>: {escape(_outcomes_headline(counts))}</p>"
+        f"<table><thead><tr><th scope='col'>outcome</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _outcomes_headline(counts: xr.DataArray) -> str:
+    sizes = [f"{printable(str(dim))}: {counts.sizes[dim]}" for dim in counts.dims[:-1]]
+    return ", ".join([f"{int(counts.sum()):,} examples", *sizes])

@@ -20,9 +20,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
-from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
+from bayesperf.data.count_arrays import ALL, CELL_DIMS, check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
-from bayesperf.data.label_encoding import Column, encode_ids, positive_label
+from bayesperf.data.label_encoding import Column, HasPositive, encode_ids, positive_label
 
 # The dims of the table of two systems.
 TABLE_DIMS = ("actual", "predicted_a", "predicted_b")
@@ -31,7 +31,7 @@ _MARK = "same_examples"
 
 
 @dataclass(frozen=True, eq=False)
-class JointOutcomes(Held):
+class JointOutcomes(Held, HasPositive):
     """The outcomes that occurred, and how often.
 
     Attributes
@@ -50,6 +50,8 @@ class JointOutcomes(Held):
         The K class labels.
     pos_label : label or None
         The positive class.
+    graded : bool
+        Whether these are grades, of examples without an actual class: `actual` is then 0, and tables have one row.
     """
 
     counts: xr.DataArray
@@ -59,11 +61,7 @@ class JointOutcomes(Held):
     dim: str
     labels: list[Any]
     pos_label: Any = None
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
+    graded: bool = False
 
     def __post_init__(self) -> None:
         for array in (self.counts.values, self.actual, self.predicted):
@@ -72,10 +70,11 @@ class JointOutcomes(Held):
     def margins(self) -> xr.DataArray:
         """Return each system's own counts, (…, system, actual, predicted)."""
         classes = len(self.labels)
-        cells = self._count(self.actual * classes + self.predicted.T, classes**2)
-        coords = {**self.counts.coords, self.dim: list(self.names)} | dict.fromkeys(CELL_DIMS, self.labels)
+        actual = [ALL] if self.graded else self.labels
+        cells = self._count(self.actual * classes + self.predicted.T, len(actual) * classes)
+        coords = {**self.counts.coords, self.dim: list(self.names), "actual": actual, "predicted": self.labels}
         dims = (*self.counts.dims[:-1], self.dim, *CELL_DIMS)
-        return xr.DataArray(cells.reshape(*cells.shape[:-1], classes, classes), coords, dims)
+        return xr.DataArray(cells.reshape(*cells.shape[:-1], len(actual), classes), coords, dims)
 
     def table(self) -> xr.DataArray:
         """Return the counts of two systems with dims (…, actual, predicted_a, predicted_b)."""
@@ -167,7 +166,7 @@ def unmark_same_examples(counts: xr.DataArray) -> xr.DataArray:
 def same_examples(counts: xr.DataArray) -> Hashable | None:
     """Return the dim of the systems that were judged on the same examples, if counts are marked by it."""
     dim: Hashable = counts.attrs.get(_MARK)
-    return dim if dim in counts.dims[:-2] else None
+    return dim if dim in counts.dims else None
 
 
 # ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────
@@ -231,7 +230,8 @@ def of_columns(
         names=tuple(names),
         dim=dim,
         labels=labels,
-        pos_label=positive_label(labels, pos_label),
+        pos_label=None if columns.graded else positive_label(labels, pos_label),
+        graded=columns.graded,
     )
 
 

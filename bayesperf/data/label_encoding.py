@@ -19,6 +19,15 @@ _DIRECT_SPAN = 1_000_000
 # A warning points at the caller's line, not at one in here.
 
 
+class HasPositive:
+    """Base class of what has `labels` and `pos_label`."""
+
+    @property
+    def positive(self: Any) -> int | None:
+        """Position of the positive class among the labels."""
+        return None if self.pos_label is None else self.labels.index(self.pos_label)
+
+
 class Column(NamedTuple):
     """An encoded column: ``labels[codes]`` are its values; ``declared`` if the input fixed the set of labels itself."""
 
@@ -123,11 +132,11 @@ def _visible(label: str) -> str:
     return "".join(char for char in shown if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
-def check_labels(labels: Iterable[Any]) -> NDArray[Any]:
+def check_labels(labels: Iterable[Any], fractions: bool = False) -> NDArray[Any]:
     """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
         raise InputTypeError("labels", f"must be a sequence of them, in their order; it is {type(labels).__name__}.")
-    column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels")
+    column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels", fractions=fractions)
     if len(column.labels) != len(column.codes):
         raise InputError("labels", "every label must be named once.")
     if len(column.codes) < 2:

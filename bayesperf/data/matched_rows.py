@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -32,23 +32,53 @@ def match_rows(
     are missing, a system that has an example twice or not at all, and rows of an example that disagree, in their
     `cluster` as well, are refused.
     """
+    matched = matched_columns(frame, [actual], predicted, by, example, counts, cluster)
+    columns = {actual: matched.facts[actual]} | matched.predicted
+    labels = counts["actual"].values.tolist()
+    encoded = encode_totals(
+        columns | matched.facts, matched.rows, list(columns), matched.leading, labels, tuple(columns)
+    )
+    return of_columns(encoded, matched.dim, matched.systems, pos_label, matched.rows)
+
+
+class MatchedColumns(NamedTuple):
+    """Columns of examples that several systems judged: facts that these agree in, and what each said.
+
+    `rows` are how many examples each entry stands for, `leading` the names of the facts that become leading dims.
+    """
+
+    dim: str
+    systems: list[Any]
+    facts: dict[str, Any]
+    predicted: dict[str, Any]
+    leading: list[str]
+    rows: Counts
+
+
+def matched_columns(
+    frame: Any,
+    actual: Sequence[str],
+    predicted: str,
+    by: Sequence[str],
+    example: str,
+    counts: xr.DataArray,
+    cluster: str | None = None,
+) -> MatchedColumns:
+    """Match rows as `match_rows` does, where `actual` names the columns besides `by` that systems must agree in."""
     dim = dim_of_systems(by)
     check_dims(list(by), ("outcome",))
     of_clusters = [] if cluster is None else [cluster]
-    lazy = lazy_frame(frame, [actual, predicted, *by, example, *of_clusters])
+    lazy = lazy_frame(frame, [*actual, predicted, *by, example, *of_clusters])
     systems = counts[dim].values.tolist()
     _check_ids(lazy, dim, systems, example)
-    facts = [actual, *(name for name in by if name != dim)]
+    leading = [name for name in by if name != dim]
+    facts = [*actual, *leading]
     values, rows = _matched(lazy, dim, systems, example, [*facts, *of_clusters, predicted])
     _check_matched(int(rows.sum()), counts.sum([name for name in counts.dims if name != dim]).values, dim, systems)
     for name in (*facts, *of_clusters):
         _check_same(name, [np.asarray(values[name, place]) for place in range(len(systems))], rows, dim, systems)
-    columns = {f"{predicted} of {place}": values[predicted, place] for place in range(len(systems))}
-    columns = {actual: values[actual, 0]} | columns
-    leading = {name: values[name, 0] for name in facts[1:]}
-    labels = counts["actual"].values.tolist()
-    encoded = encode_totals(columns | leading, rows, list(columns), facts[1:], labels, tuple(columns))
-    return of_columns(encoded, dim, systems, pos_label, rows)
+    said = {f"{predicted} of {place}": values[predicted, place] for place in range(len(systems))}
+    return MatchedColumns(dim, systems, {name: values[name, 0] for name in facts}, said, leading, rows)
 
 
 def _check_ids(lazy: nw.LazyFrame[Any], dim: str, systems: Sequence[Any], example: str) -> None:

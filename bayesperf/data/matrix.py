@@ -6,9 +6,9 @@ folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses w
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,17 +18,18 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked, refuse_unreadable
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.saving import Saved
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import (
     CELL_DIMS,
+    UNCOUNTED,
     checked_counts,
     labelled_arrays,
     refuse_margins,
     table_to_counts,
     with_labels,
 )
+from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import (
     LABEL,
     Indicators,
@@ -37,7 +38,7 @@ from bayesperf.data.cross_tabulation import (
     encode_columns,
     encode_predictions,
 )
-from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats, refuse_sum
+from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats
 from bayesperf.data.display import matrix_html, matrix_text
 from bayesperf.data.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
 from bayesperf.data.joint_outcomes import (
@@ -46,7 +47,6 @@ from bayesperf.data.joint_outcomes import (
     of_columns,
     of_examples,
     of_table,
-    unmark_same_examples,
 )
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
 from bayesperf.data.matched_rows import match_rows
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConfusionMatrix(Saved):
+class ConfusionMatrix(Counted):
     """Counts of (actual, predicted) label pairs, with any leading dims.
 
     Immutable. Make one with a constructor below: `from_predictions`, `from_counts`, `from_table`, `from_joint_counts`,
@@ -93,6 +93,8 @@ class ConfusionMatrix(Saved):
     dog          1    1
     """
 
+    cell_dims: ClassVar[tuple[str, ...]] = CELL_DIMS
+
     counts: xr.DataArray
     pos_label: Any = None
     outcomes: JointOutcomes | None = None
@@ -112,7 +114,7 @@ class ConfusionMatrix(Saved):
         tp: ArrayLike,
         fn: ArrayLike,
         fp: ArrayLike,
-        tn: ArrayLike,
+        tn: ArrayLike | None,
         dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     ) -> ConfusionMatrix:
         """Make binary matrices from their four cells.
@@ -121,7 +123,8 @@ class ConfusionMatrix(Saved):
         ----------
         tp, fn, fp, tn : int or array-like or xarray.DataArray
             True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
-            a DataArray become leading dims.
+            a DataArray become leading dims. If nobody counts true negatives, as in retrieval, in the recognition of
+            entities and in detection, `tn` is None: metrics that need them are refused.
         dims : sequence of str or mapping, optional
             Names of the axes of arrays, or a mapping of names to their coordinates.
 
@@ -143,14 +146,18 @@ class ConfusionMatrix(Saved):
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[40, 42], fn=[10, 8], fp=5, tn=45, dims={"model": ["old", "new"]})
         >>> cm.sel(model="new").counts.values
         array([[45,  5], [ 8, 42]])
+        >>> found = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None))
+        >>> found["f1"].mean().round(2).item()
+        0.83
         """
-        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
+        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": 0 if tn is None else tn}
         for name, value in cells.items():
             checks.whole_numbers(name, xr.DataArray(value).values)
         tp_, fn_, fp_, tn_ = labelled_arrays(cells, dims)
         rows = [xr.concat(row, "predicted", coords="minimal") for row in ((tn_, fp_), (fn_, tp_))]
         counts = xr.concat(rows, "actual").transpose(..., *CELL_DIMS)
-        return cls(counts.assign_coords(actual=[0, 1], predicted=[0, 1]))
+        counts = counts.assign_coords(actual=[0, 1], predicted=[0, 1])
+        return cls(counts.assign_attrs({UNCOUNTED: 0}) if tn is None else counts)
 
     @classmethod
     @checked
@@ -689,56 +696,9 @@ class ConfusionMatrix(Saved):
         return labels
 
     @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
-
-    @property
-    def dims(self) -> tuple[Hashable, ...]:
-        """Names of the leading dims."""
-        return self.counts.dims[:-2]
-
-    @property
-    def total(self) -> xr.DataArray:
-        """Number of examples, over the leading dims."""
-        return self.counts.sum(CELL_DIMS, keep_attrs=False)
-
-    def sum(self, dim: str | Sequence[str]) -> ConfusionMatrix:
-        """Pool the counts over leading dims; refused of repeats of cross-validation, which are of the same examples."""
-        dims = self._named_dims(dim)
-        refuse_sum(self.counts, dims)
-        outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
-        summed = self.counts.sum(dims, keep_attrs=True)
-        if self.clusters is None:
-            return self._derived(summed, outcomes)
-        into = (0 * self.counts + _positions(summed)).transpose(*self.counts.dims)
-        return self._derived(summed, outcomes, self.clusters.summed(into.values.ravel(), summed.size))
-
-    def sel(self, **indexers: Any) -> ConfusionMatrix:
-        """Select leading coordinates by label, as xarray's ``sel``."""
-        return self._select("sel", indexers)
-
-    def isel(self, **indexers: Any) -> ConfusionMatrix:
-        """Select leading coordinates by position, as xarray's ``isel``."""
-        return self._select("isel", indexers)
-
-    def _select(self, how: str, indexers: Mapping[str, Any]) -> ConfusionMatrix:
-        self._named_dims(list(indexers))
-        counts = getattr(self.counts, how)(indexers)
-        outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
-        if self.clusters is None:
-            return self._derived(counts, outcomes)
-        # Selected as the counts are, which are then put into the order of their dims.
-        cells = getattr(_positions(self.counts), how)(indexers).transpose(..., *CELL_DIMS)
-        return self._derived(counts, outcomes, self.clusters.taken(cells.values.ravel()))
-
-    def _derived(
-        self, counts: xr.DataArray, outcomes: JointOutcomes | None, clusters: Clusters | None = None
-    ) -> ConfusionMatrix:
-        """Return a matrix of selected or summed counts; they are of the same examples if their outcomes are."""
-        if self.outcomes is not None:
-            counts = unmark_same_examples(counts)
-        return ConfusionMatrix(counts, self.pos_label, outcomes, clusters)
+    def cells(self) -> xr.DataArray:
+        """The counts."""
+        return self.counts
 
     def one_vs_rest(self) -> ConfusionMatrix:
         """Return a binary matrix for each class (1 is that class, 0 any other), along a last leading dim ``label``.
@@ -750,6 +710,8 @@ class ConfusionMatrix(Saved):
         >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
         [[12, 1], [3, 4]]
         """
+        if UNCOUNTED in self.counts.attrs:
+            raise InputError("", "one_vs_rest needs true negatives, and nobody counted them.")
         if "label" in self.dims:
             raise InputError("", "one_vs_rest adds a dim label, and there is one already.", "Rename it.")
         counts = self.counts.values
@@ -763,13 +725,6 @@ class ConfusionMatrix(Saved):
         outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
         clusters = None if self.clusters is None else self.clusters.one_vs_rest(len(self.labels))
         return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes, clusters)
-
-    def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
-        dims = [dim] if isinstance(dim, str) else list(dim)
-        unknown = [name for name in dims if name not in self.dims]
-        if unknown:
-            raise InputError("dim", f"{unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
-        return dims
 
     def plot(self, *, ax: Panels | None = None) -> Figure:
         """Draw the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
@@ -787,8 +742,3 @@ class ConfusionMatrix(Saved):
 def _classes(y: Any) -> Any:
     """Return the labels of a column, which a fold need not have all; None of several labels an example."""
     return None if are_indicators(y, y) else encode(y, "y").labels
-
-
-def _positions(counts: xr.DataArray) -> xr.DataArray:
-    """Return the position of each cell in flattened counts."""
-    return counts.copy(data=np.arange(counts.size).reshape(counts.shape))

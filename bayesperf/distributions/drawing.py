@@ -36,6 +36,15 @@ def gamma_masses(rng: np.random.Generator, concentration: Array, shape: tuple[in
     return gamma
 
 
+def dirichlet_shares(
+    rng: np.random.Generator, concentration: Array, shape: tuple[int, ...], axis: int | tuple[int, ...] = -1
+) -> Array:
+    """Return Dirichlet draws along an axis (or two, of cells); parts of zero concentration are 0."""
+    masses = gamma_masses(rng, concentration, shape)
+    masses /= masses.sum(axis, keepdims=True)
+    return masses
+
+
 # ── Importance resampling: a proposal that is tabulated at nodes, and what is drawn again by weight ──
 
 # The least density of a proposal, as a share of its greatest: weights stay bounded where a rough density is too low.

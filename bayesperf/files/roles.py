@@ -23,7 +23,8 @@ CLUSTER_COLUMNS = (
 )  # fmt: skip
 # The roles of which each has columns of its own.
 _APART = (
-    "actual", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge"
+    "actual", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
+    "correct", "grade",
 )  # fmt: skip
 
 

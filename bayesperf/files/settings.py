@@ -88,6 +88,12 @@ _READ = f"{_SHOW} plan check"
 _EVERY_LABEL = "its figures need the actual label of every row"
 _INDEPENDENT = "its figures take examples to be independent"
 _ONE_SYSTEM = "it checks one system whose examples are independent"
+_NO_CLASSES = "outcomes have no classes"
+_OF_CLASSES = dict.fromkeys(
+    ("actual", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
+     "require", "top"),
+    _NO_CLASSES,
+)  # fmt: skip
 _ONE = {"by": _ONE_SYSTEM, "system_column": _ONE_SYSTEM, "judge": _ONE_SYSTEM, "clusters": _ONE_SYSTEM}
 
 
@@ -108,6 +114,13 @@ class Settings:
         (), "Column of scores, greater for the positive class. Repeated: one for each system.", _READ, "--score",
         against={"judge": _EVERY_LABEL, "clusters": f"{_INDEPENDENT}; in Python roc_auc(..., cluster=) does not"},
     )  # fmt: skip
+    correct: str | None = _option(
+        None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", "summary compare",
+        against=_OF_CLASSES | {"grade": "rows are right or wrong, or graded"},
+    )  # fmt: skip
+    grade: str | None = _option(
+        None, "Column of grades, as 1 to 5, in place of labels.", "summary compare", against=_OF_CLASSES
+    )
     threshold: float | None = _option(
         None, "Predictions are positive where --score is at least this.", _READ,
         needs={"scores": "it makes predictions of scores"},

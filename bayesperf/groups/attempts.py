@@ -1,4 +1,4 @@
-"""Questions that were asked several times: whether one of k attempts passes."""
+"""Questions that were asked several times: whether one of k attempts passes, or all of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from scipy.sparse import csr_array
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.data.clusters import Clusters, of_table
+from bayesperf.data.counted import Counted
+from bayesperf.data.label_encoding import missing_positive_label
+from bayesperf.posteriors.quantity import Quantity, Scope
 
 
 def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
@@ -22,6 +25,34 @@ def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         none = np.prod([(attempts - passed - i).clip(0) / (attempts - i) for i in range(k)], axis=0)
     return np.where(attempts >= k, none, np.nan)
+
+
+def score_of_k(attempts: NDArray[Any], passed: NDArray[Any], k: int, every: bool) -> Array:
+    """Return the share of the choices of k attempts of which one passes, or `every` one; NaN of fewer than k."""
+    return all_fail(attempts, attempts - passed, k) if every else 1 - all_fail(attempts, passed, k)
+
+
+def quantity_of_k(k: int, every: bool, scope: Scope) -> Quantity:
+    """Return what the probability is called that one of k attempts passes, or `every` one."""
+    words = f"probability that {f'all of {k} attempts pass' if every else f'one of {k} attempts passes'}"
+    return Quantity(f"pass_hat_{k}" if every else f"pass_at_{k}", scope, "", True, words, (0.0, 1.0))
+
+
+def place_of_right(cm: Counted) -> tuple[int, int]:
+    """Return the row of the attempts in the cells, and the place in it of those that pass.
+
+    Raises
+    ------
+    ValueError
+        If there is no positive class, or outcomes have more than two grades.
+    """
+    if cm.graded and len(cm.labels) > 2:
+        raise InputError("cm", f"attempts are right or wrong; these outcomes have {len(cm.labels)} grades.")
+    if cm.graded:
+        return 0, 1
+    if cm.positive is None:
+        raise missing_positive_label(cm.labels)
+    return cm.positive, cm.positive
 
 
 def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
@@ -42,29 +73,33 @@ def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
         )
 
 
-def as_parts_of_examples(clusters: Clusters, classes: int, positive: int, k: int) -> Clusters:
+def as_parts_of_examples(
+    clusters: Clusters, cells: tuple[int, int], right: tuple[int, int], k: int, every: bool
+) -> Clusters:
     """Return clusters of one example each, which is a true positive in part and for the rest a false negative.
 
     Parameters
     ----------
     clusters : Clusters
-        Of attempts, of one system after the other. Those that passed are true positives.
-    classes, positive : int
-        Number of classes, and which one is positive.
-    k : int
-        The true positive's part is the unbiased estimate that one of k attempts passes; of binary matrices.
+        Of attempts, of one system after the other.
+    cells, right : tuple of two int
+        The shape of a system's cells; the row of the attempts, and the place in it of those that pass.
+    k, every
+        The true positive's part is the unbiased estimate that one of k attempts passes, or `every` one.
 
     Raises
     ------
     ValueError
         If some system was asked a question, but fewer than k times.
     """
-    systems = clusters.cells // classes**2
-    row = np.arange(systems)[:, None] * classes**2 + positive * classes + np.arange(classes)
-    of_row = clusters.table[:, row.ravel()].toarray().reshape(clusters.size, systems, classes)
-    attempts, passed = of_row.sum(-1), of_row[..., positive]
+    rows, classes = cells
+    row, place = right
+    systems = clusters.cells // (rows * classes)
+    columns = np.arange(systems)[:, None] * rows * classes + row * classes + np.arange(classes)
+    of_row = clusters.table[:, columns.ravel()].toarray().reshape(clusters.size, systems, classes)
+    attempts, passed = of_row.sum(-1), of_row[..., place]
     refuse_too_few(attempts, k, clusters.name)
     asked = attempts > 0
-    none = np.where(asked, all_fail(attempts, passed, k), 0)
-    parts = np.stack([np.zeros_like(none), np.zeros_like(none), none, asked - none], -1)
+    solved = np.where(asked, score_of_k(attempts, passed, k, every), 0)
+    parts = np.stack([np.zeros_like(solved), np.zeros_like(solved), asked - solved, solved], -1)
     return of_table(clusters.name, csr_array(parts.reshape(clusters.size, -1)))

@@ -41,9 +41,9 @@ def cluster_cells(
         Sources of the pseudo-examples of each system. By default systems with the same counts in every cluster have the
         same, so that they never differ.
     """
-    systems, classes, _ = alpha.shape
-    cells = np.empty((systems, draws, classes * classes))
-    tables = [clusters.table[:, place : place + classes**2] for place in range(0, clusters.cells, classes**2)]
+    systems, size = len(alpha), alpha[0].size
+    cells = np.empty((systems, draws, size))
+    tables = [clusters.table[:, place : place + size] for place in range(0, clusters.cells, size)]
     # A cluster without examples of a system is none of its clusters.
     judged = [np.flatnonzero(table.sum(1)) for table in tables]
     flat = alpha.reshape(systems, -1)
@@ -53,7 +53,7 @@ def cluster_cells(
     for within in {codes.tobytes(): codes for codes in judged}.values():
         members = [system for system, codes in enumerate(judged) if np.array_equal(codes, within)]
         _fill(cells, members, tables, within, flat, stream(seed, clusters.name, within), of_prior)
-    return cells.reshape(systems, draws, classes, classes)
+    return cells.reshape(systems, draws, *alpha.shape[1:])
 
 
 def _fill(

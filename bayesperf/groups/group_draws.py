@@ -67,13 +67,13 @@ class GroupShares:
         """Shares in a new group, (systems, draws, rows, 2)."""
         return self._betas("new group", *self._concentration)
 
-    def none_right(self, trials: int) -> Array:
-        """Probability that so many trials in a new group are all failures, given p and ρ, (systems, draws, rows).
+    def all_alike(self, trials: int, successes: bool) -> Array:
+        """Probability that all of so many trials in a new group succeed, or fail, by p and ρ, (systems, draws, rows).
 
         E[(1 − x)^k] of x ~ Beta(a, b) is a ratio of gamma functions, Γ(b + k) Γ(a + b)/(Γ(b) Γ(a + b + k)), here as a
-        product, in which nothing cancels.
+        product, in which nothing cancels. E[x^k] is the same with a and b exchanged.
         """
-        a, b = self._concentration
+        a, b = self._concentration[::-1] if successes else self._concentration
         with np.errstate(divide="ignore"):
             return np.asarray(np.exp(sum(np.log(b + i) - np.log(a + b + i) for i in range(trials))))
 
@@ -131,8 +131,8 @@ class PooledDraws:
 
     Attributes
     ----------
-    counts : array (systems, groups, 2, 2)
-        Rows actual.
+    counts : array (systems, groups, 2, 2) or (systems, groups, 1, 2)
+        Rows actual; of outcomes one row, wrong and right.
     dispersion : tuple of two float
         The Beta of ρ.
     prevalence_dispersion : tuple of two float, optional
@@ -158,7 +158,14 @@ class PooledDraws:
     @property
     def right(self) -> Array:
         """Numbers of right predictions, (systems, classes, groups)."""
+        if self.graded:
+            return np.moveaxis(self.counts[..., 1], 2, 1)
         return np.asarray(np.einsum("sgii->sig", self.counts))
+
+    @property
+    def graded(self) -> bool:
+        """Whether these are outcomes, which have a single row and no prevalence."""
+        return self.counts.shape[-2] == 1
 
     @property
     def trials(self) -> Array:
@@ -191,7 +198,10 @@ class PooledDraws:
         return SameShares(np.stack([special.expit(sign * logit) for sign in (1, -1)], -1)[:, :, None])
 
     def cells(self, answer: Answer) -> Array:
-        """Return cells (systems, [groups,] draws, 2, 2) at rates and prevalence of the population or of groups."""
+        """Return cells (systems, [groups,] draws, rows, 2) at rates and prevalence of the population or of groups."""
+        if self.graded:
+            outcomes: Array = getattr(self.rates, answer)[..., ::-1]
+            return outcomes
         rates, prevalence = (getattr(shares, answer) for shares in (self.rates, self.prevalence))
         cells: Array = rates * np.moveaxis(prevalence, -2, -1)
         cells[..., 1, :] = cells[..., 1, ::-1]

@@ -20,17 +20,16 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import ENOUGH, LEAST
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
-from bayesperf.data.label_encoding import missing_positive_label
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.attempts import as_parts_of_examples
+from bayesperf.groups.attempts import as_parts_of_examples, place_of_right, quantity_of_k
 from bayesperf.groups.cluster_draws import cluster_cells
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.quantity import Scope
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
@@ -75,7 +74,7 @@ class PooledClusters(Answer):
 
     Attributes
     ----------
-    cm : ConfusionMatrix
+    cm : ConfusionMatrix or Outcomes
         The counts, with the clusters as a leading dim, or counted with them.
     dim : str
         What a cluster is.
@@ -87,7 +86,7 @@ class PooledClusters(Answer):
         Of the posterior.
     """
 
-    cm: ConfusionMatrix
+    cm: Counted
     dim: str
     prior: priors.Prior
     design: Literal["joint", "by_actual"]
@@ -100,20 +99,20 @@ class PooledClusters(Answer):
     def mean(self) -> Posterior:
         """Posterior of metrics over examples; joint draws of systems that were judged in the same clusters."""
         summed = self.summed
-        cells = stored(cluster_cells(self.clusters, self._alpha, self.n_draws, self.random_seed), summed.counts)
+        cells = stored(cluster_cells(self.clusters, self._alpha, self.n_draws, self.random_seed), summed.cells)
         return Posterior(
             source=ClusterWeights(cells, independent=True, clusters=int(self.judged.min())),
             pos_label=self.cm.pos_label,
             prior_text=f"Bayesian bootstrap of {self.dim}s; {self.prior.describe(summed)}",
             scope=Scope("clusters", self.dim),
-            observed=summed.counts,
+            observed=summed.cells,
             prevalence="observed" if self.design == "joint" else None,
         )
 
     @property
     def _alpha(self) -> Array:
-        """The prior's pseudo-examples, (systems, K, K)."""
-        shape = self.summed.counts.shape
+        """The prior's pseudo-examples, (systems, K, K); of outcomes (systems, 1, K)."""
+        shape = self.summed.cells.shape
         return self.prior.concentration(self.summed).reshape(-1, *shape[-2:])
 
     @property
@@ -243,30 +242,57 @@ class PooledClusters(Answer):
         >>> compared.prob_greater.sel(model="new", model_other="old").round(2).item()
         0.96
         """
+        return self._of_k(k, every=False)
+
+    @checked
+    def pass_hat_k(self, k: int) -> Marginal:
+        """Return the probability that all of k attempts pass (pass^k), where clusters are questions asked repeatedly.
+
+        Each question has the score C(c, k)/C(n, k), c of n attempts having passed, whose mean over attempts is p^k. All
+        else is as in `pass_at_k`.
+
+        Parameters
+        ----------
+        k : int
+            Number of attempts, at least 1, and at most as many as there are of every question.
+
+        References
+        ----------
+        Yao et al. (2024), τ-bench: a benchmark for tool-agent-user interaction in real-world domains.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
+        >>> outcomes = bp.Outcomes.from_counts(right=passed, n=4, dims=["question"])
+        >>> pooled = bp.pool(outcomes, "question", method="bayesian_bootstrap")
+        >>> [pooled.pass_hat_k(k).observed.round(3).item() for k in (1, 4)]
+        [0.488, 0.25]
+        """
+        return self._of_k(k, every=True)
+
+    def _of_k(self, k: int, every: bool) -> Marginal:
         k = checks.count("k", k)
-        classes, positive = len(self.cm.labels), self.cm.positive
-        if positive is None:
-            raise missing_positive_label(self.cm.labels)
-        questions = as_parts_of_examples(self.clusters, classes, positive, k)
-        row = self._alpha[:, positive]
-        alpha = np.zeros((len(row), 2, 2))
-        alpha[:, 1] = np.stack([row.sum(-1) - row[:, positive], row[:, positive]], -1)
+        row, right = place_of_right(self.cm)
+        questions = as_parts_of_examples(self.clusters, self._alpha.shape[1:], (row, right), k, every)
+        of_row = self._alpha[:, row]
+        alpha = np.zeros((len(of_row), 2, 2))
+        alpha[:, 1] = np.stack([of_row.sum(-1) - of_row[:, right], of_row[:, right]], -1)
         leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
         # Systems that solve the same of these questions may differ on others, and k attempts solve no less than one.
-        contents = self.summed.counts.values.reshape(-1, classes**2)
+        contents = self.summed.cells.values.reshape(-1, self._alpha[0].size)
         own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
         of_questions = cluster_cells(questions, alpha, self.n_draws, self.random_seed, own)[:, :, 1]
         values = of_questions[..., 1] / of_questions.sum(-1)
-        name = f"pass_at_{k}"
-        words = f"probability that one of {k} attempts passes"
+        quantity = quantity_of_k(k, every, Scope("new_group", self.dim))
         return Marginal(
-            Quantity(name, Scope("new_group", self.dim), "", True, words, (0.0, 1.0)),
-            Draws.of(name, values[:, None], (0.0, 1.0)),
+            quantity,
+            Draws.of(quantity.metric, values[:, None], (0.0, 1.0)),
             leading,
             inference="Posterior",
             random_seed=self.random_seed,
             joint=True,
-            score=self._solved(name, questions),
+            score=self._solved(quantity.metric, questions),
         )
 
     def _solved(self, name: str, questions: Clusters) -> xr.DataArray:
@@ -326,7 +352,7 @@ class PooledClusters(Answer):
 
     def __repr__(self) -> str:
         others = [f"{dim}: {self.summed.counts.sizes[dim]}" for dim in self.summed.dims]
-        facts = [f"{self._sizes} {self.dim}s", *others, f"{len(self.cm.labels)} classes", "over examples"]
+        facts = [f"{self._sizes} {self.dim}s", *others, f"{_kinds(self.cm)}", "over examples"]
         return f"<bayesperf.groups.PooledClusters: {', '.join(facts)}>"
 
     # ── Counts ──
@@ -334,19 +360,19 @@ class PooledClusters(Answer):
     @cached_property
     def clusters(self) -> Clusters:
         """The clusters and the cells that their examples are in."""
-        return of_dim(self.cm.counts, self.dim) if self.cm.clusters is None else self.cm.clusters
+        return of_dim(self.cm.cells, self.dim) if self.cm.clusters is None else self.cm.clusters
 
     @cached_property
-    def summed(self) -> ConfusionMatrix:
+    def summed(self) -> Counted:
         """The counts of all clusters together, which know of none."""
         summed = self.cm.counts if self.dim not in self.cm.dims else self.cm.counts.sum(self.dim)
-        return ConfusionMatrix(summed, self.cm.pos_label)
+        return self.cm.holding(summed)
 
     @cached_property
     def judged(self) -> xr.DataArray:
         """Number of clusters in which each system has examples, over the other leading dims."""
         leading = self.summed.total
-        systems = self.clusters.cell // len(self.cm.labels) ** 2
+        systems = self.clusters.cell // self._alpha[0].size
         pairs = np.unique(self.clusters.cluster + self.clusters.size * systems)
         counts = np.bincount(pairs // self.clusters.size, minlength=leading.size)
         return leading.copy(data=counts.reshape(leading.shape)).rename("clusters")
@@ -367,8 +393,12 @@ class PooledClusters(Answer):
         )
 
 
+def _kinds(cm: Counted) -> str:
+    return f"{len(cm.labels)} {'outcomes' if cm.graded else 'classes'}"
+
+
 def pool_clusters(
-    cm: ConfusionMatrix,
+    cm: Counted,
     dim: str,
     prior: str | priors.Prior | None,
     design: Literal["joint", "by_actual"],
@@ -403,23 +433,24 @@ def _doubts(pooled: PooledClusters) -> list[tuple[type[UserWarning], str, str]]:
             f"some systems were judged in some of the same {pooled.dim}s only, and are taken for independent: their "
             f"differences are known better than that. Leave out the {pooled.dim}s that not all were judged in"
         )))  # fmt: skip
-    counts = pooled.summed.counts
+    counts = pooled.summed.cells
     # Of two classes, one alone is that of attempts, which nobody asks about the other.
     asked = (counts.sum("predicted") > 0) | (len(pooled.cm.labels) > 2)
     empty = ((counts == 0) & asked).transpose(*counts.dims).values
     if empty.any():
         *_, actual, predicted = (places[0] for places in np.nonzero(empty))
         labels = pooled.cm.labels
+        of_actual = "outcome" if pooled.cm.graded else f"actual {labels[actual]!r}, predicted"
         doubts.append((PriorWarning, "BP205", (
-            f"{empty.sum()} of {empty.size} cells have no example in any {pooled.dim} (as actual {labels[actual]!r}, "
-            f"predicted {labels[predicted]!r}): what is said of them is the prior's"
+            f"{empty.sum()} of {empty.size} cells have no example in any {pooled.dim} (as {of_actual} "
+            f"{labels[predicted]!r}): what is said of them is the prior's"
         )))  # fmt: skip
     return doubts
 
 
 def _is_partly_paired(pooled: PooledClusters) -> bool:
     """Whether some systems have some clusters in common, but not all."""
-    systems = pooled.clusters.cell // len(pooled.cm.labels) ** 2
+    systems = pooled.clusters.cell // (pooled.clusters.cells // pooled.judged.size)
     shape = pooled.clusters.size, pooled.judged.size
     seen = csr_array((np.ones(len(systems)), (pooled.clusters.cluster, systems)), shape=shape)
     common = ((seen > 0).astype(int).T @ (seen > 0).astype(int)).toarray()

@@ -19,6 +19,7 @@ from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.words import enumerated, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import (
     FOLD,
     REPEAT,
@@ -27,11 +28,9 @@ from bayesperf.data.cross_validation import (
     repeated_dim,
     unmark_repeats,
 )
-from bayesperf.data.label_encoding import missing_positive_label
-from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.attempts import all_fail, refuse_too_few
+from bayesperf.groups.attempts import place_of_right, quantity_of_k, refuse_too_few, score_of_k
 from bayesperf.groups.group_draws import PREVALENCE, GroupShares, PooledDraws
 from bayesperf.groups.pooled_clusters import PooledClusters, pool_clusters
 from bayesperf.metrics.metric import Metric
@@ -64,7 +63,7 @@ class Pooled(Answer):
 
     Attributes
     ----------
-    cm : ConfusionMatrix
+    cm : ConfusionMatrix or Outcomes
         The counts.
     dim : str
         The dim of the groups.
@@ -82,7 +81,7 @@ class Pooled(Answer):
         Whether the caller gave the prior of the dispersion.
     """
 
-    cm: ConfusionMatrix
+    cm: Counted
     dim: str
     kind: Literal["random", "clusters"]
     dispersion_weights: tuple[float, float]
@@ -172,7 +171,7 @@ class Pooled(Answer):
     @property
     def trials(self) -> xr.DataArray:
         """Number of examples of each actual class in all groups, over the other leading dims and ``actual``."""
-        return self._counts.sum([self.dim, "predicted"]).rename("trials")
+        return _without_row(self._counts.sum([self.dim, "predicted"])).rename("trials")
 
     @cached_property
     def overlap(self) -> xr.DataArray:
@@ -230,33 +229,67 @@ class Pooled(Answer):
         >>> at_3.hdi().sel(of="a new question").round(2).values
         array([0.54, 0.79])
         """
+        return self._of_k(k, every=False)
+
+    @checked
+    def pass_hat_k(self, k: int) -> Marginal:
+        """Return the probability that all of k attempts pass (pass^k), where groups are questions asked repeatedly.
+
+        A new question passes all of them with probability E[x^k], x ~ Beta(κp, κ(1 − p)), these questions with the mean
+        of x_g^k. All else is as in `pass_at_k`.
+
+        Parameters
+        ----------
+        k : int
+            Number of attempts, at least 1, and at most as many as there are of every question.
+
+        References
+        ----------
+        Yao et al. (2024), τ-bench: a benchmark for tool-agent-user interaction in real-world domains.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
+        >>> outcomes = bp.Outcomes.from_counts(right=passed, n=4, dims={"question": range(40)})
+        >>> all_of_4 = bp.pool(outcomes, "question", "clusters").pass_hat_k(4)
+        >>> all_of_4.observed.sel(of="these questions").item()
+        0.25
+        >>> all_of_4.hdi().sel(of="a new question").round(2).values
+        array([0.15, 0.4 ])
+        """
+        return self._of_k(k, every=True)
+
+    def _of_k(self, k: int, every: bool) -> Marginal:
         k = checks.count("k", k)
-        place = self.cm.positive
-        if place is None:
-            raise missing_positive_label(self.cm.labels)
+        place, _ = place_of_right(self.cm)
         refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
-        rates, fails = self._questions
-        values = np.stack([1 - rates.none_right(k)[..., place], 1 - (fails**k).mean(1)], 1)
+        rates = self._questions
+        alike = rates.all_alike(k, every)[..., place]
+        these = rates.groups[..., place, 0 if every else 1].copy()
+        values = np.stack([alike, (these**k).mean(1)], 1)
         of = [f"a new {self.dim}", f"these {self.dim}s"]
-        leading = self._systems.expand_dims(of=of, axis=-1)
-        name = f"pass_at_{k}"
-        quantity = Quantity(name, Scope("itself"), "", True, f"probability that one of {k} attempts passes", (0.0, 1.0))
-        distribution = Draws.of(name, values.reshape(-1, 1, self.n_draws), (0.0, 1.0))
+        quantity = quantity_of_k(k, every, Scope("itself"))
+        drawn = (values if every else 1 - values).reshape(-1, 1, self.n_draws)
         return Marginal(
-            quantity, distribution, leading, random_seed=self.random_seed, score=self._unbiased(k, place, of)
+            quantity,
+            Draws.of(quantity.metric, drawn, (0.0, 1.0)),
+            self._systems.expand_dims(of=of, axis=-1),
+            random_seed=self.random_seed,
+            score=self._unbiased(k, every, place, of).rename(quantity.metric),
         )
 
     @cached_property
-    def _questions(self) -> tuple[GroupShares, Array]:
-        """Rates of groups that are questions, and how often an attempt at each fails, (systems, groups, draws)."""
+    def _questions(self) -> GroupShares:
+        """Rates of groups that are questions."""
         draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
-        return draws.rates, draws.rates.groups[..., self.cm.positive, 1].copy()
+        return draws.rates
 
-    def _unbiased(self, k: int, place: int, of: list[str]) -> xr.DataArray:
-        """Return the unbiased estimate of the probability that one of k attempts passes, beside both questions."""
-        none = all_fail(self._draws.trials[:, place], self._draws.right[:, place], k)
-        mean = (1 - np.nanmean(none, 1)).reshape(self._systems.shape)
-        return self._systems.copy(data=mean).expand_dims(of=of, axis=-1).rename(f"pass_at_{k}")
+    def _unbiased(self, k: int, every: bool, place: int, of: list[str]) -> xr.DataArray:
+        """Return the unbiased estimate of the probability that k attempts pass, beside both questions."""
+        scores = score_of_k(self._draws.trials[:, place], self._draws.right[:, place], k, every)
+        mean = np.nanmean(scores, 1).reshape(self._systems.shape)
+        return self._systems.copy(data=mean).expand_dims(of=of, axis=-1)
 
     # ── Tables and figures ──
 
@@ -292,13 +325,13 @@ class Pooled(Answer):
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self._prior_text}
         return summary
 
-    def in_words(self, metric: str | Metric = "recall", *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+    def in_words(self, metric: str | Metric | None = None, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on a metric: its mean over groups, that of a new group, and the groups at the ends.
 
         Parameters
         ----------
-        metric : str or Metric
-            One with a single value, not one a class.
+        metric : str or Metric, optional
+            One with a single value, not one a class; by default recall, of outcomes accuracy.
         ci_prob : float
             Probability of the interval.
         ci_kind : {"hdi", "eti"}
@@ -321,6 +354,7 @@ class Pooled(Answer):
             f"of the {self.dim}s themselves": self.groups,
         }
         checks.probability("ci_prob", ci_prob)
+        metric = metric or self._usual
         said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
         if self.repeats > 1:
             examples = self._counts.sum([self.dim, *CELL_DIMS]).values.ravel() / self.repeats
@@ -328,19 +362,19 @@ class Pooled(Answer):
             said.append(f"{each} examples, each judged once in each of {self.repeats} repeats")
         return " ".join(map(sentence, said))
 
-    def plot(self, metric: str | Metric = "recall", **options: Any) -> Figure:
+    def plot(self, metric: str | Metric | None = None, **options: Any) -> Figure:
         """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
 
         Parameters
         ----------
-        metric : str
-            One with a single value, not one a class.
+        metric : str or Metric, optional
+            As of `in_words`.
         **options
             The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 
-        return plots.shrinkage(self, metric, **options)
+        return plots.shrinkage(self, metric or self._usual, **options)
 
     def __repr__(self) -> str:
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
@@ -357,18 +391,18 @@ class Pooled(Answer):
     @property
     def _counts(self) -> xr.DataArray:
         """The counts, with the dim of the groups as the last leading one."""
-        return self.cm.counts.transpose(..., self.dim, *CELL_DIMS)
+        return self.cm.cells.transpose(..., self.dim, *CELL_DIMS)
 
     @property
     def _systems(self) -> xr.DataArray:
         """Zeros over the leading dims other than that of the groups."""
-        return self._rows.isel(actual=0, drop=True)
+        return self._rows if self.cm.graded else self._rows.isel(actual=0, drop=True)
 
     @property
     def _rows(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups, and over the actual classes."""
+        """Zeros over the leading dims other than that of the groups, and over the actual classes if there are any."""
         rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)
-        return xr.zeros_like(rows, dtype=float).rename(None)
+        return _without_row(xr.zeros_like(rows, dtype=float).rename(None))
 
     @cached_property
     def _draws(self) -> PooledDraws:
@@ -389,6 +423,10 @@ class Pooled(Answer):
         return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
 
     @property
+    def _usual(self) -> str:
+        return "accuracy" if self.cm.graded else "recall"
+
+    @property
     def _number(self) -> str:
         """How many groups there are, and in how many repeats."""
         groups = f"{self.cm.counts.sizes[self.dim]} {self.dim}s"
@@ -402,6 +440,8 @@ class Pooled(Answer):
     @property
     def _prevalence_text(self) -> str:
         """What prevalence the groups have, in words."""
+        if self.cm.graded:
+            return "right or wrong"
         if self.design == "by_actual":
             return "prevalence not known"
         return "one prevalence" if self.kind == "random" else "a prevalence each"
@@ -409,12 +449,17 @@ class Pooled(Answer):
     @property
     def _prior_text(self) -> str:
         priors = ["mean rates ~ Beta(1, 1)", f"dispersion ~ {self.dispersion_text}"]
-        if self.design == "joint":
+        if self.design == "joint" and not self.cm.graded:
             priors.append(f"prevalence ~ {_beta_text((PREVALENCE, PREVALENCE))}")
             if of_prevalence := PREVALENCE_DISPERSION[self.kind]:
                 priors.append(f"dispersion of prevalence ~ {_beta_text(of_prevalence)}")
         weight = f"; examples weigh 1/{self.repeats}" if self.repeats > 1 else ""
         return f"{', '.join(priors)}{weight}"
+
+
+def _without_row(rows: xr.DataArray) -> xr.DataArray:
+    """Return an array over actual classes; of outcomes without their single row."""
+    return rows.isel(actual=0, drop=True) if rows.sizes["actual"] == 1 else rows
 
 
 def _beta_text(weights: tuple[float, float]) -> str:
@@ -452,7 +497,7 @@ class DispersionOf(Origin):
 
 @checked
 def pool(
-    cm: ConfusionMatrix,
+    cm: Counted,
     dim: str | None = None,
     groups: Literal["random", "clusters"] | None = None,
     repeats: int | None = None,
@@ -472,9 +517,9 @@ def pool(
 
     Parameters
     ----------
-    cm : ConfusionMatrix
-        With leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary. Other leading dims are
-        as many systems: the model pools each on its own, the bootstrap draws them jointly.
+    cm : ConfusionMatrix or Outcomes
+        With leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary, or right and wrong.
+        Other leading dims are as many systems: the model pools each on its own, the bootstrap draws them jointly.
     dim : str, optional
         The leading dim of the groups, by default "fold". Leave it out of counts with clusters.
     groups : {"random", "clusters"}, optional
@@ -511,7 +556,7 @@ def pool(
     Raises
     ------
     TypeError
-        If `cm` is not a ConfusionMatrix.
+        If `cm` is neither a ConfusionMatrix nor Outcomes.
     ValueError
         If it has no such dim, or an argument is not of its kind or not of the method; for the model, if there are other
         than two classes, or `repeats` does not divide the number of folds or is left out of folds that share examples;
@@ -576,8 +621,8 @@ def pool(
     >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
     <bayesperf.groups.PooledClusters: 30 patients, 3 classes, over examples>
     """
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    if not isinstance(cm, Counted):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
     if method is None:
         method = "model" if dim is not None or cm.clusters is None else "bayesian_bootstrap"
     checks.one_of("method", method, ("model", "bayesian_bootstrap"))
@@ -595,7 +640,7 @@ def pool(
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
     pooled = Pooled(
-        cm=cm if counts is cm.counts else ConfusionMatrix(counts, cm.pos_label),
+        cm=cm if counts is cm.counts else cm.holding(counts),
         dim=dim,
         kind=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
@@ -609,33 +654,33 @@ def pool(
     return pooled
 
 
-def _with_whole_examples(cm: ConfusionMatrix) -> ConfusionMatrix:
+def _with_whole_examples(cm: Counted) -> Counted:
     """Return the counts of all repeats together, where the clusters are the examples that were judged in each."""
     if cm.clusters is None or repeated_dim(cm.counts) is None:
         return cm
     folds = [dim for dim in (REPEAT, FOLD) if dim in cm.dims]
-    return replace(cm, counts=unmark_repeats(cm.counts)).sum(folds)
+    return cm.holding(unmark_repeats(cm.counts), cm.outcomes, cm.clusters).sum(folds)
 
 
-def _refuse_for_model(cm: ConfusionMatrix, prior: str | priors.Prior | None) -> None:
+def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
     """Refuse what the model of two classes does not take."""
     if prior is not None:
         raise InputError("prior", "applies to method='bayesian_bootstrap'; the model has its own.", "Remove `prior`.")
     if len(cm.labels) != 2:
+        of_classes = "Use fit(cm, model='groups'), or pool each class against the rest: pool(cm.one_vs_rest(), ...); or"
         raise InputError(
             "cm",
-            f"the model of pool is for two classes; there are {len(cm.labels)}.",
-            "Use fit(cm, model='groups'), or pool each class against the rest: pool(cm.one_vs_rest(), ...); or, for "
-            "examples in clusters, method='bayesian_bootstrap'.",
+            f"the model of pool is for two {'outcomes' if cm.graded else 'classes'}; there are {len(cm.labels)}.",
+            f"{'Use' if cm.graded else of_classes}, for examples in clusters, method='bayesian_bootstrap'.",
         )
 
 
-def _check_dim(cm: ConfusionMatrix, dim: str) -> None:
+def _check_dim(cm: Counted, dim: str) -> None:
     if dim not in cm.dims:
         raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.")
 
 
-def _dim_of_clusters(cm: ConfusionMatrix, dim: str | None) -> str:
+def _dim_of_clusters(cm: Counted, dim: str | None) -> str:
     """Return what the clusters are: a leading dim, or what the counts were counted with."""
     if cm.clusters is None:
         if dim is None:

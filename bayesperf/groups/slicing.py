@@ -171,7 +171,7 @@ class Slices(Answer):
         return xr.concat(of_rate, pd.Index(_TWO_CLASSES, name="rate"))
 
     def _metric(self, metric: str | Metric) -> Metric:
-        wanted = applicable(metric or self.default_metric, self.cm.labels, self.positive, self.cm.dims)
+        wanted = applicable(metric or self.default_metric, self.cm.labels, self.cm.positive, self.cm.dims)
         if "accuracy" in self.rates["rate"] and wanted.name != "accuracy":
             raise InputError("metric", f"only the accuracy of these slices was modelled, and not {wanted.name!r}.")
         if wanted.average == "per_class":
@@ -183,11 +183,6 @@ class Slices(Answer):
         """Recall of two classes, else accuracy."""
         return "accuracy" if "accuracy" in self.rates["rate"] else "recall"
 
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class."""
-        return self.cm.positive
-
     def _marginal(
         self, metric: Metric, rates: xr.DataArray, counts: xr.DataArray, scope: Scope, inference: str | None = None
     ) -> Marginal:
@@ -196,7 +191,7 @@ class Slices(Answer):
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
         drawn = Draws(flat, metric.bounds, self.independent)
-        score = _observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.positive)
+        score = _observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.cm.positive)
         return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, score=score)
 
     def _values(self, metric: Metric, rates: xr.DataArray) -> xr.DataArray:

@@ -16,6 +16,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.joint_outcomes import TABLE_DIMS, of_two_systems
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.point_values import refuse_uncounted
 from bayesperf.metrics.registry import applicable
 
 DESIGNS = ("joint", "by_actual")
@@ -46,10 +47,11 @@ class Statistic:
             raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
         if contrast is not None:
             checks.one_of("contrast", contrast, ("difference",))
-        positive = None if cm.pos_label is None else cm.labels.index(cm.pos_label)
         counts = cm.counts if contrast is None else of_two_systems(cm, "cm", with_dims=True).table()
         axes = 2 if contrast is None else len(TABLE_DIMS)
-        return cls(applicable(metric, cm.labels, positive, counts.dims[:-axes]), positive, counts)
+        found = applicable(metric, cm.labels, cm.positive, counts.dims[:-axes])
+        refuse_uncounted(found, cm.counts)
+        return cls(found, cm.positive, counts)
 
     @property
     def paired(self) -> bool:

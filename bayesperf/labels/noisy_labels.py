@@ -17,7 +17,7 @@ from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.drawing import gamma_masses
+from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.tabulated import Axis, Tabulated
 from bayesperf.labels.replaced_labels import RecordedCounts, Replacement
@@ -355,8 +355,7 @@ class Columns(NamedTuple):
     def cells(self, shares: Array, rng: np.random.Generator) -> Array:
         """Return draws of the cells of every system (p, M, n, K, K), from those of the shares (n, K, p·Z)."""
         places, classes, columns = self.counts.shape
-        sizes = gamma_masses(rng, (self.counts + self.weights).sum(1), (len(shares), places, columns))
-        sizes /= sizes.sum(-1, keepdims=True)
+        sizes = dirichlet_shares(rng, (self.counts + self.weights).sum(1), (len(shares), places, columns))
         cells = np.moveaxis(shares.reshape(len(shares), classes, places, columns) * sizes[:, None], 2, 0)
         if self.predicted.shape[1] == 1:
             return cells[:, None]
@@ -411,7 +410,7 @@ def draw_shares(counts: Array, weights: Array, error: Array, n: int, rng: np.ran
     column, recorded = np.nonzero(counts.T)
     seen = counts[recorded, column].astype(int)
     columns, begins = np.unique(column, return_index=True)
-    shares = _shares(weights, np.zeros((CHAINS, *weights.shape)), rng)
+    shares = dirichlet_shares(rng, weights, (CHAINS, *weights.shape), axis=1)
     kept = np.empty((n, *shares.shape))
     for step in range(_WARMUP + _THIN * n):
         probability = error.T[recorded] * np.moveaxis(shares, 1, 2)[:, column]
@@ -420,12 +419,7 @@ def draw_shares(counts: Array, weights: Array, error: Array, n: int, rng: np.ran
         if len(seen):
             drawn = rng.multinomial(seen, probability)
             truth[:, :, columns] = np.moveaxis(np.add.reduceat(drawn, begins, axis=1), 1, 2)
-        shares = _shares(weights, truth, rng)
+        shares = dirichlet_shares(rng, weights + truth, truth.shape, axis=1)
         if step >= _WARMUP and (step - _WARMUP) % _THIN == _THIN - 1:
             kept[(step - _WARMUP) // _THIN] = shares
     return np.moveaxis(kept, 0, 1)
-
-
-def _shares(weights: Array, truth: Array, rng: np.random.Generator) -> Array:
-    masses = gamma_masses(rng, weights + truth, truth.shape)
-    return np.asarray(masses / masses.sum(1, keepdims=True))

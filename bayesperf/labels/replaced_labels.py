@@ -26,7 +26,7 @@ import numpy as np
 from scipy import fft, special
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.distributions.drawing import gamma_masses
+from bayesperf.distributions.drawing import dirichlet_shares
 
 # How close to the mean the tangent touches, in Poisson standard deviations: it decides how many draws are rejected, and
 # nothing else.
@@ -169,8 +169,7 @@ class RecordedCounts:
         concentration = np.tile(self.weights, (n, 1, 1))
         if len(self._cells[0]):
             concentration[:, *self._cells] += self.counts[self._cells] - self._draw_replaced(noise, n, rng)
-        shares = gamma_masses(rng, concentration, concentration.shape)
-        return np.asarray(shares / shares.sum(1, keepdims=True))
+        return dirichlet_shares(rng, concentration, concentration.shape, axis=1)
 
     def _draw_replaced(self, noise: Replacement, n: int, rng: np.random.Generator) -> Array:
         """Return n draws of the numbers of replaced labels in the cells with examples, (n, c)."""

@@ -20,7 +20,7 @@ from bayesperf.data.count_arrays import check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations, encode_columns
 from bayesperf.data.frames import count_rows, refuse_missing_rows
 from bayesperf.data.joint_outcomes import JointOutcomes, distinct_outcomes
-from bayesperf.data.label_encoding import Column, encode, positive_label
+from bayesperf.data.label_encoding import Column, HasPositive, encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.labels.voter_cells import Strata
 
@@ -29,7 +29,7 @@ MODEL = "model"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VerifiedSample(Saved):
+class VerifiedSample(Saved, HasPositive):
     """How many examples the judge and the systems call what, and the true classes of those that were verified.
 
     Immutable. Make one with `from_predictions` or `from_frame`. Examples that neither the judge, nor any system, nor
@@ -281,11 +281,6 @@ class VerifiedSample(Saved):
         for name, values in reversed(named.items()):
             table.insert(len(self.counts.dims), name, values[table["stratum"]])
         return table.drop(columns="stratum")
-
-    @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
 
     def verified_only(self) -> ConfusionMatrix:
         """Return the confusion matrix of the verified examples.

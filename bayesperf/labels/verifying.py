@@ -19,7 +19,7 @@ from bayesperf.core.words import chance, metric_title
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.joint_outcomes import distinct_outcomes
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.drawing import gamma_masses
+from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
@@ -118,9 +118,8 @@ def verify(
     system agree. 1/(1 + κ) ~ Beta(1, 9), so that a stratum with many verified examples goes its own way. Draws are by
     importance sampling; those of the same parameters follow each other, and Monte Carlo errors take it into account.
 
-    How often intervals cover, and where they do so less often than they say, is on the page on coverage. Several
-    systems have each the figures that it has alone; `bayesperf.compare` takes them together, by the model that strata
-    share.
+    The page on coverage has how often intervals cover. Each of several systems has the figures that it has alone;
+    `bayesperf.compare` takes them together.
 
     Examples
     --------
@@ -286,8 +285,8 @@ class Verified(StoredDraws):
         prior = priors.resolve_dirichlet(None, len(self.sample.labels), "verified examples alone")
         weights = (shares * verified + cm.counts.copy(data=prior.concentration(cm))).transpose(*dims, *CELL_DIMS)
         rng = np.random.default_rng([self.random_seed, 1])
-        alone = gamma_masses(rng, weights.values[..., None, :, :], (*weights.shape[:-2], n, *weights.shape[-2:]))
-        alone /= alone.sum((-2, -1), keepdims=True)
+        shape = (*weights.shape[:-2], n, *weights.shape[-2:])
+        alone = dirichlet_shares(rng, weights.values[..., None, :, :], shape, axis=(-2, -1))
         without = np.nanvar(metric.evaluate(alone, positive), axis=-1)
         known = evaluate(metric, self.cells, positive).var(("chain", "draw"))
         return (verified * without / known).transpose(*dims).rename("effective_number")

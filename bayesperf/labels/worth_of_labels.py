@@ -16,6 +16,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.fields import Held
+from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.intervals.delta_method import gradient_of
 from bayesperf.labels.cells import joint_cells, resolved, spread_over_strata
 from bayesperf.labels.sample import VerifiedSample
@@ -117,5 +118,4 @@ def _truth(sample: VerifiedSample, prior: priors.Prior, strata: Strata, systems:
         return shared_truth(strata, _DRAWS, rng)
     ((whole, alpha),) = spread_over_strata(sample, prior, systems)
     seen = whole.counts > 0
-    masses = rng.standard_gamma(alpha[seen] + whole.verified[seen], (_DRAWS, *alpha[seen].shape))
-    return np.asarray(masses / masses.sum(-1, keepdims=True))
+    return dirichlet_shares(rng, alpha[seen] + whole.verified[seen], (_DRAWS, *alpha[seen].shape))

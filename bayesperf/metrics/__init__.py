@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
-from bayesperf.metrics.formulas import cost, fbeta, net_benefit
+from bayesperf.metrics.formulas import cost, fbeta, net_benefit, share_at_least
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import get, names, register, table, unregister
@@ -22,6 +22,7 @@ __all__ = [
     "register",
     "score",
     "scorer",
+    "share_at_least",
     "table",
     "unregister",
 ]

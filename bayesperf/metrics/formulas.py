@@ -13,12 +13,14 @@ The arguments that a metric may have:
 ``correct``, ``wrong``             sums on and off the diagonal
 ``within_one``, ``beyond_one``     sums up to one class off the diagonal and farther (ordered classes)
 ``cells``                          the whole matrix ``(..., actual, predicted)``
+``shares``, ``grades``             counts or probabilities of each grade, ``(..., G)``, and the grades' values
 =================================  ====================================================================
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +61,7 @@ from bayesperf.metrics.registry import FAMILIES, add, get, row
 # ── Proportions of examples ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-@row(aliases=("acc",), needs="classes", exact=Proportion(("correct",), ("wrong",)))
+@row(aliases=("acc", "pass_rate"), needs="classes", exact=Proportion(("correct",), ("wrong",)))
 def accuracy(correct, wrong):
     """Share of examples predicted correctly."""
     return correct / (correct + wrong)
@@ -568,8 +570,80 @@ class NetBenefit(Held):
 FAMILIES[re.compile(r"net_benefit_at_(0?\.\d+)")] = net_benefit
 
 
+# ── Outcomes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@row(needs="outcomes", bounds=(-np.inf, np.inf))
+def mean_grade(shares, grades):
+    """Mean of the grades."""
+    return (shares * grades).sum(-1) / shares.sum(-1)
+
+
+@row(needs="outcomes", bounds=(-np.inf, np.inf))
+def median_grade(shares, grades):
+    """Smallest grade that at least half of the examples do not exceed."""
+    total = shares.sum(-1, keepdims=True)
+    median = grades[(2 * shares.cumsum(-1) >= total * (1 - 1e-12)).argmax(-1)]
+    return np.where(total[..., 0] > 0, median, np.nan)
+
+
+def share_at_least(grade: float) -> Metric:
+    """Return the share of outcomes whose grade is at least `grade`.
+
+    Parameters
+    ----------
+    grade : float
+        A grade. Names such as ``"share_at_least_4"`` are accepted wherever a metric is named.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> outcomes = bp.Outcomes.from_grades([5, 4, 4, 2, 5], scale=[1, 2, 3, 4, 5])
+    >>> bp.score(outcomes, "share_at_least_4").item()
+    0.8
+    """
+    value = checks.number("grade", grade)
+    name = f"share_at_least_{np.format_float_positional(value, trim='-')}"
+    return Metric(name, ShareAtLeast(float(value)), needs="outcomes")
+
+
+@dataclass(frozen=True)
+class ShareAtLeast(Held):
+    """Share of outcomes whose grade is at least a given one."""
+
+    grade: float
+
+    def __call__(self, shares, grades):
+        """Return the share."""
+        return (shares * (grades >= self.grade)).sum(-1) / shares.sum(-1)
+
+    def place(self, grades):
+        """Return the place of the grade on a scale."""
+        first = int(np.searchsorted(np.asarray(grades, float), self.grade))
+        if not 0 < first < len(grades):
+            raise InputError(
+                "metric",
+                f"share_at_least_{self.grade:g} is {'0' if first else '1'} on the scale {list(grades)}.",
+                f"Name a grade above {grades[0]} and up to {grades[-1]}.",
+            )
+        return first
+
+
+# The longest scale of which a summary shows the share from each grade on.
+_FEW_GRADES = 7
+FAMILIES[re.compile(r"share_at_least_(-?\d+(?:\.\d+)?)")] = share_at_least
+
+
 def headline(classes: int, has_positive: bool) -> list[str]:
     """Return the names of the metrics that a summary shows by default."""
     if classes == 2 and has_positive:
         return ["accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "matthews_corrcoef"]
     return ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
+
+
+def headline_of_grades(grades: Sequence[float]) -> list[str]:
+    """Return the names of the metrics that a summary of outcomes shows by default."""
+    if len(grades) == 2:
+        return ["accuracy"]
+    shares = [share_at_least(grade).name for grade in grades[1:]]
+    return ["mean_grade", "median_grade", *(shares if len(grades) <= _FEW_GRADES else shares[-1:])]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
 
-Needs = Literal["binary", "classes", "ordered"]
+Needs = Literal["binary", "classes", "ordered", "outcomes"]
 AVERAGES = ("macro", "micro", "weighted", "per_class")
 
 
@@ -43,11 +43,20 @@ OF_CLASS_SUMS: dict[str, Callable[[ClassSums], Numbers]] = {
 
 
 def _of_cells(function: Callable[[ClassSums], Numbers], cells: Numbers, _: int) -> Numbers:
-    return function(OneVsRest(cells))
+    return function(sums_of_classes(cells))
+
+
+class Arguments(dict[str, Callable[[Numbers, int], Numbers]]):
+    """Arguments by name; sums of grades have one for each place of the scale, as "from_2" and "below_2"."""
+
+    def __missing__(self, name: str) -> Callable[[Numbers, int], Numbers]:
+        side, _, place = name.rpartition("_")
+        grades = {"from": slice(int(place), None), "below": slice(int(place))}[side]
+        return lambda cells, _: np.asarray(cells[..., 0, grades].sum(-1))
 
 
 # How each argument is computed from a matrix, given the position of its positive class.
-ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
+ARGUMENTS = Arguments({
     "tp": lambda cells, positive: cells[..., positive, positive],
     "fn": lambda cells, positive: cells[..., positive, 1 - positive],
     "fp": lambda cells, positive: cells[..., 1 - positive, positive],
@@ -56,7 +65,10 @@ ARGUMENTS: dict[str, Callable[[Numbers, int], Numbers]] = {
     "within_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) <= 1),
     "beyond_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 1),
     "cells": lambda cells, _: cells,
-}
+    "shares": lambda cells, _: cells[..., 0, :],
+})  # fmt: skip
+# The values of the grades, which a metric on a scale knows itself.
+GRADES = "grades"
 BINARY_ARGUMENTS = {"tp", "fn", "fp", "tn"}
 
 # Which cells an argument sums, given whether a cell is in the row and in the column of the positive class.
@@ -75,8 +87,13 @@ _OF_DISTANCE: dict[str, Callable[[Numbers], Numbers]] = {
 }
 
 
-def cells_of(argument: str, classes: int, positive: int) -> Numbers:
-    """Return which cells an argument of a proportion sums, (K, K) of bool, given the position of its positive class."""
+def cells_of(argument: str, classes: int, positive: int, graded: bool = False) -> Numbers:
+    """Return which cells an argument of a proportion sums, (K, K) of bool, given the position of its positive class.
+
+    If these are `graded` there is one row, (1, K).
+    """
+    if graded:
+        return ARGUMENTS[argument](np.eye(classes)[:, None], positive)[None] > 0
     if argument in _OF_DISTANCE:
         return _OF_DISTANCE[argument](distance(classes))
     of_class = np.arange(classes) == positive
@@ -99,8 +116,9 @@ class Metric:
         Smallest and greatest possible value.
     greater_is_better : bool or None
         Direction of the metric; None if neither direction is better (prevalence).
-    needs : {"binary", "classes", "ordered"}
-        What the metric requires: a binary matrix with a positive class, any number of classes, or ordered classes.
+    needs : {"binary", "classes", "ordered", "outcomes"}
+        What the metric requires: a binary matrix with a positive class, any number of classes, ordered classes, or
+        outcomes on a scale.
     exact : Proportion, IncreasingFunction, TwoProportions or None
         The form of its posterior in closed form or by quadrature; for binary matrices only if `needs` is "binary" or
         the form pairs the two rows or columns. None means Monte Carlo.
@@ -111,6 +129,8 @@ class Metric:
     of_rates : FunctionOfRates or None
         The metric of two classes as a function of prevalence, fnr and fpr, by which its posterior is integrated if it
         has no exact form. Proportions need none.
+    scale : tuple of float, optional
+        The grades that a metric of outcomes is about (`on_scale`).
     """
 
     name: str
@@ -123,11 +143,12 @@ class Metric:
     average: str | None = None
     micro: Callable[[int], ExactForm] | None = None
     of_rates: FunctionOfRates | None = None
+    scale: tuple[float, ...] | None = None
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:
         """Names of the cells that the function takes."""
-        return tuple(inspect.signature(self.function).parameters)
+        return tuple(name for name in inspect.signature(self.function).parameters if name != GRADES)
 
     @property
     def needs_cells(self) -> bool:
@@ -169,6 +190,15 @@ class Metric:
             else first
         )
 
+    def on_scale(self, grades: Sequence[float]) -> Metric:
+        """Return a metric of outcomes for a scale of grades: its bounds, and its exact form if it is a proportion."""
+        place = getattr(self.function, "place", None)
+        if place is not None:
+            first = place(grades)
+            exact: ExactForm | None = Proportion((f"from_{first}",), (f"below_{first}",))
+            return replace(self, scale=tuple(grades), exact=exact)
+        return replace(self, scale=tuple(grades), bounds=(float(grades[0]), float(grades[-1])))
+
     def exact_form(self, classes: int) -> ExactForm | None:
         """Return the exact form of the posterior for a number of classes, or None."""
         match self.average:
@@ -205,10 +235,12 @@ class Metric:
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
         if not self.needs_cells:
-            return self.of_class_sums(parts or OneVsRest(cells), skip_undefined)
+            return self.of_class_sums(parts or sums_of_classes(cells), skip_undefined)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             position = 1 if positive is None else positive
-            return self._apply({a: ARGUMENTS[a](cells, position) for a in self.arguments}, cells.shape[:-2])
+            arguments = {a: ARGUMENTS[a](cells, position) for a in self.arguments}
+            known = {} if self.scale is None else {GRADES: np.array(self.scale)}
+            return self._apply(arguments | known, cells.shape[:-2])
 
     def of_class_sums(self, parts: ClassSums, skip_undefined: bool = False) -> Numbers:
         """Return the metric as `evaluate` does, from the sums of each class of matrices; it must not need cells."""
@@ -235,7 +267,7 @@ class Metric:
         form = self.exact_form(cells.shape[-1])
         if not isinstance(form, Proportion) or self.average not in (None, "per_class"):
             return None
-        parts = OneVsRest(cells)
+        parts = sums_of_classes(cells)
         position = 1 if positive is None else positive
         sides = (parts[n] if self.average else ARGUMENTS[n](cells, position) for n in (*form.success, *form.failure))
         return np.asarray(sum(sides))
@@ -260,15 +292,22 @@ class Metric:
 
     def depends_on_prevalence(self, classes: int) -> bool:
         """Whether re-weighting the actual classes changes the metric, determined by evaluating it on two tables."""
+        if self.needs == "outcomes":
+            return False
         rows = np.arange(1.0, classes + 1)[:, None]
         table = 1 + np.cos(rows * np.arange(1, classes + 1)) ** 2
         before, after = self.evaluate(table, 0), self.evaluate(table * rows, 0)
         return not np.allclose(before, after, rtol=1e-9, atol=1e-12)
 
+    def needs_true_negatives(self) -> bool:
+        """Whether the true negatives of two classes change the metric, determined by evaluating it on two tables."""
+        few, many = (self.evaluate(np.array([[tn, 2.0], [1.0, 4.0]]), 1) for tn in (3.0, 5.0))
+        return not np.allclose(few, many, rtol=1e-9, atol=1e-12)
+
 
 def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = None) -> dict[Metric, Numbers]:
     """Return several metrics of the same matrices."""
-    parts = OneVsRest(cells)
+    parts = sums_of_classes(cells)
     return {metric: metric.evaluate(cells, positive, parts=parts) for metric in metrics}
 
 
@@ -331,6 +370,14 @@ class OneVsRest(ClassSums):
     def tn(self) -> Numbers:
         """Cells of other classes that others were predicted for."""
         return np.asarray(without_diagonal(sums_of_others(self.cells)).sum(-2))
+
+
+def sums_of_classes(cells: Numbers) -> ClassSums:
+    """Return the arguments of each class of matrices (..., K, K), or of right and wrong outcomes (..., 1, 2)."""
+    if cells.shape[-2] == cells.shape[-1]:
+        return OneVsRest(cells)
+    right, wrong = cells[..., 0, -1:], cells[..., 0, :1]
+    return GivenSums(right, wrong, 0 * wrong)
 
 
 def without_diagonal(cells: Numbers) -> Numbers:

@@ -7,9 +7,9 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers
-from bayesperf.core.errors import InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED
+from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 
@@ -46,12 +46,12 @@ def _known(metric: Metric, values: Numbers) -> Numbers:
 
 
 @checked
-def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
+def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
     """Return the point value of a metric for every matrix.
 
     Parameters
     ----------
-    cm : ConfusionMatrix
+    cm : ConfusionMatrix or Outcomes
         Counts, with any leading dims.
     metric : str or Metric
         A name listed by `names`, an alias, or a `Metric`.
@@ -70,7 +70,19 @@ def score(cm: ConfusionMatrix, metric: str | Metric) -> xr.DataArray:
     >>> bp.score(cm, "recall").item()
     0.8
     """
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    if not isinstance(cm, Counted):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
     positive = cm.positive
-    return point_value(applicable(metric, cm.labels, positive, cm.dims), cm.counts, positive)
+    metric = applicable(metric, cm.labels, positive, cm.dims, cm.graded)
+    refuse_uncounted(metric, cm.cells)
+    return point_value(metric, cm.cells, positive)
+
+
+def refuse_uncounted(metric: Metric, counts: xr.DataArray | None) -> None:
+    """Refuse a metric that needs true negatives, of counts without them."""
+    if counts is not None and UNCOUNTED in counts.attrs and metric.needs_true_negatives():
+        raise InputError(
+            "metric",
+            f"{metric.name!r} needs true negatives, and nobody counted them.",
+            "Ask for precision, recall or f1, or give `tn`.",
+        )

@@ -104,6 +104,8 @@ def get(name: str | Metric) -> Metric:
 def _in_files(metric: Metric) -> dict[str, Any]:
     """Return what a file says of a metric: its name, or all of it; raise if it is one of the caller's own."""
     function: Any = metric.function
+    if metric.scale is not None:
+        return {"name": metric.name, "scale": metric.scale}
     if isinstance(function, Held):
         return fields_of(metric)
     base = metric.name
@@ -118,6 +120,8 @@ def _in_files(metric: Metric) -> dict[str, Any]:
 
 
 def _of_file(name: str, **others: Any) -> Metric:
+    if set(others) == {"scale"}:
+        return get(name).on_scale(others["scale"])
     return Metric(name, **others) if others else get(name)
 
 
@@ -132,9 +136,13 @@ def _is_known(metric: Metric) -> bool:
 
 
 def applicable(
-    name: str | Metric, labels: Sequence[Any], positive: int | None, dims: Sequence[Hashable] = ()
+    name: str | Metric,
+    labels: Sequence[Any],
+    positive: int | None,
+    dims: Sequence[Hashable] = (),
+    graded: bool = False,
 ) -> Metric:
-    """Return the metric if it can be computed for these labels and leading dims.
+    """Return the metric if it can be computed for these labels and leading dims; labels that are `graded` are a scale.
 
     Raises
     ------
@@ -143,6 +151,8 @@ def applicable(
         a dim that already exists; or if it averages over classes and the dim ``label`` has a matrix for each.
     """
     metric = get(name)
+    if graded or metric.needs == "outcomes":
+        return _of_outcomes(metric, labels, graded)
     if metric.average == "per_class" and "label" in dims:
         raise InputError("metric", f"{metric.name!r} adds a dim label, and there is one already.", "Rename it.")
     of_one = metric.name.removesuffix(f"_{metric.average}")
@@ -163,6 +173,32 @@ def applicable(
                 f"Name one of {list(labels)}, in `pos_label`.",
             )
     return metric
+
+
+def _of_outcomes(metric: Metric, grades: Sequence[Any], graded: bool) -> Metric:
+    """Return a metric of outcomes on a scale; refuse one of outcomes for classes, and one of classes for outcomes."""
+    if not graded:
+        raise InputError("metric", f"{metric.name!r} is a metric of Outcomes; these are predictions of classes.")
+    if metric.needs == "outcomes":
+        return metric.on_scale(grades)
+    if metric.name not in _OF_RIGHT:
+        known = _OF_RIGHT if len(grades) == 2 else [*names("outcomes"), f"share_at_least_{grades[-1]}"]
+        raise InputError(
+            "metric",
+            f"{metric.name!r} needs predictions of classes; these are outcomes.",
+            f"Ask for {' or '.join(known)}.",
+        )
+    if len(grades) > 2:
+        raise InputError(
+            "metric",
+            f"{metric.name!r} needs right and wrong; these outcomes have {len(grades)} grades.",
+            f"Ask for mean_grade, or for share_at_least_{grades[-1]}.",
+        )
+    return metric
+
+
+# Metrics of right and wrong outcomes that are those of classes, too.
+_OF_RIGHT = ("accuracy", "error_rate")
 
 
 def single_valued(name: str | Metric, labels: Sequence[Any], positive: int | None) -> Metric:

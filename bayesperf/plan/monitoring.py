@@ -134,18 +134,15 @@ def monitor(
     as soon as it is reached: of systems that the prior describes, stopped at .95 or more, at least 95 % meet the
     requirement.
 
-    What stopping early changes is the frequency of errors for *one* system whose metric is fixed. Of systems with
-    recall exactly 0.7, seen in 20 batches of 10 positives, 5 % have P(recall > 0.7) ≥ .95 at the end; but after one
-    batch or another 19 % have it, and 41 % after one of 1,000 (flat prior; 21 and 43 % with Jeffreys'). The result and
-    its figure say so.
+    What stopping early changes is the frequency of errors for *one* system whose metric is fixed: the more often one
+    looks, the more probably it passes by luck once. The result and its figure say so.
 
     Where such errors must be bounded, go by ``anytime_verdict``. It is that of a confidence sequence
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
-    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. Of the
-    systems above it is wrongly said of less than 1 % that they meet the requirement, and of as many that they miss it
-    (``validation/repeated_looks.py``). The limits are those of all steps so far together, because the sequence holds
-    at all of them: they only move towards each other. That they pass each other has at most a probability of
-    1 − `ci_prob` unless the batches differ. Each system, and each class, has a sequence of its own.
+    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The
+    limits are those of all steps so far together, because the sequence holds at all of them: they only move towards
+    each other. That they pass each other has at most a probability of 1 − `ci_prob` unless the batches differ. Each
+    system, and each class, has a sequence of its own.
 
     Only shares of independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
 

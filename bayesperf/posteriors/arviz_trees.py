@@ -11,8 +11,9 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.count_arrays import CELL_DIMS, as_table, of_table
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence
@@ -41,12 +42,12 @@ def to_tree(
     dims = [dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS)]
     if clash := set(named) & set(map(str, dims)):
         raise InputError("metrics", f"{clash.pop()!r} is the name of a dim, too.", "Rename that dim.")
-    variables = {"cells": cells} | {name: evaluate(metric, cells, positive) for name, metric in named.items()}
+    variables = {"cells": of_table(cells)} | {name: evaluate(metric, cells, positive) for name, metric in named.items()}
     dataset = xr.Dataset({name: value.transpose("chain", "draw", *dims, ...) for name, value in variables.items()})
     dataset.attrs = {**facts, "bayesperf_version": version("bayesperf")}
     groups = {"posterior": dataset}
     if observed is not None:
-        groups["observed_data"] = observed.to_dataset(name="counts")
+        groups["observed_data"] = of_table(observed).to_dataset(name="counts")
     # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
     return xr.DataTree.from_dict({name: _without_scalars(group) for name, group in groups.items()})
 
@@ -81,14 +82,14 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
         advice = "Take the mean: the model has no groups." if name != "cells" else ""
         raise InputError("tree", f"has no variable {name!r} in a group 'posterior'.", advice)
     dataset = tree["posterior"].to_dataset()
-    cells = dataset[name]
+    cells = as_table(dataset[name])
     missing = {"chain", "draw", *CELL_DIMS} - set(cells.dims)
     if missing:
         raise InputError("cells", f"has no dim {', '.join(sorted(missing))}; its dims are {cells.dims}.")
     total = cells.sum(CELL_DIMS)
     if not (np.isfinite(cells).all() and (cells >= 0).all() and np.allclose(total, 1, atol=1e-4)):
         raise InputError("cells", "must be probabilities: none missing or negative, each matrix summing to 1.")
-    labels = cells["actual"].values.tolist()
+    labels = cells["predicted"].values.tolist()
     positive = int(dataset.attrs.get("positive", -1))
     if pos_label is None and positive >= 0:
         pos_label = labels[positive]
@@ -106,7 +107,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
             independent=bool(dataset.attrs.get("independent_draws", 0)),
             refusal=str(dataset.attrs.get("refusal", "")),
         ),
-        "pos_label": ConfusionMatrix(xr.zeros_like(template, dtype=int), pos_label).pos_label,
+        "pos_label": _pos_label(template, pos_label),
         "prior_text": str(dataset.attrs.get("prior", "that of the model")),
         "scope": Scope(kind, _dim_of_groups(dataset)) if kind else Scope.read(dataset.attrs),
         "observed": observed,
@@ -120,10 +121,17 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
     return fields
 
 
+def _pos_label(template: xr.DataArray, pos_label: Any) -> Any:
+    """Return the positive class of cells, whose labels are checked; outcomes have none."""
+    cells = xr.zeros_like(of_table(template), dtype=int)
+    return Outcomes(cells).pos_label if "outcome" in cells.dims else ConfusionMatrix(cells, pos_label).pos_label
+
+
 def observed_table(tree: xr.DataTree) -> xr.DataArray | None:
     """Return the table of counts of a tree, which a model that observes parts of it has beside them; None without."""
     tables = [tree[name].to_dataset().get("counts") for name in ("observed_data", "constant_data") if name in tree]
-    return next((table for table in tables if table is not None and set(CELL_DIMS) <= set(table.dims)), None)
+    tables = [as_table(table) for table in tables if table is not None]
+    return next((table for table in tables if set(CELL_DIMS) <= set(table.dims)), None)
 
 
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:

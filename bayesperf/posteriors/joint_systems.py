@@ -24,8 +24,11 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
+from bayesperf.data.count_arrays import of_table
+from bayesperf.data.counted import Counted
 from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.differences import Discordant, discordant
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.distributions.draws import Draws, Sampled
@@ -203,12 +206,17 @@ def joint_marginal(
     return Marginal(Quantity.of(metric), Draws(by_draw, metric.bounds, True), leading, random_seed=seed)
 
 
-def _margins(outcomes: JointOutcomes) -> ConfusionMatrix:
-    """Return the matrix of every system."""
-    return ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+def _margins(outcomes: JointOutcomes) -> Counted:
+    """Return the matrix, or the outcomes, of every system."""
+    margins = outcomes.margins()
+    return (
+        Outcomes(of_table(margins), outcomes)
+        if outcomes.graded
+        else ConfusionMatrix(margins, outcomes.pos_label, outcomes)
+    )
 
 
-def pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
+def pseudo_counts(cm: Counted, prior: priors.Prior) -> Array:
     """Return α for each element of the leading dims and each system, (p, M, K, K)."""
     alpha = prior.concentration(cm)
     of_classes = alpha.sum(-1)
@@ -348,18 +356,18 @@ def discordant_weights(
 
 
 def _weights_of_pairs(
-    cm: ConfusionMatrix, outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None
+    cm: Counted, outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None
 ) -> tuple[Array, Array, Array] | None:
     """Return `discordant_weights` of outcomes whose margins are known."""
     positive = outcomes.positive
-    metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1])
+    metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1], outcomes.graded)
     classes = len(outcomes.labels)
     each = range(classes) if metric.average == "per_class" else [1 if positive is None else positive]
-    if not _splits_rows(metric, classes, each[0]):
+    if not _splits_rows(metric, outcomes, each[0]):
         return None
     prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
     alpha = pseudo_counts(cm, prior)
-    by_class = [_discordant(outcomes, alpha, _judged(metric, classes, position)) for position in each]
+    by_class = [_discordant(outcomes, alpha, _judged(metric, outcomes, position)) for position in each]
     # (side, p, label, pair), without the labels where the metric is one figure.
     weights = np.stack(by_class, -2) if metric.average == "per_class" else by_class[0]
     leading = outcomes.counts.shape[:-1]
@@ -409,21 +417,23 @@ def _refuse_improper(
             )
 
 
-def _judged(metric: Metric, classes: int, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the cells (K, K) of success and of failure of a proportion."""
+def _judged(metric: Metric, outcomes: JointOutcomes, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the cells (K, K) of success and of failure of a proportion; of outcomes (1, K)."""
+    classes = len(outcomes.labels)
     form = metric.exact_form(classes)
     assert isinstance(form, Proportion)
     success, failure = (
-        np.any([cells_of(name, classes, positive) for name in names], 0) for names in (form.success, form.failure)
+        np.any([cells_of(name, classes, positive, outcomes.graded) for name in names], 0)
+        for names in (form.success, form.failure)
     )
     return success, failure
 
 
-def _splits_rows(metric: Metric, classes: int, positive: int) -> bool:
+def _splits_rows(metric: Metric, outcomes: JointOutcomes, positive: int) -> bool:
     """Whether a metric is a proportion of the examples of certain actual classes, told by what was predicted."""
-    if not isinstance(metric.exact_form(classes), Proportion):
+    if not isinstance(metric.exact_form(len(outcomes.labels)), Proportion):
         return False
-    success, failure = _judged(metric, classes, positive)
+    success, failure = _judged(metric, outcomes, positive)
     judged = success | failure
     rows_are_whole = (judged == judged[:, :1]).all()
     rows_are_split = (success.any(1) & failure.any(1)).any()

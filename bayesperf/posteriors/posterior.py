@@ -18,13 +18,14 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
+from bayesperf.data.counted import Counted
+from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
-from bayesperf.metrics.formulas import headline
+from bayesperf.metrics.formulas import headline, headline_of_grades
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.point_values import point_values
+from bayesperf.metrics.point_values import point_values, refuse_uncounted
 from bayesperf.metrics.registry import applicable, get
 from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
@@ -42,7 +43,7 @@ DRAWS = Source.n_draws
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Posterior(Answer):
+class Posterior(Answer, HasPositive):
     """Distribution of cell probabilities over leading dims. Made by `posterior`, or by `Posterior.from_datatree`.
 
     Attributes
@@ -111,14 +112,14 @@ class Posterior(Answer):
 
     @cached_property
     def labels(self) -> list[Any]:
-        """The K class labels."""
-        labels: list[Any] = self.template["actual"].values.tolist()
+        """The K class labels, or the grades of outcomes."""
+        labels: list[Any] = self.template["predicted"].values.tolist()
         return labels
 
     @property
-    def positive(self) -> int | None:
-        """Position of the positive class among the labels."""
-        return None if self.pos_label is None else self.labels.index(self.pos_label)
+    def graded(self) -> bool:
+        """Whether it is of `Outcomes`, whose cells are a table of one row."""
+        return self.template.sizes["actual"] == 1
 
     @cached_property
     def leading(self) -> xr.DataArray:
@@ -185,28 +186,46 @@ class Posterior(Answer):
 
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
-        return applicable(metric, self.labels, self.positive, self.dims)
+        return applicable(metric, self.labels, self.positive, self.dims, self.graded)
 
     def refuse(self, what: str, argument: str = "") -> None:
         """Raise if the source refuses something: "draws", "predict", …, whatever the argument is called."""
+        if self._uncounted and what in ("draws", "predict", "at_prevalence"):
+            raise InputError(argument or what, "needs true negatives, and nobody counted them.")
         if reason := self.source.refuses(self, what):
             raise InputError(argument or what, reason)
 
     def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
         """Raise if one of the metrics is not available for this kind of data and prior."""
         for metric in metrics:
+            refuse_uncounted(metric, self.examples)
             if reason := self.source.refuses(self, "metric", metric):
                 raise InputError("metric", f"{metric.name!r} {reason}")
 
     def default_metrics(self) -> list[str]:
         """Return the names of the default metrics that are available for this posterior."""
-        names = headline(len(self.labels), self.positive is not None)
-        return [name for name in names if not self.source.refuses(self, "metric", get(name))]
+        uncounted = self._uncounted
+        return [
+            name
+            for name in self._headline()
+            if not self.source.refuses(self, "metric", get(name))
+            and not (uncounted and get(name).needs_true_negatives())
+        ]
+
+    @property
+    def _uncounted(self) -> bool:
+        """Whether it is of counts without true negatives."""
+        return self.examples is not None and UNCOUNTED in self.examples.attrs
+
+    def _headline(self) -> list[str]:
+        if self.graded:
+            return headline_of_grades(self.labels)
+        return headline(len(self.labels), self.positive is not None)
 
     def _wanted(self, metrics: str | Metric | Sequence[str | Metric] | None) -> list[Metric]:
         names = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
         if not names:
-            self.refuse_unavailable([get(name) for name in headline(len(self.labels), self.positive is not None)])
+            self.refuse_unavailable([get(name) for name in self._headline()])
         return [self.applicable(metric) for metric in names]
 
     def observed_score(self, metric: str | Metric) -> xr.DataArray:
@@ -446,10 +465,11 @@ class Posterior(Answer):
         Returns
         -------
         xarray.DataArray
-            Cells with dims ``(…, draw, actual, predicted)``. If `random_seed` is None the posterior's own seed is used.
+            Cells with dims ``(…, draw, actual, predicted)``, or ``(…, draw, outcome)``. If `random_seed` is None the
+            posterior's own seed is used.
         """
         self.refuse("draws")
-        return self.source.draws(self, checks.count("n", n), random_seed)
+        return of_table(self.source.draws(self, checks.count("n", n), random_seed))
 
     def joint_draws(
         self, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
@@ -497,25 +517,26 @@ class Posterior(Answer):
             learned_from=self.observed,
         )
 
-    def update(self, cm: ConfusionMatrix) -> Posterior:
+    def update(self, cm: Counted) -> Posterior:
         """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
         self.refuse("update")
         counts = self._more_counts(cm)
         assert self.observed is not None
-        return replace(self, source=self.source.updated(counts), observed=self.observed + counts)
+        observed = (self.observed + counts).assign_attrs(self.observed.attrs)
+        return replace(self, source=self.source.updated(counts), observed=observed)
 
-    def _more_counts(self, cm: ConfusionMatrix) -> xr.DataArray:
+    def _more_counts(self, cm: Counted) -> xr.DataArray:
         """Return counts to update with, or raise unless their labels and leading coordinates are those observed."""
-        if not isinstance(cm, ConfusionMatrix):
-            raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
-        if cm.labels != self.labels or cm.pos_label != self.pos_label:
+        if not isinstance(cm, Counted):
+            raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
+        if cm.graded != self.graded or cm.labels != self.labels or cm.pos_label != self.pos_label:
             raise InputError(
                 "cm",
                 f"labels {cm.labels} (positive {cm.pos_label!r}) are not those of the posterior, "
                 f"{self.labels} (positive {self.pos_label!r}).",
             )
         try:
-            template, counts = xr.align(self.template, cm.counts, join="exact")
+            template, counts = xr.align(self.template, cm.cells, join="exact")
         except ValueError as error:
             raise InputError("cm", f"its leading coordinates are not those of the posterior: {error}") from None
         if set(counts.dims) != set(template.dims):
@@ -534,6 +555,8 @@ class Posterior(Answer):
             of all classes, by label or in the order of the labels, which must sum to 1.
         """
         self.refuse("at_prevalence")
+        if self.graded:
+            raise InputError("at_prevalence", "outcomes have no classes, and no prevalence.")
         prevalence = parse_prevalence(p, self.labels, self.positive)
         text = f"{self.prior_text}; prevalence {p!r}"
         return replace(self, source=self.source.at_prevalence(prevalence), prevalence=prevalence, prior_text=text)
@@ -666,7 +689,8 @@ class Posterior(Answer):
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
-        return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} classes{', ' * bool(sizes)}{sizes}>"
+        what = "outcomes" if self.graded else "classes"
+        return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} {what}{', ' * bool(sizes)}{sizes}>"
 
 
 @dataclass(frozen=True, eq=False)

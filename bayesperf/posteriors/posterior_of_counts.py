@@ -9,7 +9,8 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import DependenceWarning, InputTypeError, warn
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.data.counted import Counted
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
@@ -28,7 +29,7 @@ _MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_0
 
 @overload
 def posterior(
-    cm: ConfusionMatrix,
+    cm: Counted,
     prior: str | priors.Prior | None = None,
     design: str = "joint",
     random_seed: Any = 0,
@@ -70,7 +71,7 @@ def posterior(
 
     Parameters
     ----------
-    cm : ConfusionMatrix or array-like (n,)
+    cm : ConfusionMatrix, Outcomes or array-like (n,)
         Counts; or the actual labels, in which case the next argument must be the predicted labels. A cross-tabulation
         whose axes are called by what they are (`pandas.crosstab`, a DataArray), or scikit-learn's
         ``classification_report`` of two classes, is taken in place of counts.
@@ -79,7 +80,8 @@ def posterior(
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
         is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
-        By default Jeffreys' for two classes (half a pseudo-example per cell), and `bayesperf.prior.shared` for more.
+        By default Jeffreys' for two classes and for right or wrong outcomes (half a pseudo-example per cell),
+        `bayesperf.prior.shared` for more classes, and Perks' for grades (one pseudo-example in all).
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
@@ -126,10 +128,10 @@ def posterior(
     0     recall       0.8  0.75  0.164     0.436     0.998  exact
     1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
-    if isinstance(cm, ConfusionMatrix):
+    if isinstance(cm, Counted):
         if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
                       if value is not None]:  # fmt: skip
-            raise InputTypeError(unused[0], "the ConfusionMatrix has its own.", f"Call it without `{unused[0]}`.")
+            raise InputTypeError(unused[0], f"the {type(cm).__name__} has its own.", f"Call it without `{unused[0]}`.")
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
         if by is not None:
@@ -139,38 +141,41 @@ def posterior(
     else:
         actual = y_true if cm is None else cm
         if actual is None or y_pred is None:
-            raise InputTypeError("", "posterior takes a ConfusionMatrix, or actual and predicted labels.")
+            raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
     _warn_of_clusters(cm)
     checks.one_of("design", design, _DESIGNS)
-    resolved = priors.resolve(prior, len(cm.labels))
+    if cm.graded and design != "joint":
+        raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
+    resolved = priors.resolve_for(prior, cm)
     n_draws = _default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2)
     return Posterior(
         source=_source(cm, resolved, random_seed=checks.seed(random_seed), n_draws=n_draws),
         pos_label=cm.pos_label,
         prior_text=resolved.describe(cm),
         prevalence="observed" if design == "joint" else _prevalence_by_prior(resolved, cm),
-        observed=cm.counts,
+        observed=cm.cells,
     )
 
 
-def _prevalence_by_prior(prior: priors.Prior, cm: ConfusionMatrix) -> Prevalence | None:
+def _prevalence_by_prior(prior: priors.Prior, cm: Counted) -> Prevalence | None:
     """Return the prevalence where the data say nothing of it: what the prior was told of it apart, if it was."""
     totals = prior.totals(cm)
     return Prevalence(totals.values, fixed=False) if totals is not None and prior.says_prevalence else None
 
 
-def _source(cm: ConfusionMatrix, prior: priors.Prior, **of_draws: int) -> Source:
+def _source(cm: Counted, prior: priors.Prior, **of_draws: int) -> Source:
+    cells = cm.cells
     if prior.shared_by_classes:
-        return SharedClasses(counts=cm.counts, **of_draws)
-    concentration = cm.counts.copy(deep=False, data=cm.counts.values + prior.concentration(cm))
+        return SharedClasses(counts=cells, **of_draws)
+    concentration = cells.copy(deep=False, data=cells.values + prior.concentration(cm))
     if (totals := prior.totals(cm)) is not None:
-        classes = (cm.counts.sum("predicted") + totals).transpose(*concentration.dims[:-1])
+        classes = (cells.sum("predicted") + totals).transpose(*concentration.dims[:-1])
         return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)
     return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
 
 
-def _warn_of_clusters(cm: ConfusionMatrix) -> None:
+def _warn_of_clusters(cm: Counted) -> None:
     if cm.clusters is not None:
         warn(
             DependenceWarning,

@@ -22,6 +22,8 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate
+from bayesperf.data.count_arrays import ALL
+from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.beta_of_interval import beta_of_interval
@@ -51,7 +53,8 @@ class Prior(Saved):
     name : str
         Name of the prior.
     pseudo_counts : callable
-        Function of the number of classes and the position of the positive class that returns the weight of each cell.
+        Function of the number of classes and the position of the positive class that returns the weight of each cell;
+        of outcomes it is given a number of rows, 1, as well.
     rates : tuple of two float, optional
         Parameters (a, b) of the Beta distribution on each rate, for a rate prior (`pseudo_counts` is then zero).
     shared_by_classes : bool
@@ -62,21 +65,24 @@ class Prior(Saved):
     """
 
     name: str
-    pseudo_counts: Applied | Callable[[int, int | None], Any]
+    pseudo_counts: Applied | Callable[..., Any]
     rates: tuple[float, float] | None = None
     shared_by_classes: bool = False
     prevalence: tuple[float, float] | None = None
 
-    def concentration(self, cm: ConfusionMatrix) -> Array:
-        """Return the pseudo-counts for a matrix, a read-only array with the shape of its counts."""
-        alpha, shape = self.pseudo_counts(len(cm.labels), cm.positive), cm.counts.shape
+    def concentration(self, cm: Counted) -> Array:
+        """Return the pseudo-counts for a matrix or outcomes, a read-only array with the shape of their cells."""
+        shape = cm.cells.shape
+        alpha = self.pseudo_counts(len(cm.labels), cm.positive, *([1] if cm.graded else []))
+        if cm.graded and np.shape(alpha) == shape[-1:]:
+            alpha = np.asarray(alpha)[None]
         if isinstance(alpha, xr.DataArray):
             alpha = _aligned(alpha, cm)
         elif np.ndim(alpha) and np.shape(alpha) != shape[-2:]:
             raise InputError("prior", f"its pseudo-counts have shape {np.shape(alpha)}; the matrix {shape[-2:]}.")
         return np.broadcast_to(np.asarray(alpha, dtype=float), shape)
 
-    def describe(self, cm: ConfusionMatrix) -> str:
+    def describe(self, cm: Counted) -> str:
         """Return a description of the prior, with its total weight."""
         if self.rates:
             a, b = self.rates
@@ -89,12 +95,13 @@ class Prior(Saved):
         totals = alpha.sum((-2, -1))
         low, high = float(totals.min()), float(totals.max())
         total = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-        cells = len(cm.labels) ** 2
+        cells = int(np.prod(alpha.shape[-2:]))
         same = float(alpha.min()) == float(alpha.max())
-        each = f"{float(alpha.min()):.3g} in each of {cells} cells, " if same else ""
+        what = "outcomes" if cm.graded else "cells"
+        each = f"{float(alpha.min()):.3g} in each of {cells} {what}, " if same else ""
         return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
 
-    def totals(self, cm: ConfusionMatrix) -> xr.DataArray | None:
+    def totals(self, cm: Counted) -> xr.DataArray | None:
         """Return the weights (actual) of the classes' shares, where these are not those of the rows."""
         if self.prevalence is None:
             return None
@@ -121,7 +128,7 @@ class Prior(Saved):
                 "prior", f"{self!r} has no Betas of single shares.", "Plot it, or describe it by its repr."
             )
         alpha = np.asarray(self.pseudo_counts(2, 1), float)
-        if alpha.ndim > 2:
+        if alpha.ndim not in (0, 2):
             raise InputError("prior", "it differs between leading dims.", "Ask of the prior of one of them.")
         table = np.broadcast_to(alpha, (2, 2)) if alpha.ndim == 0 else alpha
         if len(table) > 2:
@@ -266,9 +273,10 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
 
     Parameters
     ----------
-    alpha : float, array-like (K, K) or xarray.DataArray
+    alpha : float, array-like (K, K), array-like (G,) or xarray.DataArray
         Non-negative pseudo-counts, with actual classes in rows and predicted classes in columns, in the order of the
-        labels. A DataArray may also have leading dims of the counts (a different prior for each model).
+        labels; or one for each of G grades. A DataArray may also have leading dims of the counts (a different prior for
+        each model).
 
     Raises
     ------
@@ -289,7 +297,7 @@ def dirichlet(alpha: ArrayLike | xr.DataArray) -> Prior:
     if not (np.isfinite(values) & (values >= 0)).all():
         raise InputError("alpha", "must be finite and not negative in every cell.")
     weights = alpha.copy(data=values) if isinstance(alpha, xr.DataArray) else values
-    if not isinstance(alpha, xr.DataArray) and values.ndim not in (0, 2):
+    if not isinstance(alpha, xr.DataArray) and values.ndim > 2:
         raise InputError(
             "alpha", f"must be a number or (K, K); its shape is {values.shape}.", "Name more dims in a DataArray."
         )
@@ -505,24 +513,24 @@ def _estimate(name: str, beta: Beta, ci_prob: float) -> str:
 
 
 @by_name
-def not_dirichlet(classes: int, positive: int | None) -> Any:
+def not_dirichlet(classes: int, positive: int | None, rows: int | None = None) -> Any:
     raise InputError(
         "prior", "'shared' has no pseudo-counts, which are needed here.", "Use a Dirichlet prior, as 'perks'."
     )
 
 
 @by_name
-def in_every_cell(weights: Any, classes: int, positive: int | None) -> Any:
+def in_every_cell(weights: Any, classes: int, positive: int | None, rows: int | None = None) -> Any:
     return weights
 
 
 @by_name
-def one_in_all(classes: int, positive: int | None) -> float:
-    return 1 / classes**2
+def one_in_all(classes: int, positive: int | None, rows: int | None = None) -> float:
+    return 1 / (classes * (rows or classes))
 
 
 @by_name
-def binary_table(table: Array, classes: int, positive: int | None) -> Array:
+def binary_table(table: Array, classes: int, positive: int | None, rows: int | None = None) -> Array:
     if classes != 2 or positive is None:
         raise InputError("prior", "elicited() is for a binary matrix with a pos_label.")
     return table if positive == 1 else table[::-1, ::-1]
@@ -540,6 +548,15 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
     if not isinstance(prior, str) or prior not in PRESETS:
         raise InputError("prior", f"must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
     return PRESETS[prior]()
+
+
+def resolve_for(prior: str | Prior | None, cm: Counted) -> Prior:
+    """Return the prior as `resolve` does, for counts; that of outcomes is a Dirichlet, by default Perks' for grades."""
+    return (
+        resolve_dirichlet(prior, len(cm.labels), "outcomes", rates=True)
+        if cm.graded
+        else resolve(prior, len(cm.labels))
+    )
 
 
 def resolve_dirichlet(
@@ -571,17 +588,20 @@ def resolve_dirichlet(
     return resolved
 
 
-def _aligned(alpha: xr.DataArray, cm: ConfusionMatrix) -> Array:
+def _aligned(alpha: xr.DataArray, cm: Counted) -> Array:
     """Return pseudo-counts along the axes of counts; those of dims that they lack have length 1."""
-    extra = set(alpha.dims) - set(cm.counts.dims)
+    if cm.graded and "outcome" in alpha.dims:
+        alpha = alpha.rename(outcome="predicted").expand_dims(actual=[ALL])
+    counts = cm.cells
+    extra = set(alpha.dims) - set(counts.dims)
     if extra or not {"actual", "predicted"} <= set(alpha.dims):
-        raise InputError("prior", f"dims {alpha.dims} must be actual, predicted and leading dims of {cm.counts.dims}.")
+        raise InputError("prior", f"dims {alpha.dims} must be actual, predicted and leading dims of {counts.dims}.")
     for dim in alpha.dims:
-        if dim in alpha.coords and not set(cm.counts[dim].values.tolist()) <= set(alpha[dim].values.tolist()):
+        if dim in alpha.coords and not set(counts[dim].values.tolist()) <= set(alpha[dim].values.tolist()):
             raise InputError("prior", f"it has no pseudo-counts for some {dim} of the counts.")
-        if dim not in alpha.coords and alpha.sizes[dim] != cm.counts.sizes[dim]:
-            raise InputError("prior", f"{alpha.sizes[dim]} along {dim} for {cm.counts.sizes[dim]} of the counts.")
-    named = alpha.assign_coords({dim: cm.counts[dim] for dim in alpha.dims if dim not in alpha.coords})
-    aligned = named.reindex({dim: cm.counts[dim].values for dim in alpha.dims})
-    missing = {dim: 1 for dim in cm.counts.dims if dim not in alpha.dims}
-    return np.asarray(aligned.expand_dims(missing).transpose(*cm.counts.dims).values, float)
+        if dim not in alpha.coords and alpha.sizes[dim] != counts.sizes[dim]:
+            raise InputError("prior", f"{alpha.sizes[dim]} along {dim} for {counts.sizes[dim]} of the counts.")
+    named = alpha.assign_coords({dim: counts[dim] for dim in alpha.dims if dim not in alpha.coords})
+    aligned = named.reindex({dim: counts[dim].values for dim in alpha.dims})
+    missing = {dim: 1 for dim in counts.dims if dim not in alpha.dims}
+    return np.asarray(aligned.expand_dims(missing).transpose(*counts.dims).values, float)

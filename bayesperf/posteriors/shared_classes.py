@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array, blocks, sums_of_others
-from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
+from bayesperf.distributions.drawing import LEAST_MASS, dirichlet_shares, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.shared_recalls import SharedRecalls, centred_log_sizes, draws_of_recalls
@@ -110,8 +110,7 @@ class ClassesModel:
         of_shares = rng.spawn(1)[0]
         if prevalence is None:
             totals = self.counts[index].sum(-1)
-            shares = gamma_masses(of_shares, self.shares + totals, (n, len(totals)))
-            shares /= shares.sum(-1, keepdims=True)
+            shares = dirichlet_shares(of_shares, self.shares + totals, (n, len(totals)))
         else:
             shares = prevalence.draw(of_shares, n)
         return shares, self.shared(index, n, rng)
@@ -124,8 +123,7 @@ def _outcomes(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
     logit_mean = shared.recalls.logits(centred_log_sizes(totals))
     weights = [special.expit(sign * logit_mean) * kappa for sign in (1, -1)]
     outcomes = np.stack([weights[0] + right, weights[1] + totals - right], -1)
-    outcomes = gamma_masses(rng, outcomes, outcomes.shape)
-    return np.asarray(outcomes / outcomes.sum(-1, keepdims=True))
+    return dirichlet_shares(rng, outcomes, outcomes.shape)
 
 
 def _rows(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:

@@ -140,14 +140,12 @@ def fit(
 
     Notes
     -----
-    The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and
-    an example (a step of a sequence) for the others, and for `pymc.Multinomial` counts in a model of your own: a whole
-    matrix is too much to leave out. With more than 10⁷
-    values (draws × examples) the group is left out; take fewer draws to have it. With ``repeats`` > 1 the likelihood is
-    a power, so there are no predictions and no log-likelihood. A `pymc.Potential` in a model of your own, a term of
-    the log density, is no part of what can be drawn: predictions and log-likelihood are those of the observed
-    variables, and the groups ``prior``, ``prior_predictive`` and ``log_prior`` those of the distributions without the
-    potential. The attribute ``left_out`` of the tree says what is missing.
+    The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and an example (a
+    step of a sequence) for the others. With more than 10⁷ values (draws × examples) the group is left out; take fewer
+    draws to have it. With ``repeats`` > 1 the likelihood is a power, so there are no predictions and no log-likelihood.
+    A `pymc.Potential` in a model of your own is no part of what can be drawn: the groups ``prior``,
+    ``prior_predictive`` and ``log_prior`` are those of the distributions without it. The attribute ``left_out`` of the
+    tree says what is missing.
 
     Examples
     --------

@@ -90,9 +90,6 @@ def block_bootstrap(
 
         block = [3n/2 · (Σ w|k|R(k) / Σ w R(k))²]^(1/3), at most 3√n or n/3, rounded up.
 
-    Of 500 samples with recall .75 and persistence .5, .8, .9 and .95, the 95 % intervals cover the long-run recall in
-    95, 92, 90 and 86 % of sequences (1,500 simulated of each); those of independent samples in 95, 74, 54 and 39 %.
-
     Examples
     --------
     >>> import bayesperf as bp

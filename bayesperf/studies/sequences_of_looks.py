@@ -94,11 +94,8 @@ def sequential(
 
     Taken literally, Algorithm 4 uses the predictive interval: its matrices have the size of the batch, however many
     batches have been observed. Such an interval is about the next batch. The truth lies ever closer to its centre and
-    so is inside it ever more often, whatever its probability. The right panel of Fig. 5, "approximately 90 %" for 10 %
-    intervals after 150 steps, is not reproduced by it, and the cause is not known: its highest-density intervals cover
-    in 28 % of runs then, its equal-tailed ones in 83 %, and those of the posterior in 6 to 11 %. (A normal interval of
-    probability p, around a metric whose batches have one standard deviation, covers with probability 2Φ(z √(1 + l)) − 1
-    after l batches, z its quantile: 88 %; but the algorithm names no such interval.)
+    so is inside it ever more often, whatever its probability. The right panel of the source's Fig. 5 is not reproduced
+    by it, and the cause is not known.
 
     Examples
     --------

@@ -59,6 +59,7 @@ def brute_force(kind, repeats, rng):
     return answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "repeats"), [("random", 2), ("clusters", 1), ("clusters", 2)])
 def test_every_answer(kind, repeats):
     site = {"site": np.arange(4)}

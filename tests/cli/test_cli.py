@@ -66,7 +66,7 @@ def test_summary_prints_a_table(folder):
         assert words in " ".join(done.stdout.split())
 
 
-@pytest.mark.parametrize("name", ["cancer.csv", "cancer.parquet"])
+@pytest.mark.parametrize("name", ["cancer.csv", pytest.param("cancer.parquet", marks=pytest.mark.slow)])
 def test_json_holds_the_librarys_figures(folder, call, name):
     options = "--by model --by fold --pos-label malignant --metrics recall,f2 --require recall>=0.9 --require fpr<=0.05"
     done = call("summary", name, *options.split(), "--prior", "jeffreys", "--ci-prob", "0.9", "--json", cwd=folder)
@@ -102,6 +102,7 @@ def test_undefined_observed_scores_are_empty_in_tables_and_null_in_json(tmp_path
     assert "│ recall │ │ 0.5" in text
 
 
+@pytest.mark.slow
 def test_many_classes_and_several_files(folder, call):
     done = call("summary", "digits.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -207,19 +208,19 @@ def test_too_little_memory_ends_with_code_2_and_one_line(tmp_path, call, monkeyp
     assert_one_line(call("summary", "p.csv", cwd=tmp_path), "memory is not enough. Unable to allocate 7 TiB.")
 
 
-def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call):
+@pytest.mark.parametrize("command", ["summary", pytest.param("compare", marks=pytest.mark.slow)])
+def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call, command):
     evil = ["[red]a[/red]", "\x1b[31mb", "c\u202e", '"d\ne"', '"f\r"']
     rows = "".join(f"{label},{label},{name},[red]\x1b[31mb\n" for label in evil for name in evil)
     (tmp_path / "p.csv").write_bytes(f"actual,predicted,model,[b]\x1b[0m\n{rows}".encode())
     options = ["--by", "model", "--by", "[b]\x1b[0m", "--metrics", "accuracy"]
-    for command in ("summary", "compare"):
-        required = ["--require", "accuracy>=0.5"] if command == "summary" else []
-        done = call(command, "p.csv", *options, *required, cwd=tmp_path)
-        assert (done.stderr, done.returncode) == ("", 0)
-        assert done.stdout.replace("\n", "").isprintable()
-        text = "".join(done.stdout.split())
-        for shown in (r"[red]a[/red]", r"\x1b[31mb", r"c\u202e", r"d\ne", r"f\r", r"[b]\x1b[0m"):
-            assert shown in text
+    required = ["--require", "accuracy>=0.5"] if command == "summary" else []
+    done = call(command, "p.csv", *options, *required, cwd=tmp_path)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.replace("\n", "").isprintable()
+    text = "".join(done.stdout.split())
+    for shown in (r"[red]a[/red]", r"\x1b[31mb", r"c\u202e", r"d\ne", r"f\r", r"[b]\x1b[0m"):
+        assert shown in text
 
 
 def test_labels_that_differ_by_blanks_are_said_once(tmp_path, call):
@@ -263,6 +264,7 @@ def test_many_systems_are_announced_and_the_best_can_be_had_alone(many, call):
         assert best["mean"].tolist() == pytest.approx(expected["mean"].tolist())
 
 
+@pytest.mark.slow
 def test_the_best_alone_are_compared_and_reported(many, call):
     options = ["--by", "model", "--id", "example", "--metrics", "accuracy", "--top", "2"]
     done = call("compare", "many.csv", *options, cwd=many)
@@ -320,6 +322,7 @@ def test_nor_those_of_a_folder_or_pattern(tmp_path, call, inputs, output):
     assert (tmp_path / output).read_text() == NUMBERS
 
 
+@pytest.mark.slow
 def test_a_page_in_the_folder_of_the_predictions_is_written_again(tmp_path, call):
     (tmp_path / "p.csv").write_text(NUMBERS)
     for _ in range(2):
@@ -451,6 +454,7 @@ def test_the_reports_json_holds_its_comparisons(folder, call):
     assert "Which is better?" in (folder / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_two_systems_and_every_class(folder, call):
     frame = bp.datasets.load("digits").query("actual < 3 and predicted < 3")
     frame.assign(half=frame["example"] % 2).to_csv(folder / "both.csv", index=False)
@@ -554,7 +558,7 @@ def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
         assert words in text
 
 
-@pytest.mark.parametrize("command", ["summary", "report"])
+@pytest.mark.parametrize("command", ["summary", pytest.param("report", marks=pytest.mark.slow)])
 def test_scores_in_json_are_the_librarys_figures(tmp_path, call, scored, command):
     options = [*OF_SCORES, "--metrics", "recall", *(["--id", "example"] * (command == "report"))]
     done = call(command, "p.csv", *options, "--json", cwd=saved(tmp_path, scored))
@@ -647,6 +651,7 @@ def test_an_example_in_both_parts_ends_with_code_2_and_one_line(tmp_path, call):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [[1.0] * 8, [1, 0, 1, 0, 1, 0, 0, 1]], ids=["constant", "separating"])
 @pytest.mark.parametrize("command", ["summary", "report"])
 def test_scores_that_leave_no_doubt_are_answered(tmp_path, call, command, scores):
@@ -656,6 +661,7 @@ def test_scores_that_leave_no_doubt_are_answered(tmp_path, call, command, scores
     assert (done.stderr, done.returncode) == ("", 0)
 
 
+@pytest.mark.slow
 def test_a_pattern_is_the_files_that_a_shell_makes_of_it(tmp_path, call):
     for name in ("old", "new"):
         (tmp_path / f"{name}.csv").write_text("actual,predicted\n1,1\n0,1\n")
@@ -669,6 +675,7 @@ def test_a_pattern_is_the_files_that_a_shell_makes_of_it(tmp_path, call):
     assert_one_line(contradiction, "--parts: parts of one data set are not told apart.")
 
 
+@pytest.mark.slow
 def test_of_many_systems_the_best_and_those_not_clearly_worse_are_printed(tmp_path, call):
     path = tmp_path / "many.csv"
     # Of ten systems with 60, 61, … right of 100, and one with 95.

@@ -56,6 +56,7 @@ def run(*arguments, flags):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_line_a_model(call, built):
     done = call()
     assert (done.returncode, done.stderr) == (0, "")
@@ -104,6 +105,7 @@ def test_an_unknown_model(call, built):
     assert done.stderr == f"bayesperf: models: there is no model groops; they are {', '.join(bp.models.names())}.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -170,3 +170,64 @@ def test_too_few_attempts_and_other_marginals_are_refused():
         of_classes = bp.pool(classes, "question", "clusters", method="bayesian_bootstrap")
     with pytest.raises(ValueError, match="pos_label"):
         of_classes.pass_at_k(1)
+
+
+# ── All of k attempts ──
+
+# The published airline trials of τ-bench's gpt-4o: tasks solved in 0, 1, 2, 3 and 4 of 4 trials, and pass^1 to pass^4.
+AIRLINE = np.repeat([0, 1, 2, 3, 4], [14, 12, 10, 4, 10])
+PASS_HAT = [0.42, 0.273, 0.22, 0.2]
+
+
+def attempts_of(right, times=4):
+    dims = ["model"] * (np.ndim(right) - 1) + ["question"]
+    return bp.Outcomes.from_counts(right=right, n=times, dims=dims)
+
+
+def test_pass_hat_k_is_as_published():
+    outcomes = attempts_of(AIRLINE)
+    by_model = bp.pool(outcomes, "question", "clusters")
+    by_bootstrap = bp.pool(outcomes, "question", method="bayesian_bootstrap")
+    for k, printed in enumerate(PASS_HAT, 1):
+        for found in (by_bootstrap.pass_hat_k(k), by_model.pass_hat_k(k).sel(of="these questions")):
+            assert found.observed.item() == pytest.approx(printed, abs=5e-4)
+        low, high = by_bootstrap.pass_hat_k(k).eti().values
+        assert low < printed < high
+        np.testing.assert_allclose(by_model.pass_at_k(k).observed, scores(AIRLINE, 4, k).mean())
+    with pytest.raises(ValueError, match="k: it is 5, and 50 of 50 questions have fewer attempts"):
+        by_model.pass_hat_k(5)
+
+
+def test_all_of_k_attempts_at_failures_is_none_of_k_at_successes():
+    passed = of_population(np.random.default_rng(9), 2, 60, 5)
+    for k in (1, 3):
+        for options in ({"method": "bayesian_bootstrap"}, {}):
+            found = bp.pool(attempts_of(passed, 5), "question", "clusters", **options).pass_hat_k(k)
+            mirrored = bp.pool(attempts_of(5 - passed, 5), "question", "clusters", **options).pass_at_k(k)
+            np.testing.assert_allclose(found.observed, 1 - mirrored.observed, rtol=1e-12)
+            np.testing.assert_allclose(found.mean(), 1 - mirrored.mean(), atol=0.01)
+
+
+def test_systems_are_compared_on_the_same_questions():
+    passed = of_population(np.random.default_rng(10), 2, 150, 6)
+    pooled = bp.pool(attempts_of(passed, 6), "question", "clusters", method="bayesian_bootstrap")
+    each = special.comb(passed, 2) / special.comb(6, 2)
+    found = bp.compare(pooled.pass_hat_k(2)).difference.isel(pair=0)
+    assert found.sd().item() == pytest.approx(np.std(each[0] - each[1], ddof=1) / np.sqrt(150), rel=0.04)
+    assert found.quantity.metric == "pass_hat_2"
+
+
+def test_outcomes_are_pooled_as_true_positives_and_false_negatives_are():
+    outcomes = attempts_of(AIRLINE)
+    matrix = bp.ConfusionMatrix.from_counts(tp=AIRLINE, fn=4 - AIRLINE, fp=0, tn=0, dims=["question"])
+    found, expected = (bp.pool(counts, "question", "clusters") for counts in (outcomes, matrix))
+    # The random streams are those of other counts.
+    error = 5 * expected.mean["recall"].sd().item() / np.sqrt(10_000)
+    assert found.mean["accuracy"].mean().item() == pytest.approx(expected.mean["recall"].mean().item(), abs=error)
+    np.testing.assert_allclose(found.dispersion.ppf(0.9), expected.dispersion.ppf(0.9).isel(actual=1), rtol=1e-9)
+    assert found.dispersion.dims == ()
+    assert found.groups["accuracy"].dims == ("question",)
+    assert "a new question accuracy is" in found.in_words()
+    assert found.summary()["metric"].unique().tolist() == ["accuracy"]
+    with pytest.raises(ValueError, match="attempts are right or wrong"):
+        bp.pool(bp.Outcomes.from_grades([1, 2, 3] * 20, cluster=np.arange(60) // 3)).pass_hat_k(2)

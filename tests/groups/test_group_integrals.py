@@ -142,6 +142,7 @@ def posterior_of(alone):
     return fit
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", CASES)
 def test_draws_are_of_the_posterior(case, posterior_of):
     cm, parameters, options = CASES[case]
@@ -156,6 +157,7 @@ def test_draws_are_of_the_posterior(case, posterior_of):
     assert posterior.attrs["method"] == "exact"
 
 
+@pytest.mark.slow
 def test_the_comparison_sees_other_priors(posterior_of):
     counts = SITES.counts.values
     for case, others in OTHER_PRIORS.items():
@@ -176,6 +178,7 @@ OTHER_PRIORS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_each_system_has_its_own_posterior(posterior_of):
     """And its own draws, whatever other systems there are, and wherever the dim of groups is."""
     together, options = posterior_of("priors of clusters", SYSTEMS), CASES["priors of clusters"][2]
@@ -216,6 +219,7 @@ def test_priors_of_each_system(posterior_of):
         agrees_with_grids(tree["posterior"].sel(model=name), counts, DEFAULTS | {"dispersion": dispersion}, {})
 
 
+@pytest.mark.slow
 def test_the_other_rates_are_seen_to_differ(posterior_of):
     draws = posterior_of("defaults")["rates"].isel(predicted=0)
     rows, _ = grids(SITES.counts.values, CLUSTERS)

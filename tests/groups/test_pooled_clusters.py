@@ -90,6 +90,7 @@ def test_covariance_of_cells_is_that_of_the_ratio_estimator():
     agree(np.cov(flat_cells(bootstrap(cm, draws=n)).T), expected, (2 / np.sqrt(n) + 0.01) * np.outer(sd, sd))
 
 
+@pytest.mark.slow
 def test_many_clusters_are_put_together_and_the_variance_stays():
     """Above 5,000 clusters random groups have the weights."""
     rng = np.random.default_rng(4)
@@ -115,6 +116,7 @@ def test_weights_of_unequal_clusters_vary_more():
     assert giant[0] < 1e-5
 
 
+@pytest.mark.slow
 def test_variance_of_unequal_clusters_is_not_too_small():
     """Of clusters that differ by chance alone, on average that of so many examples, or a little more."""
     rng, found, expected = np.random.default_rng(16), [], []

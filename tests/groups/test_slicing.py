@@ -199,6 +199,7 @@ def of_sites(rng, recall, n):
     return bp.slices(cm, draws=2000, random_seed=rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [30, 300])
 def test_nothing_is_claimed_where_nothing_varies(n):
     """A gap of more than 0.05 is claimed in .07 of data sets with 30 examples, and a worst site in .03 (coverage)."""
@@ -209,6 +210,7 @@ def test_nothing_is_claimed_where_nothing_varies(n):
     assert (claims <= 40 * 0.07 + 3 * np.sqrt(40 * 0.07 * 0.93)).all()
 
 
+@pytest.mark.slow
 def test_one_level_that_differs_is_found():
     rng = np.random.default_rng(6)
     for _ in range(10):

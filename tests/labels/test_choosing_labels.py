@@ -29,6 +29,7 @@ def test_strata_that_tell_nothing_come_last():
     np.testing.assert_array_equal(value.allocation(8), [5, 3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "metric"), [(2, "f1"), (3, "accuracy")])
 def test_what_is_promised_comes_about(classes, metric):
     """The standard deviation after the labels advised, over samples, is the one that was expected."""

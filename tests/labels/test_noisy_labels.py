@@ -160,6 +160,7 @@ def gibbs(table, error, alpha, steps, rng):
     return np.array(kept[steps // 10 :])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "matrix"),
     [

@@ -30,6 +30,7 @@ def fit(ratings, priors=None, **settings):
 # ── Published figures ──
 
 
+@pytest.mark.slow
 def test_tuberculosis_by_maximum_likelihood():
     """Under flat priors the mode is the maximum likelihood estimate: Hui & Walter (1980), Table 3."""
     import pymc as pm
@@ -72,6 +73,7 @@ def strongyloides():
     return draws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_gibbs_sampler_gives_the_published_figures(strongyloides, name):
     """To two hundredths, which the draws of a single chain, as of then, are good for."""

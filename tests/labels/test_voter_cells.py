@@ -100,6 +100,7 @@ def weighted_prior_draws(strata, n, seed):
     return weights, likelihood / likelihood.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strata", [TWO, THREE, LEVELS], ids=["two classes", "three", "levels"])
 def test_shared_truth_against_weighted_draws_of_the_prior(strata):
     weights, likelihood = weighted_prior_draws(strata, 200_000, 3)

@@ -56,6 +56,7 @@ def test_a_copy_with_another_prior_is_drawn_exactly(edited):
     np.testing.assert_array_equal(recall, again.values.ravel())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["groups, clusters", "groups_logit, covariates"])
 def test_a_copy_is_sampled_with_all_that_the_original_has(case, edited, sampler):
     name, data, options = CASES[case]
@@ -114,6 +115,7 @@ def test_a_copy_is_compiled_each_time(edited):
     assert built_with_key(edited("rates"), BINARY)[1] is None
 
 
+@pytest.mark.slow
 def test_the_module_of_a_model_is_the_model(sampler):
     by_module, by_name = (bp.fit(SITES, model, draws=20, random_seed=1) for model in (models.groups, "groups"))
     assert by_module["posterior"].attrs["method"] == "exact"

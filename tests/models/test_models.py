@@ -235,6 +235,7 @@ def population_mean(location, spread):
 
 
 # Beyond three times its prior's scale, a spread makes the integrand nearly a step; there it is good enough.
+@pytest.mark.few
 @pytest.mark.parametrize(("spread", "error"), [(0.1, 1e-13), (0.5, 1e-13), (1.0, 1e-10), (2.0, 1e-5), (3.0, 5e-4)])
 def test_population_mean_of_logit_normal_rates(spread, error):
     for location in ([-4.0, 0.0, 0.7], [1.5, 3.0, 6.0]):
@@ -256,6 +257,7 @@ def test_folds_share_the_prevalence_of_the_population():
     assert list(built_case("groups_logit")[2].coords["varying_rate"]) == ["recall", "specificity"]
 
 
+@pytest.mark.slow
 def test_rates_of_groups_with_covariates_and_a_correlation():
     case = "groups_logit, LKJ and covariates"
     for point in points(case):
@@ -314,6 +316,7 @@ def test_differences_of_data_sets_are_in_the_units_of_the_scores():
         assert found["spread_of_datasets"] == pytest.approx(unit * point["spread"])
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", ["groups", "groups, clusters", "groups of three classes", "groups by actual"])
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):

@@ -125,6 +125,7 @@ def run(folder, program):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_it_is_listed_documented_and_fitted(copy):
     run(copy, WITHOUT_SAMPLING)
 

@@ -25,6 +25,7 @@ def run(page, names=None):
     return names
 
 
+@pytest.mark.slow
 def test_a_model_is_extended_without_a_sampler(monkeypatch):
     def sample(draws, random_seed, **_):
         return xr.DataTree.from_dict({"posterior": pm.sample_prior_predictive(draws, random_seed=random_seed)["prior"]})

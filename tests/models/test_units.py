@@ -98,6 +98,7 @@ def log_of_group(counts, logit, spread, r):
     return over_normal(given, 0, best, r * other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "times"), [("groups_logit", 1), ("groups_logit", 100), ("groups_logit, LKJ and covariates", 10)]
 )

@@ -234,6 +234,7 @@ SEVERAL = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", SEVERAL)
 def test_all_panels_are_drawn_in_axes_in_hand(name):
     count, draw = SEVERAL[name]

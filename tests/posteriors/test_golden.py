@@ -285,6 +285,7 @@ def differences(case, wanted):
 MORE = {"S08", "S10", "S14", "S16", "A03", "U03"}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "case",
     [

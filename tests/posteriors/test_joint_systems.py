@@ -25,6 +25,7 @@ def enumerated(pair, weight, rng, n=N_DRAWS):
     return joint.sum(3), joint.sum(2)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("classes", "prior"), [(2, "flat"), (2, "perks"), (3, "jeffreys"), (3, "perks")])
 def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
     rng = np.random.default_rng(classes)
@@ -121,6 +122,7 @@ def test_weights_that_underflow_leave_no_share_undefined():
         assert not post[metric].undefined().any()
 
 
+@pytest.mark.slow
 def test_a_heavy_prior_keeps_margins_and_covariances():
     pair = pair_of([0, 1], [0, 1], [1, 1])
     alpha = np.array([[300.0, 20.0], [5.0, 900.0]])

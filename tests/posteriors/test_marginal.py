@@ -88,6 +88,7 @@ def test_bad_arguments(call, words):
         call(bp.posterior(FOLDS)["recall"])
 
 
+@pytest.mark.slow
 def test_thousands_of_matrices_at_once():
     rng = np.random.default_rng(2)
     counts = xr.DataArray(rng.integers(0, 40, (4, 700)), dims=("cell", "site"))
@@ -183,6 +184,7 @@ def test_bad_selections(select, error, words):
         select(bp.posterior(FOLDS)["recall"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["hdi", "eti"])
 def test_errors_of_draws_of_a_sampler_are_arviz_s_of_the_mean_and_the_spread_of_interval_ends(kind):
     runs, shape = 200, (4, 1000)

@@ -11,6 +11,7 @@ import bayesperf as bp
 from bayesperf import metrics
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
+from tests.shared.metrics import NAMES
 
 BINARY = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
 THREE = bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]], labels=["a", "b", "c"])
@@ -83,7 +84,7 @@ def test_summary_of_classes_keeps_their_labels():
     assert table["label"].tolist() == [0, 1, 2, ""]
 
 
-@pytest.mark.parametrize("name", metrics.names())
+@pytest.mark.parametrize("name", NAMES)
 def test_the_observed_score_is_the_score_of_the_counts(name):
     needs = metrics.get(name).needs
     cm = grid(tp=[4, 9], fn=[1, 1], fp=[0, 3], tn=[5, 7]) if needs == "binary" else THREE
@@ -155,6 +156,7 @@ def test_adding_a_metric_or_a_system_changes_no_figure(name):
     assert table.loc[table["metric"] == name, "mean"].tolist() == post[name].mean().values.tolist()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["mcc", "balanced_accuracy", "fowlkes_mallows", "f2"])
 def test_a_system_has_the_same_figures_alone_and_among_others(name):
     rng = np.random.default_rng(3)
@@ -229,6 +231,7 @@ AWKWARD = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("cells", "prior"),
     [
@@ -239,7 +242,7 @@ AWKWARD = {
     ],
 )
 def test_awkward_counts_are_answered_with_a_proper_prior(cells, prior):
-    names = [name for name in metrics.names() if metrics.get(name).needs != "ordered"]
+    names = [name for name in metrics.names() if metrics.get(name).needs in ("binary", "classes")]
     table = bp.posterior(bp.ConfusionMatrix.from_counts(**cells), prior).summary([*names, "f2"])
     assert not table.drop(columns="observed").isna().any().any()
     assert np.isfinite(table[["median", "ci_lower", "ci_upper"]].to_numpy()).all()

@@ -468,7 +468,7 @@ BAD_INPUT = {
     "negative": (given([[1, -1], [1, 1]]), "alpha must be finite and not negative"),
     "missing": (given([[1, np.nan], [1, 1]]), "alpha must be finite"),
     "infinite": (given(np.inf), "alpha must be finite"),
-    "one axis": (given([1, 1, 1, 1]), r"alpha must be a number or \(K, K\); its shape is \(4,\)"),
+    "one axis": (given([1, 1, 1, 1]), r"prior: .* shape \(4,\); the matrix \(2, 2\)"),
     "three axes": (given(CUBE, MODELS), "alpha .* Name more dims in a DataArray"),
     "other classes": (given(SQUARE, THREE), r"prior: .* shape \(2, 2\); the matrix \(3, 3\)"),
     "text": (given("a"), "alpha"),

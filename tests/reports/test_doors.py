@@ -135,6 +135,7 @@ def test_systems_that_are_examples_are_refused_before_the_work(shell, tmp_path):
 # ── The shell ──
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are others there")
 def test_an_interrupt_while_duckdb_reads_ends_with_130(tmp_path):
     (tmp_path / "g.csv").write_text("actual,predicted\n" + "1,1\n0,0\n" * 4_000_000)

@@ -80,6 +80,7 @@ def test_every_model_is_among_the_cases():
 # ── The key ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", ALL_CASES)
 def test_models_of_other_data_have_the_same_key(case):
     _, key = built_with_key(*ALL_CASES[case])
@@ -227,6 +228,7 @@ def test_a_model_without_a_key_is_compiled_each_time(compilations):
     assert not backend._kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["groups", slow("groups_logit"), slow("markov, varying"), slow("datasets")])
 def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     model, data, options = CASES[case]
@@ -249,6 +251,7 @@ def test_labels_are_of_the_data_not_of_the_compilation(case, sampler):
     assert tree["log_likelihood"]["counts"][dim].values.tolist() == labels[dim]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("systems", [["B", "A"], slow(["B", "C"]), slow(["C", "D"])])
 def test_systems_of_a_second_fit_are_not_taken_for_those_of_the_first(systems, sampler):
     """What follows the sampling goes by the labels of these data, in another order or others altogether."""

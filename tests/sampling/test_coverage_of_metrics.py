@@ -66,6 +66,7 @@ def cells_of_fit(cm, model, method="exact", **options):
     return {name: of.transpose("model", ..., "draw", "actual", "predicted").values for name, of in cells.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["multinomial", "rates"])
 def test_models_of_a_table(model):
     rng, n = np.random.default_rng(1), 200

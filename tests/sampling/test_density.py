@@ -89,6 +89,7 @@ def compiled(case):
     return backend._compile(model_and_points(case)[0])
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", [slow(case) if case in VARIANTS else case for case in ALL])
 def test_what_is_compiled_is_the_model_of_pymc(case):
     """The graphs of all models, computed by Python."""
@@ -102,6 +103,7 @@ def test_what_is_compiled_is_the_model_of_pymc(case):
     assert not any(isinstance(node.op, HasInnerGraph) for node in compute.maker.fgraph.apply_nodes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case if case in SOON else slow(case) for case in ALL])
 def test_compiled_models(case):
     model, shapes, points = model_and_points(case)
@@ -123,6 +125,7 @@ def test_compiled_models(case):
     np.testing.assert_array_equal(at_once, np.tile(alone, 500))
 
 
+@pytest.mark.slow
 def test_other_data_are_given_to_what_is_compiled():
     model, shapes, points = model_and_points("rates")
     found = compiled("rates")

@@ -222,6 +222,7 @@ UNITS = {
 TREES = [case for case in CASES if case not in ("groups, clusters", "groups by actual")]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", [case if case in ONE_OF_EACH_MODEL else slow(case) for case in TREES])
 def test_tree_of_every_model(case, sampler):
     _, data, _ = CASES[case]
@@ -295,6 +296,7 @@ def test_metrics_of_groups_are_of_their_cells(sampler):
     assert "accuracy" not in posterior
 
 
+@pytest.mark.slow
 def test_the_dim_of_groups_need_not_be_the_last(sampler):
     counts = xr.concat([SITES.counts, SITES.counts + 1], "model").assign_coords(model=["A", "B"])
     cm = bp.ConfusionMatrix(counts.transpose("site", "model", "actual", "predicted"), "yes")

@@ -76,6 +76,7 @@ def in_order(groups, like):
     return [groups[name][list(like[name].data_vars)] for name in like if like[name].data_vars]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", DRAWN)
 def test_prior_and_its_predictions(case):
     model = built(*ALL[case])
@@ -95,6 +96,7 @@ def test_prior_and_its_predictions(case):
 
 
 # The parameters that PyMC is given are those that it is to take.
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore:The following trace variables were implicitly frozen")
 @pytest.mark.parametrize("case", [case for case in DRAWN if case != "groups, repeated"])
 def test_predictions(case):
@@ -115,6 +117,7 @@ def test_predictions(case):
     alike(flat(free, found[list(expected.data_vars)]), flat(free, expected))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", DRAWN)
 def test_log_densities(case):
     model = built(*ALL[case])

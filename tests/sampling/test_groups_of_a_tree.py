@@ -41,6 +41,7 @@ def test_a_part_of_a_fit_is_the_answer_of_pool(part, clusters):
     assert post["recall"].in_words().partition(" is ")[0] == expected["recall"].in_words().partition(" is ")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ANSWERS)
 def test_parts_of_systems_compare_as_those_of_pool(part):
     """They are of the same test set, as far as their counts tell."""
@@ -128,6 +129,7 @@ def of_partition(location, spread):
     return density
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_repeats_of_one_partition_say_as_much_as_the_partition(repeats):
     at = compiled(built("groups_logit", tiled(repeats), {"repeats": repeats}))
@@ -136,6 +138,7 @@ def test_repeats_of_one_partition_say_as_much_as_the_partition(repeats):
         assert at(**point)[0] == pytest.approx(of_partition(**point), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_rates_of_groups_come_back():
     """Their mean is that of the density of the deviation, given their counts and the parameters."""
     location, spread = np.array([0.2, 0.5, 1.0]), np.array([0.7, 0.4])
@@ -159,6 +162,7 @@ def test_rates_of_groups_come_back():
     assert drawn["cells_group"].dims == ("chain", "draw", "site", "actual", "predicted")
 
 
+@pytest.mark.slow
 def test_repeats_of_a_splitter_are_an_option_of_groups_logit(sampler):
     counts = xr.concat([SITES.counts.rename(site="fold")] * 2, "repeat").transpose("repeat", "fold", ...)
     cm = bp.ConfusionMatrix(counts.assign_attrs(repeats="repeat"), "yes")

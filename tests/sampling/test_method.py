@@ -84,11 +84,18 @@ def test_auto(model, data, settings, method, sampler, alone):
     assert len(sampler) == (method == "mcmc")
     assert ("sample_stats" in tree.children) == ("tune" in attrs) == (method == "mcmc")
     assert attrs["independent_draws"] == (method == "exact")
-    if method == "exact":
-        asked = bp.fit(data, model, method="exact", **settings)["posterior"]
-        for name, draws in tree["posterior"].data_vars.items():
-            np.testing.assert_array_equal(asked[name], draws, err_msg=name)
-    assert bp.fit(data, model, method="mcmc", **settings)["posterior"].attrs["method"] == "mcmc"
+
+
+@pytest.mark.few
+@pytest.mark.parametrize(("model", "data", "settings", "method"), [row for row in TABLE if row[3] == "exact"])
+def test_a_method_that_is_asked_for_is_taken(model, data, settings, method, sampler, alone):
+    settings = {"draws": 20, "random_seed": 1, **settings}
+    by_itself, asked, sampled = (
+        bp.fit(data, model, method=how, **settings)["posterior"] for how in ("auto", "exact", "mcmc")
+    )
+    for name, draws in by_itself.data_vars.items():
+        np.testing.assert_array_equal(asked[name], draws, err_msg=name)
+    assert sampled.attrs["method"] == "mcmc"
 
 
 @pytest.mark.parametrize(
@@ -126,6 +133,7 @@ print(sorted({"nutpie", "numba"} & set(sys.modules)))
 """
 
 
+@pytest.mark.slow
 def test_exact_fits_compile_nothing_and_load_no_sampler(tmp_path):
     """Neither by Numba nor in C: beyond what PyTensor itself makes, which is in folders of these names."""
     environment = os.environ | {"PYTENSOR_FLAGS": f"base_compiledir={tmp_path}", "NUMBA_CACHE_DIR": str(tmp_path)}

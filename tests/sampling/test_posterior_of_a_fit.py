@@ -303,6 +303,7 @@ def test_repeats_that_the_splitter_knows_are_an_option_of_groups():
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["groups", "groups_logit"])
 def test_a_fit_over_folds_warns_of_the_same_examples_and_has_observed_values_as_pool_does(model, sampler):
     """Whatever the draws are (those of `groups_logit` are the prior's here): the facts are those of the tree."""

@@ -55,6 +55,7 @@ OF_PRELIZ = [
 ]  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
 def test_priors_of_preliz(model, data, options, name, prior, words, dims):
     made = built(model, data, options, {name: prior})
@@ -118,6 +119,7 @@ def cells_of_groups_alike(model, priors):
     return pm.draw(made["cells"], 4000, random_seed=1, mode=INTERPRETED)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("model", BY_RATE)
 @pytest.mark.parametrize("own", [{name: pm.Beta.dist(*ab) for name, ab in RATES.items()}, OF_OTHER_FAMILIES],
                          ids=["Beta", "other families"])  # fmt: skip
@@ -135,6 +137,7 @@ def test_priors_of_rates_are_understood_by_every_model_of_two_classes(model, own
         assert test.pvalue > 1e-4, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["rates", "multinomial", "groups"])
 def test_posteriors_under_priors_of_rates_are_their_betas(model):
     """Against the conjugate posteriors; the groups are held to be alike."""
@@ -156,6 +159,7 @@ def test_a_prior_of_a_typical_group_is_not_called_that_of_the_mean():
     assert made.named_vars_to_dims["location"] == ["rate"]
 
 
+@pytest.mark.slow
 def test_models_that_differ_by_the_family_of_a_rate_are_compiled_apart():
     for model in ("multinomial", "groups", "groups_logit"):
         data = BINARY if model == "multinomial" else SITES

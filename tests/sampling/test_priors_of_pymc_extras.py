@@ -16,6 +16,7 @@ with warnings.catch_warnings():
     Prior = pytest.importorskip("pymc_extras.prior").Prior
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
 def test_hierarchical_priors_of_pymc_extras(model, data, options, name, prior, words, dims):
     """A prior of any family whose parameter has one in turn; the model then has both variables."""

@@ -1,4 +1,7 @@
-"""Every function of ArviZ that an analyst calls takes every tree that the package makes."""
+"""Every function of ArviZ that an analyst calls takes every tree that the package makes, of those that look alike one.
+
+Draws of the prior take the place of NUTS, whose trees are no different.
+"""
 
 import functools
 import inspect
@@ -20,6 +23,7 @@ from tests.shared.fits import BINARY, CASES, PAIRED, SITES, SYSTEMS, THREE, Y_PR
 from tests.shared.models import DENSITIES, SYSTEMS_AND_SITES
 from tests.shared.sources import ROOT
 
+SLOW = pytest.mark.slow
 PAGE = (ROOT / "docs/explain/trees.md").read_text("utf-8")
 
 
@@ -192,13 +196,26 @@ FUNCTIONS = {
 LOO_PIT = ("loo_pit", "plot_loo_pit")
 
 
-def lacks(name, group):
-    """Whether a tree has no such group: posteriors have draws, and a power of a likelihood predicts nothing."""
-    return group not in made(name).children
+# Of the groups of all trees one of each look.
+TRIED = {
+    DRAWS: ["exact, of a system that was selected", "exact, groups of a system", "fit of groups of systems",
+            "fit of datasets", "fit of recalibration", "fit of raters"],
+    PREDICTED: ["exact, of a system that was selected", "exact, groups of a system", "fit of classes, three",
+                "fit of datasets"],
+    UNITS: ["exact, of a system that was selected", "fit of groups of systems"],
+}  # fmt: skip
+TRIED[PRIOR] = TRIED[DRAWS]
+ONE_OF_EACH_GROUP = ("summary", "to_netcdf", "plot_prior_posterior", "plot_ppc_pit", "loo")
+
+
+def look(tree, group):
+    """Return what ArviZ sees of a group: variables that are single numbers, rows or tables, and their types."""
+    variables = tree[group].data_vars.values()
+    return {(min(len({*values.dims} - {"chain", "draw"}), 2), values.dtype.kind) for values in variables}
 
 
 @pytest.fixture(autouse=True)
-def of_few_draws():
+def of_few_draws(sampler):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -208,22 +225,28 @@ def of_few_draws():
 @pytest.mark.parametrize(
     ("name", "function"),
     [
-        pytest.param(name, function, marks=() if name in QUICK else pytest.mark.slow)
-        for name in TREES
-        for function in FUNCTIONS
+        pytest.param(name, function, marks=() if name == TRIED[DRAWS][0] and function in ONE_OF_EACH_GROUP else SLOW)
+        for function, (group, _) in FUNCTIONS.items()
+        for name in TRIED[group]
     ],
 )
 def test_arviz_takes_the_tree(name, function):
-    group, call = FUNCTIONS[function]
-    if lacks(name, group):
-        assert name in POSTERIORS or group in made(name).attrs["left_out"] or group == "prior"
-        return
-    call(made(name))
+    FUNCTIONS[function][1](made(name))
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in FITS]
-)
+@SLOW
+@pytest.mark.parametrize("name", TREES)
+def test_every_tree_looks_as_one_that_is_tried(name):
+    tree = made(name)
+    for group, tried in TRIED.items():
+        if group in tree.children:
+            assert look(tree, group) in [look(made(one), group) for one in tried], group
+        else:  # Posteriors have draws, and a power of a likelihood predicts nothing.
+            assert name in POSTERIORS or group in tree.attrs["left_out"] or group == PRIOR
+
+
+@pytest.mark.few
+@pytest.mark.parametrize("name", FITS)
 def test_data_and_predictions_are_the_same_variables_of_the_same_dims(name):
     tree = made(name)
     if PREDICTED not in tree.children:

@@ -5,7 +5,8 @@ from math import sqrt
 from bayesperf import metrics
 
 AVERAGES = ["macro", "micro", "weighted", "per_class"]
-NAMES = [*metrics.names(), "f2", "f0.5"]
+# Metrics of predictions of classes.
+NAMES = [name for name in metrics.names() if metrics.get(name).needs != "outcomes"] + ["f2", "f0.5"]
 BINARY_NAMES = [*metrics.names("binary"), "f2", "f0.5"]
 EVERY = NAMES + [f"{name}_{average}" for name in BINARY_NAMES for average in AVERAGES]
 

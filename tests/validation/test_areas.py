@@ -8,6 +8,8 @@ from validation import areas, class_areas, clustered_areas
 from validation.clustered_areas import clustered_scores
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 METHODS = ("bayesian_bootstrap", "delong", "delong_logit", "binormal", "pairs")
 # Coverage (and width) of 95 % intervals for areas of .7, .8 and .95, 30 and 100 examples of either class, simulated by
 # others with 300 data sets.
@@ -40,7 +42,6 @@ def test_pairs_cover_in_a_third_of_data_sets_and_the_others_nearly_always():
     assert (study["coverage"].sel(interval=["bayesian_bootstrap", "delong", "binormal"], auc=0.7) > 0.88).all()
 
 
-@pytest.mark.slow
 def test_coverage_of_every_method():
     study = run(areas.STUDY, 500, n=(30, 50, 100, 500), methods=METHODS, draws=500)
     check_against_peers(study)
@@ -85,14 +86,12 @@ def test_clusters_cover_more_often_than_examples_taken_as_independent():
         assert of_area["width"].sel(interval=clustered) > of_area["width"].sel(interval=independent)
 
 
-@pytest.mark.slow
 def test_averages_of_classes_cover():
     study = run(class_areas.STUDY, 60, n=[120], separation=[1.0, 3.0], classes=4, population=100_000, draws=300)
     assert (study["coverage"] > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 60)).all()
     assert (study["truth"].sel(separation=3.0) > 0.99).all()
 
 
-@pytest.mark.slow
 def test_areas_near_one_of_few_clusters_or_of_each_class_cover():
     """By weights of what was seen alone, 0.8 and 0.86."""
     clusters = run(clustered_areas.STUDY, 150, n_groups=12, correlation=0.5, auc=(0.95, 0.93), draws=300)

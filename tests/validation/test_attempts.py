@@ -6,6 +6,8 @@ import pytest
 from validation.attempts import QUESTIONS, STUDY, pass_probability
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("kind", QUESTIONS)
 def test_truth_is_what_questions_say_on_average(kind):
@@ -17,7 +19,6 @@ def test_truth_is_what_questions_say_on_average(kind):
         assert pass_probability(kind, k) == pytest.approx(solved.mean(), abs=4 * solved.std() / np.sqrt(n) + 1e-12)
 
 
-@pytest.mark.slow
 def test_questions_unlike_sites_are_covered():
     study = run(STUDY, 60, n_questions=50, questions=["beta", "easy or hard"], draws=500, random_seed=3)
     covered = study["coverage"].sel(of="a new question").mean(["n_questions", "questions", "k"])

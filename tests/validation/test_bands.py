@@ -8,6 +8,8 @@ from statsmodels.stats.proportion import proportion_confint
 from validation.bands import STUDY
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_simultaneous_bands_hold_whole_curves():
     study = run(STUDY, 40, auc=[0.8, 0.95], n=50, draws=400)
@@ -19,13 +21,11 @@ def test_simultaneous_bands_hold_whole_curves():
     assert study["coverage_at"].sel(kind="pointwise").mean().item() == pytest.approx(0.95, abs=3 * error)
 
 
-@pytest.mark.slow
 def test_bands_hold_at_every_area_and_size():
     study = run(STUDY, 50)
     assert (study["coverage"].sel(kind="simultaneous") > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 50)).all()
 
 
-@pytest.mark.slow
 def test_binormal_bands_hold_where_they_suppose_what_is():
     study = run(STUDY, 60, auc=0.8, n=100, methods=["bayesian_bootstrap", "binormal"], spread=1.4)
     coverage = study["coverage"].sel(kind="simultaneous", auc=0.8, n=100)

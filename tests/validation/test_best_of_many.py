@@ -8,6 +8,8 @@ import bayesperf as bp
 from validation import best_of_many
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 FOUR = {"systems": 4, "spread": [0.0, 0.5], "examples": 30, "accuracy": 0.7, "draws": 200}
 
 
@@ -105,7 +107,6 @@ def of_best_alone(systems, spread, n=200, accuracy=0.8, prob=0.95):
     return (best * joint * inside).sum(), (best * joint * (a / (a + b) - truth)).sum()
 
 
-@pytest.mark.slow
 def test_of_many_systems_the_shrunk_best_covers():
     """By itself as enumerated, shrunk as in a simulation made apart from this package."""
     study = run(best_of_many.STUDY, 150, draws=1000)

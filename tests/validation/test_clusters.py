@@ -6,8 +6,9 @@ import pytest
 from validation.clusters import STUDY, true_cells
 from validation.study import run
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_intervals_of_clusters_cover():
     """Prevalence, precision and F1 as well as recall, of the mean, of each cluster and of a new one."""
     study = run(STUDY, 60, draws=1000)

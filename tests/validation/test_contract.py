@@ -26,6 +26,7 @@ SMALLEST = {
     "decision_bands": {"prevalence": 0.3, "n": 20, "draws": 20, "thresholds": [0.2, 0.5]},
     "epc_comparison": {"n": 8, "alphas": [0.5], "draws": 10},
     "expected_performance": {"n": 8, "alphas": [0.5], "draws": 10},
+    "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
     "recalibration": {"system": "skewed", "n": 20, "methods": ["logistic"], "draws": 20},
@@ -46,6 +47,7 @@ def test_no_study_is_forgotten():
     assert FILES.keys() == STUDIES.keys() | OTHERS
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", SMALLEST)
 def test_a_study_runs_resumes_and_has_monte_carlo_errors(name, tmp_path, request, monkeypatch):
     if name == "agreement":

@@ -7,8 +7,9 @@ from sklearn.dummy import DummyClassifier
 from validation.cross_validation import STUDY
 from validation.study import run
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_repeats_cover_as_one_does_and_not_as_new_examples():
     study = run(STUDY, 40, n=100, metrics=["accuracy"], draws=300, random_seed=2)
     covered = study["coverage"].sel(target="folds' models").squeeze()

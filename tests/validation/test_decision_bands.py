@@ -9,6 +9,8 @@ from scipy.stats import norm
 from validation.decision_bands import STUDY, mean_logit, net_benefit
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_bands_cover():
     study = run(STUDY, 40, prevalence=0.3, n=100, draws=1000, thresholds=[0.1, 0.3, 0.5, 0.7])
@@ -19,7 +21,6 @@ def test_bands_cover():
     assert study["coverage_at"].sel(kind="pointwise").mean().item() == pytest.approx(0.95, abs=3 * error)
 
 
-@pytest.mark.slow
 def test_bands_cover_at_every_size():
     study = run(STUDY, 40, prevalence=[0.02, 0.1, 0.3], draws=2000)
     error = np.sqrt(0.92 * 0.08 / 40)

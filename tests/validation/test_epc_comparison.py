@@ -6,8 +6,9 @@ import pytest
 from validation.epc_comparison import STUDY
 from validation.study import run
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_models_that_are_alike_are_seldom_found_to_differ():
     """At most .06, to three standard errors, at each α and, by the simultaneous band, at any; thresholds often."""
     study = run(STUDY, 100, n=60, alphas=[0, 0.05, 0.5, 0.95, 1], draws=400)

@@ -6,6 +6,8 @@ import pytest
 from validation.expected_performance import STUDY
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 
 def check_coverage(study, prob=0.95):
     """Between 0.05 and 0.95 bands at given thresholds cover as often as they say, to 4 standard errors and 0.01."""
@@ -16,12 +18,10 @@ def check_coverage(study, prob=0.95):
     assert (own > prob - 4 * error - 0.03).all()
 
 
-@pytest.mark.slow
 def test_bands_cover():
     check_coverage(run(STUDY, 60, n=50, alphas=[0.1, 0.5, 0.9], draws=300))
 
 
-@pytest.mark.slow
 def test_bands_cover_everywhere():
     study = run(STUDY, 100, draws=400)
     check_coverage(study)

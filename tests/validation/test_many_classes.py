@@ -8,6 +8,8 @@ import pytest
 
 from validation import many_classes
 
+pytestmark = pytest.mark.slow
+
 TABLE = Path(many_classes.__file__).parent / "tables" / "coverage.csv"
 
 

@@ -6,6 +6,8 @@ import pytest
 from validation.pairing import STUDY, outcome_probabilities
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 
 def test_outcome_probabilities_have_the_margins_and_the_correlation():
     shares = outcome_probabilities(np.array([-0.1, 0.0, 0.5]), 0.85, 0.8)
@@ -16,7 +18,6 @@ def test_outcome_probabilities_have_the_margins_and_the_correlation():
     np.testing.assert_allclose(covariance / np.sqrt(0.85 * 0.15 * 0.8 * 0.2), [-0.1, 0.0, 0.5], atol=1e-12)
 
 
-@pytest.mark.slow
 def test_paired_intervals_cover_and_are_narrower_where_errors_correlate():
     study = run(STUDY, 100, correlation=[0.8])
     paired, independent = (study.sel(analysis=name, correlation=0.8) for name in ("paired", "independent"))
@@ -26,7 +27,6 @@ def test_paired_intervals_cover_and_are_narrower_where_errors_correlate():
     assert independent["coverage"].item() > 0.98
 
 
-@pytest.mark.slow
 def test_coverage_is_within_a_point_and_a_half():
     study = run(STUDY, 2_000)
     np.testing.assert_allclose(study["coverage"].sel(analysis="paired"), 0.95, atol=0.015)

@@ -6,8 +6,9 @@ import pytest
 from validation.reliability_bands import STUDY
 from validation.study import run
 
+pytestmark = pytest.mark.slow
 
-@pytest.mark.slow
+
 def test_bands_hold_whole_curves():
     study = run(STUDY, 100, n=[100, 1000])
     coverage = study["coverage"].sel(kind="simultaneous")
@@ -15,7 +16,6 @@ def test_bands_hold_whole_curves():
     assert (coverage.sel(interval="bins") > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 100)).all()
 
 
-@pytest.mark.slow
 def test_lines_hold_where_they_suppose_what_is():
     study = run(STUDY, 150, system=["calibrated", "overconfident"], n=100, methods=["logistic"])
     assert (study["coverage"].sel(kind="simultaneous") > 0.93 - 2 * np.sqrt(0.93 * 0.07 / 150)).all()

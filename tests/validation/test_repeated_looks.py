@@ -9,6 +9,8 @@ from scipy import special
 from bayesperf import intervals
 from validation.repeated_looks import repeated_looks
 
+pytestmark = pytest.mark.slow
+
 
 def said(rule, found, trials, requirement):
     """Return whether it is said of each look that the rate is above, and below."""

@@ -11,6 +11,8 @@ import bayesperf as bp
 from validation import resampled_clusters
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 TABLE = Path(resampled_clusters.__file__).parent / "tables" / "clusters.csv"
 
 
@@ -64,7 +66,6 @@ def test_the_table_is_what_the_pages_say_of_it():
     np.testing.assert_allclose(table["coverage_mcse"], expected, atol=2e-4)
 
 
-@pytest.mark.slow
 def test_intervals_of_twenty_unequal_clusters_cover():
     """At least .91 of them, less two standard errors, where those of independent examples do not."""
     study = run(resampled_clusters.STUDY, 100, n_groups=[20, 50], dispersion=[0.03, 0.1], draws=1000)

@@ -9,6 +9,8 @@ from validation import agreement, sites
 from validation.sites import new_group_quantiles, true_mean
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 # Coverage of 95 % intervals by others, 500 data sets of five sites of 40: mean and new site.
 POOLED_BETA = {"mean": 0.78, "new_site": 0.40}
 
@@ -24,7 +26,6 @@ def check_coverage(study):
         assert beta.sel(target=target, n_groups=5).item() == pytest.approx(rate, abs=4 * error)
 
 
-@pytest.mark.slow
 def test_pooled_counts_claim_too_much_and_a_model_of_sites_does_not():
     study = run(sites.STUDY, 200, random_seed=1)
     check_coverage(study)
@@ -40,7 +41,6 @@ def test_pooled_counts_claim_too_much_and_a_model_of_sites_does_not():
     )
 
 
-@pytest.mark.slow
 def test_coverage_of_the_full_study():
     check_coverage(run(sites.STUDY, 2000))
 
@@ -65,7 +65,6 @@ def test_quantiles_of_a_new_group_are_those_of_draws():
 # ── The model of sites, sampled ──
 
 
-@pytest.mark.slow
 def test_agreement_of_the_sampler_with_quadrature():
     study = run(agreement.STUDY, 3, n_groups=5, draws=1000, random_seed=2)
     assert set(study["nuts"].dims) == {"simulation", "target", "figure"}

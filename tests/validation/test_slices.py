@@ -7,6 +7,8 @@ import bayesperf as bp
 from validation import slices
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 DESIGN = {name: value for name, value in slices.STUDY.settings.items() if name not in ("analyses", "small", "prob")} | {
     "site_sd": 0.0,
     "device_sd": 0.0,
@@ -45,7 +47,6 @@ def test_one_site_is_worse():
     np.testing.assert_array_less(abs(tp / n - np.r_[0.5, np.full(7, 0.8)]), 4 * 0.5 / np.sqrt(n))
 
 
-@pytest.mark.slow
 def test_claims_are_those_of_the_sentences():
     """Alone and pooled are of priors that say nothing of a gap, or that there is none."""
     study = run(slices.STUDY, 40, analyses=["alone", "pooled", "by_site"], sites=4, devices=3)

@@ -10,6 +10,8 @@ from scipy import optimize, stats
 from validation import verification
 from validation.study import run
 
+pytestmark = pytest.mark.slow
+
 KEY = ["classes", "judge", "dependence", "prevalence", "verified"]
 TABLE = Path(verification.__file__).parent / "tables" / "verification.csv"
 
@@ -60,7 +62,6 @@ def test_prediction_powered_interval_of_accuracy_by_hand():
     np.testing.assert_allclose([low, high], centre + 1.959963985 * error * np.array([-1, 1]), rtol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", [{}, {"prevalence": 0.02, "allocation": "equal"}, {"dependence": 0.9, "judge": 0.99}, {"classes": 3}]
 )
@@ -72,7 +73,6 @@ def test_intervals_cover(setting):
     assert (judge["coverage"] > 0.91 - 2 * np.sqrt(0.91 * 0.09 / n)).all()
 
 
-@pytest.mark.slow
 def test_rare_classes_are_covered():
     """A vote for a rare class is mostly a false alarm, whoever agrees: strata differ by their class."""
     options = {"classes": 5, "prevalence": [0.6, 0.25, 0.1, 0.04, 0.01]}

@@ -1,0 +1,116 @@
+"""What all counts of examples have: leading dims, sums, selections, systems on the same examples, clusters."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.errors import InputError
+from bayesperf.core.saving import Saved
+from bayesperf.data.clusters import Clusters
+from bayesperf.data.cross_validation import refuse_sum
+from bayesperf.data.joint_outcomes import JointOutcomes, unmark_same_examples
+from bayesperf.data.label_encoding import HasPositive
+
+
+class Counted(Saved, HasPositive):
+    """Counts of examples with any leading dims: a `ConfusionMatrix`, or `Outcomes`, which are a table of one row.
+
+    Attributes
+    ----------
+    counts : xarray.DataArray
+        Numbers of examples, cell dims last.
+    outcomes : JointOutcomes or None
+        What became of the same examples by several systems.
+    clusters : Clusters or None
+        Which cells the examples of each cluster are in.
+    """
+
+    cell_dims: ClassVar[tuple[str, ...]]
+    counts: xr.DataArray
+    pos_label: Any
+    outcomes: JointOutcomes | None
+    clusters: Clusters | None
+
+    @property
+    @abstractmethod
+    def cells(self) -> xr.DataArray:
+        """The counts as tables (…, actual, predicted)."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> list[Any]:
+        """What the last dim of the counts stands for, in order."""
+
+    @property
+    def graded(self) -> bool:
+        """Whether these are outcomes, and not predictions of classes."""
+        return len(self.cell_dims) == 1
+
+    @property
+    def dims(self) -> tuple[Hashable, ...]:
+        """Names of the leading dims."""
+        return self.counts.dims[: -len(self.cell_dims)]
+
+    @property
+    def total(self) -> xr.DataArray:
+        """Number of examples, over the leading dims."""
+        return self.counts.sum(self.cell_dims, keep_attrs=False)
+
+    def sum(self, dim: str | Sequence[str]) -> Self:
+        """Pool the counts over leading dims; refused of repeats of cross-validation, which are of the same examples."""
+        dims = self._named_dims(dim)
+        refuse_sum(self.counts, dims)
+        outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
+        summed = self.counts.sum(dims, keep_attrs=True)
+        if self.clusters is None:
+            return self._derived(summed, outcomes)
+        into = (0 * self.counts + _positions(summed)).transpose(*self.counts.dims)
+        return self._derived(summed, outcomes, self.clusters.summed(into.values.ravel(), summed.size))
+
+    def sel(self, **indexers: Any) -> Self:
+        """Select leading coordinates by label, as xarray's ``sel``."""
+        return self._select("sel", indexers)
+
+    def isel(self, **indexers: Any) -> Self:
+        """Select leading coordinates by position, as xarray's ``isel``."""
+        return self._select("isel", indexers)
+
+    def _select(self, how: str, indexers: Mapping[str, Any]) -> Self:
+        self._named_dims(list(indexers))
+        counts = getattr(self.counts, how)(indexers)
+        outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
+        if self.clusters is None:
+            return self._derived(counts, outcomes)
+        # Selected as the counts are, which are then put into the order of their dims.
+        cells = getattr(_positions(self.counts), how)(indexers).transpose(..., *self.cell_dims)
+        return self._derived(counts, outcomes, self.clusters.taken(cells.values.ravel()))
+
+    def _derived(self, counts: xr.DataArray, outcomes: JointOutcomes | None, clusters: Clusters | None = None) -> Self:
+        """Return selected or summed counts; they are of the same examples if their outcomes are."""
+        if self.outcomes is not None:
+            counts = unmark_same_examples(counts)
+        return self.holding(counts, outcomes, clusters)
+
+    def holding(
+        self, counts: xr.DataArray, outcomes: JointOutcomes | None = None, clusters: Clusters | None = None
+    ) -> Self:
+        """Return these with other counts, and what is known of their examples."""
+        return replace(self, counts=counts, outcomes=outcomes, clusters=clusters)  # type: ignore[type-var]
+
+    def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
+        dims = [dim] if isinstance(dim, str) else list(dim)
+        unknown = [name for name in dims if name not in self.dims]
+        if unknown:
+            raise InputError("dim", f"{unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        return dims
+
+
+def _positions(counts: xr.DataArray) -> xr.DataArray:
+    """Return the position of each cell in flattened counts."""
+    return counts.copy(data=np.arange(counts.size).reshape(counts.shape))

@@ -1,0 +1,239 @@
+"""What more attempts at each question, or more questions, would say of a pass rate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special, stats
+
+from bayesperf.core import checks
+from bayesperf.core.answer import Answer
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.random_streams import streams
+from bayesperf.core.words import chance, format_value, place_names
+from bayesperf.data.outcomes import Outcomes
+from bayesperf.distributions.beta_binomial import posterior
+from bayesperf.distributions.draws import Draws
+from bayesperf.groups.pooling import QUESTIONS
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
+
+# Attempts and questions, as multiples of those made, that a summary shows; by attempts without end only questions vary.
+_PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "attempts without end": (1, np.inf), "2 × questions": (2, 1),
+          "4 × questions": (4, 1)}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AttemptsPlan(Answer):
+    """Whether a pass rate is uncertain for its reruns or for its questions. Made by `bayesperf.plan.attempts`.
+
+    Attributes
+    ----------
+    passed, asked : xarray.DataArray
+        Numbers of attempts that passed, and of all, with the dim of the questions last.
+    mean, dispersion : array (systems, draws)
+        Draws of the mean pass rate of questions, and of the share of an attempt's variance that is between questions.
+    random_seed : int
+        Of the draws.
+    """
+
+    passed: xr.DataArray
+    asked: xr.DataArray
+    mean: Array
+    dispersion: Array
+    random_seed: int
+
+    @property
+    def dim(self) -> str:
+        """What the questions are called."""
+        return str(self.asked.dims[-1])
+
+    @property
+    def questions(self) -> xr.DataArray:
+        """Number of questions that were asked."""
+        return (self.asked > 0).sum(self.dim).rename("questions")
+
+    @property
+    def attempts(self) -> xr.DataArray:
+        """Mean number of attempts at a question."""
+        return (self.asked.sum(self.dim) / self.questions).rename("attempts")
+
+    @property
+    def always(self) -> xr.DataArray:
+        """Number of questions of which every attempt passed."""
+        return ((self.passed == self.asked) & (self.asked > 0)).sum(self.dim).rename("always")
+
+    @property
+    def never(self) -> xr.DataArray:
+        """Number of questions of which no attempt passed."""
+        return ((self.passed == 0) & (self.asked > 0)).sum(self.dim).rename("never")
+
+    @property
+    def rerun_share(self) -> Marginal:
+        """Posterior of the share of the pass rate's variance that is noise of reruns; the rest is between questions."""
+        noise = (1 - self.dispersion) / self.attempts.values.reshape(-1, 1)
+        share = noise / (self.dispersion + noise)
+        quantity = Quantity("rerun_share", Scope("itself"), words="share of variance by reruns", bounds=(0.0, 1.0))
+        leading = xr.zeros_like(self.questions, dtype=float).rename(None)
+        return Marginal(quantity, Draws(share[:, None], (0.0, 1.0)), leading, random_seed=self.random_seed)
+
+    def standard_error(self, questions: float = 1, attempts: float = 1) -> xr.DataArray:
+        """Return the expected standard error of the pass rate, by multiples of the questions and attempts made.
+
+        Parameters
+        ----------
+        questions, attempts : float
+            How many times as many as now; infinitely many attempts leave the variance between questions.
+        """
+        errors = self._errors(questions, attempts).mean(-1).reshape(self.questions.shape)
+        return self.questions.copy(data=errors).rename("standard_error")
+
+    def _errors(self, questions: float, attempts: float) -> Array:
+        """Return draws of the standard error, (systems, draws)."""
+        noise = (1 - self.dispersion) / (attempts * self.attempts.values.reshape(-1, 1))
+        variance = self.mean * (1 - self.mean) * (self.dispersion + noise)
+        return np.asarray(np.sqrt(variance / (questions * self.questions.values.reshape(-1, 1))))
+
+    def questions_for(self, width: float, attempts: int | None = None, ci_prob: float = 0.95) -> xr.DataArray:
+        """Return how many questions the interval of the pass rate needs to have a width, as its variance is expected.
+
+        Parameters
+        ----------
+        width : float
+            Width of the interval.
+        attempts : int, optional
+            Attempts at each question; by default as many as now.
+        ci_prob : float
+            Probability of the interval.
+        """
+        if not checks.number("width", width) > 0:
+            raise InputError("width", f"must be above 0; it is {width}.")
+        times = 1.0 if attempts is None else checks.count("attempts", attempts) / self.attempts.values.reshape(-1, 1)
+        z = stats.norm.isf((1 - checks.probability("ci_prob", ci_prob)) / 2)
+        variance = (self._errors(1, times) ** 2).mean(-1).reshape(self.questions.shape) * self.questions
+        return np.ceil(variance * (2 * z / width) ** 2).astype(int).rename("questions")
+
+    def summary(self) -> pd.DataFrame:
+        """Return the standard error of the pass rate now, and by more attempts or more questions."""
+        rows = []
+        for index, name in enumerate(place_names(self.questions)):
+            for plan, (questions, attempts) in _PLANS.items():
+                error = self._errors(questions, attempts)[index]
+                low, high = np.quantile(error, [0.025, 0.975])
+                now = self.questions.values.ravel()[index], self.attempts.values.ravel()[index]
+                rows.append((name, plan, now[0] * questions, now[1] * attempts, error.mean(), low, high))
+        columns = ["system", "plan", "questions", "attempts", "standard_error", "ci_lower", "ci_upper"]
+        table = pd.DataFrame(rows, columns=columns)
+        return table if self.questions.ndim else table.drop(columns="system")
+
+    def in_words(self) -> str:
+        """Return sentences on what the uncertainty of the pass rate is due to, and what would lessen it.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
+        >>> print(bp.plan.attempts(bp.Outcomes.from_counts(right=passed, n=4, dims=["question"])).in_words())
+        10 of 40 questions passed in every attempt, and 12 in none. Noise of reruns is 19 % of the variance of the \
+        pass rate; the rest is between questions. The standard error is 0.063. It would be 0.060 with twice the \
+        attempts, and 0.044 with twice the questions.
+        """
+        shares = self.rerun_share.mean().values.ravel()
+        errors = [self.standard_error(*times).values.ravel() for times in ((1, 1), (1, 2), (2, 1))]
+        counted = (each.values.ravel() for each in (self.questions, self.always, self.never))
+        said = []
+        for name, asked, always, never, share, *error in zip(
+            place_names(self.questions), *counted, shares, *errors, strict=True
+        ):
+            now, attempts, questions = map(format_value, error)
+            system = f"{name}: " * bool(self.questions.ndim)
+            said.append(
+                f"{system}{always:,} of {asked:,} {self.dim}s passed in every attempt, "
+                f"and {never:,} in none. Noise of reruns is {chance(share)} of the variance of the pass rate; the rest "
+                f"is between {self.dim}s. The standard error is {now}. It would be {attempts} with twice the attempts, "
+                f"and {questions} with twice the {self.dim}s."
+            )
+        return " ".join(said)
+
+    def __repr__(self) -> str:
+        sizes = [f"{int(self.questions.max()):,} {self.dim}s"]
+        sizes += [f"{dim}: {size}" for dim, size in self.questions.sizes.items()]
+        return f"<bayesperf.plan.AttemptsPlan: {', '.join(sizes)}>"
+
+
+@checked
+def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000, random_seed: Any = 0) -> AttemptsPlan:
+    """Return what makes a pass rate uncertain, reruns or questions, and what more of either would change.
+
+    Parameters
+    ----------
+    outcomes : Outcomes
+        Right or wrong attempts, with a dim of the questions, or counted with these as clusters (``cluster=``).
+    dim : str, optional
+        The dim of the questions, if they are one; by default ``question``. Others are systems, each by itself.
+    draws, random_seed
+        Of the posterior.
+
+    Returns
+    -------
+    AttemptsPlan
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `outcomes` are of another type or have more than two grades, or no question was asked twice.
+
+    Notes
+    -----
+    The probability that an attempt passes differs between questions, x ~ Beta(κp, κ(1 − p)); ρ = 1/(1 + κ) ~ Beta(1, 1)
+    is the share of an attempt's variance p(1 − p) that is between questions. The mean of R attempts at each of Q
+    questions has variance p(1 − p)(ρ + (1 − ρ)/R)/Q: more attempts lessen the second part only.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
+    >>> plan = bp.plan.attempts(bp.Outcomes.from_counts(right=passed, n=4, dims=["question"]))
+    >>> plan.always.item(), plan.never.item(), plan.questions_for(width=0.1).item()
+    (10, 12, 243)
+    """
+    if not isinstance(outcomes, Outcomes):
+        raise InputTypeError("outcomes", f"must be Outcomes; it is {type(outcomes).__name__}.")
+    if len(outcomes.labels) > 2:
+        raise InputError("outcomes", f"attempts are right or wrong; these have {len(outcomes.labels)} grades.")
+    counts = _by_question(outcomes, dim)
+    right, asked = counts.sel(outcome=outcomes.labels[1], drop=True), counts.sum("outcome")
+    if asked.max() < 2:
+        raise InputError("outcomes", f"no {asked.dims[-1]} has two attempts.", "Reruns are needed to tell their noise.")
+    seed, n = checks.seed(random_seed), checks.count("draws", draws, least=2)
+    successes, trials = (each.values.reshape(-1, each.shape[-1]).astype(float) for each in (right, asked))
+    model = posterior(successes, trials, QUESTIONS)
+    systems = xr.zeros_like(asked.isel({asked.dims[-1]: 0}, drop=True), dtype=float).rename(None)
+    logits = model.draws_of_mean(n, streams(seed, "attempts: mean", systems, successes))
+    log_odds = model.draws_of_dispersion(logits, streams(seed, "attempts: dispersion", systems, successes))
+    return AttemptsPlan(
+        passed=right, asked=asked, mean=special.expit(logits), dispersion=special.expit(log_odds), random_seed=seed
+    )
+
+
+def _by_question(outcomes: Outcomes, dim: str | None) -> xr.DataArray:
+    """Return the counts with the questions as the last leading dim."""
+    if outcomes.clusters is not None:
+        if dim is not None:
+            raise InputError("dim", f"the questions are the clusters, {outcomes.clusters.name!r}.", "Remove `dim`.")
+        clusters, counts = outcomes.clusters, outcomes.counts
+        values = np.moveaxis(clusters.table.toarray().reshape(clusters.size, *counts.shape), 0, -2)
+        coords = {name: counts[name] for name in (*outcomes.dims, "outcome")}
+        return xr.DataArray(values, coords, (*outcomes.dims, clusters.name, "outcome"))
+    name = "question" if dim is None else dim
+    if name not in outcomes.dims:
+        raise InputError(
+            "dim", f"{name!r} is not a leading dim; they are {list(outcomes.dims)}.", "Name the questions."
+        )
+    return outcomes.counts.transpose(..., name, "outcome")

@@ -1,0 +1,71 @@
+"""Outcomes in the shell: rows that are right or wrong, or graded, from a file to an answer."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bayesperf as bp
+
+TASKS, RERUNS = np.divmod(np.arange(120), 4)
+PASSED = {"a": (TASKS + RERUNS) % 4 > TASKS % 3, "b": (TASKS + RERUNS) % 4 > TASKS % 5}
+STARS = {name: 1 + 2 * passed + TASKS % 3 for name, passed in PASSED.items()}
+
+
+@pytest.fixture
+def log(tmp_path):
+    rows = [
+        f"{name},{task},{4 * task + rerun},{str(passed).lower()},{stars}"
+        for name in PASSED
+        for task, rerun, passed, stars in zip(TASKS, RERUNS, PASSED[name], STARS[name], strict=True)
+    ]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(["system,task,attempt,passed,stars", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_summary_of_right_and_wrong(shell, log):
+    done = shell("summary", log, "--correct", "passed", "--system", "system", "--json")
+    assert done.returncode == 0, done.stderr
+    expected = bp.posterior(bp.Outcomes.from_correct(PASSED))["accuracy"].mean().values
+    assert [row["mean"] for row in json.loads(done.stdout)] == pytest.approx(expected.tolist(), abs=1e-9)
+
+
+def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
+    done = shell("summary", log, "--correct", "passed", "--system", "system", "--cluster", "task")
+    assert done.returncode == 0, done.stderr
+    for words in ("pass^4", "pass@4", "30 tasks passed in every attempt", "with twice the tasks"):
+        assert words in done.stdout.lower().replace("\n", " ")
+
+
+def test_systems_are_compared_on_the_same_attempts(shell, log):
+    done = shell("compare", log, "--correct", "passed", "--system", "system", "--id", "attempt", "--json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy")
+    assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
+    clustered = shell("compare", log, "--correct", "passed", "--system", "system", "--cluster", "task")
+    assert "On accuracy" in clustered.stdout
+
+
+def test_grades(shell, log):
+    done = shell("summary", log, "--grade", "stars", "--system", "system", "--metrics", "mean_grade", "--json")
+    assert done.returncode == 0, done.stderr
+    found = [row["observed"] for row in json.loads(done.stdout)]
+    assert found == pytest.approx([stars.mean() for stars in STARS.values()])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--correct", "stars"], "must say by true and false"),
+        (["--correct", "pased"], "pased"),
+        (["--correct", "passed", "--grade", "stars"], "does not go with"),
+        (["--correct", "passed", "--pos-label", "1"], "outcomes have no classes"),
+        (["--grade", "passed", "--metrics", "f1"], "needs predictions of classes"),
+    ],
+)
+def test_bad_input(shell, log, options, message):
+    done = shell("summary", log, *options)
+    assert done.returncode == 2
+    assert message in done.stderr
