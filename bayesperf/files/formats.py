@@ -32,9 +32,9 @@ NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save th
 # twos there, between letters without, and not in whole words as in an alphabet of its own. So much text is looked at.
 _WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"
 _LOOKED_AT = 1 << 26
+_OLD = "cp1252"
 # Text is recoded by so many characters at once.
 _BLOCK = 1 << 20
-_OLD = "cp1252"
 # More characters than this are no line of names.
 _LONGEST = 20_000_000
 
@@ -83,7 +83,8 @@ def open_file(
     """Return a file as DuckDB reads it, by what it holds rather than by what it is called.
 
     `named` is what errors call it, `recoded` where a copy in UTF-8 can be put; its separator is told by the columns
-    asked for, and its encoding by the text unless it is known. FileFaultError if it is of no format that is known, or its header cannot be read.
+    asked for, and its encoding by the text unless it is known. FileFaultError if it is of no format that is known, or
+    its header cannot be read.
     """
     suffixes = [suffix.lower() for suffix in named.suffixes]
     with path.open("rb") as file:
@@ -174,7 +175,9 @@ def _recode(path: Path, copy: Path, encoding: str) -> Path:
             while block := text.read(_BLOCK):
                 file.write(block)
     except UnicodeError:
-        raise FileFaultError(f"cannot be read: it is not {encoding[:6].upper()}, as it begins or is said.") from None
+        raise FileFaultError(
+            f"cannot be read as {encoding.upper()}, which its first bytes or --encoding say it is."
+        ) from None
     return copy
 
 

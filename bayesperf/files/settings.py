@@ -179,9 +179,6 @@ class Settings:
     )  # fmt: skip
     require: tuple[str, ...] = _option((), "A requirement, as 'recall>=0.8'. Repeatable.", "summary report plan check")
     confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_probability)
-    baseline: str | None = _option(
-        None, "The system that others are held against: differences are each minus it.", "compare report"
-    )
     rope: float = _option(
         0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_negative
     )

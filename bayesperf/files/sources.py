@@ -59,7 +59,11 @@ _FAULTS = {
 
 
 def open_sources(
-    connection: DuckDBPyConnection, paths: Sequence[Path], scratch: Path, asked: Mapping[str, str], apart: bool,
+    connection: DuckDBPyConnection,
+    paths: Sequence[Path],
+    scratch: Path,
+    asked: Mapping[str, str],
+    apart: bool,
     encoding: str | None = None,
 ) -> list[Source]:
     """Return the files, those of folders included; refuse any that cannot be read, or that do not fit together.
@@ -126,9 +130,7 @@ def _constant(value: str) -> str:
     return value if re.fullmatch("0|-?[1-9][0-9]{0,17}", value) else sql_text(unquote(value))
 
 
-def _open(
-    connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str], encoding: str | None
-) -> Source:
+def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str], encoding: str | None) -> Source:
     """Return a file: a copy of it if it is a pipe, which can be read only once, or a link if its name is no text."""
     whole = path
     if any("\udc80" <= char <= "\udcff" for char in str(path.absolute())):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, 
 
     If the row says which example it is, rows are numbered.
     """
-    source = _with_labels(connection, source, settings)
+    source = _with_labels(source, settings)
     source = _with_decimals(connection, source, settings)
     if settings.id == ROW:
         source = _numbered(connection, source, list(asked_columns(settings)), place)
@@ -34,31 +35,43 @@ def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, 
     return [replace(source, columns={**source.columns, **more}) for more in columns]
 
 
-def _with_labels(connection: DuckDBPyConnection, source: Source, settings: Settings) -> Source:
-    """Return a file whose labels are those that --map says; a label that does not occur is refused."""
+def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> None:
+    """Refuse what is not written as a label and another, and a label that occurs in none of the files."""
+    counts = _label_counts(connection, sources, settings) if settings.map else {}
+    for text in settings.map:
+        old, _, new = text.rpartition("=")
+        if not (old and new):
+            raise InputError(f"--map {text}", "must be a label, '=', and the label to read it as: 'Yes=yes'.")
+        if old not in counts:
+            raise InputError(f"--map {text}", f"no label is {old!r}; {classes_in_words(counts, old)}")
+
+
+def _label_counts(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> dict[str, int]:
+    """Return the labels of files, and how often each occurs in their columns of labels."""
+    values = " UNION ALL ".join(
+        f"SELECT CAST({source.columns[name]} AS VARCHAR) AS label FROM {source.scan}"
+        for source in sources
+        for name in _label_columns(settings)
+    )
+    counted = f"SELECT label, count(*) FROM ({values}) WHERE label IS NOT NULL GROUP BY label"
+    return dict(connection.execute(counted).fetchall())
+
+
+def _label_columns(settings: Settings) -> list[str]:
+    predicted = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    return [name for name in (settings.actual, *predicted, settings.judge) if name is not None]
+
+
+def _with_labels(source: Source, settings: Settings) -> Source:
+    """Return a file whose labels are those that --map says."""
     if not settings.map:
         return source
-    own = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
-    columns = {name: source.columns[name] for name in (settings.actual, *own, settings.judge) if name is not None}
-    counts = classes_of(connection, source, list(columns))
     pairs = [text.rpartition("=") for text in settings.map]
-    for old, equals, new in pairs:
-        if not (old and equals and new):
-            raise InputError(f"--map {new}", "give a label and what to read it as, as 'Yes=yes'.")
-        if old not in counts:
-            raise InputError(f"--map {old}={new}", f"no label is {old!r}; {classes_in_words(counts, old)}")
     cases = " ".join(f"WHEN {sql_text(old)} THEN {sql_text(new)}" for old, _, new in pairs)
-    mapped = {
-        name: f"CASE CAST({sql} AS VARCHAR) {cases} ELSE CAST({sql} AS VARCHAR) END" for name, sql in columns.items()
-    }
+    texts = {name: f"CAST({source.columns[name]} AS VARCHAR)" for name in _label_columns(settings)}
+    mapped = {name: f"CASE {text} {cases} ELSE {text} END" for name, text in texts.items()}
     types = {name: "VARCHAR" if name in mapped else held for name, held in source.types.items()}
     return replace(source, columns={**source.columns, **mapped}, types=types)
-
-
-def classes_of(connection: DuckDBPyConnection, source: Source, columns: list[str]) -> dict[str, int]:
-    """Return the labels in some columns of a file, and how often each occurs."""
-    values = " UNION ALL ".join(f"SELECT CAST({source.columns[name]} AS VARCHAR) AS v FROM {source.scan}" for name in columns)
-    return dict(connection.execute(f"SELECT v, count(*) FROM ({values}) WHERE v IS NOT NULL GROUP BY v").fetchall())
 
 
 def _with_decimals(connection: DuckDBPyConnection, source: Source, settings: Settings) -> Source:

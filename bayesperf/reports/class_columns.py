@@ -1,4 +1,4 @@
-"""Columns of labels before they are counted: of one kind, with the classes that were named, none of them spelt twice."""
+"""Columns of labels before they are counted: of one kind, with the classes that were named, each spelt once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayesperf.files.settings import Settings
 _BOOLEANS = {"true": True, "false": False}
 # A whole number, however it is written.
 _WHOLE = re.compile(r"\s*\+?(-?)0*([0-9]+)(?:\.0*)?\s*")
-# Labels that differ by less are taken for one class that was spelt in two ways.
+# Labels that differ by digits alone are classes of their own: grade 1, grade 2.
 _DIGITS = re.compile(r"\d+")
 
 
@@ -39,8 +39,8 @@ def with_classes(
     frame = _as_one_kind(frame, columns)
     counts = _label_counts(frame, columns, rows)
     if settings.predicted in columns:
-        _refuse_strangers(frame, settings)
-    warned = (*about_labels(counts), *_about_twins(frame, settings, counts, columns))
+        _refuse_strangers(frame, settings, rows)
+    warned = (*about_labels(counts), *_about_twins(counts))
     if settings.pos_label is None:
         return frame, settings, (), warned
     positive = _named(counts, settings.pos_label)
@@ -80,14 +80,15 @@ def _named(counts: dict[str, int], text: str) -> str:
     return found[0]
 
 
-def _refuse_strangers(frame: pd.DataFrame, settings: Settings) -> None:
+def _refuse_strangers(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse predictions of which no label is an actual one: two codings, which would count as classes apart."""
     pairs = frame[[settings.actual, settings.predicted]].dropna()
     actual, predicted = ({*map(_text, pairs[name].unique())} for name in pairs)
     if settings.labels or actual & predicted or min(len(actual), len(predicted)) < 2:
         return
-    table = pd.crosstab(pairs[settings.predicted].map(_text), pairs[settings.actual].map(_text))
-    meant = table.idxmax(axis=1)
+    weights = pd.Series(1 if rows is None else rows, frame.index)[pairs.index]
+    kinds = [pairs[name].map(_text) for name in (settings.predicted, settings.actual)]
+    meant = pd.crosstab(*kinds, values=weights, aggfunc="sum").fillna(0).idxmax(axis=1)
     merged = [merged_by(str(old), str(new)) for old, new in meant.items()] if meant.is_unique else []
     raise InputError(
         f"--predicted {settings.predicted}",
@@ -97,7 +98,7 @@ def _refuse_strangers(frame: pd.DataFrame, settings: Settings) -> None:
     )
 
 
-def _about_twins(frame: pd.DataFrame, settings: Settings, counts: dict[str, int], columns: list[str]) -> list[str]:
+def _about_twins(counts: dict[str, int]) -> list[str]:
     """Return warnings of labels that are no actual ones, and are nearly called as one that is."""
     known = [label for label, n in counts.items() if n]
     said = []
