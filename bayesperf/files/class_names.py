@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from difflib import get_close_matches
+from unicodedata import normalize
 
 from bayesperf.core.words import enumerated
 
@@ -33,8 +34,8 @@ def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:
 
 
 def _plain(label: str) -> str:
-    """Return a label without capitals, blanks and signs."""
-    return re.sub(r"[\W_]+", "", label.casefold()) or label
+    """Return a label without capitals, blanks and signs, its accents in one form."""
+    return re.sub(r"[\W_]+", "", normalize("NFKC", label).casefold()) or label
 
 
 def merged_by(old: str, new: str) -> str:
@@ -43,7 +44,7 @@ def merged_by(old: str, new: str) -> str:
 
 
 def about_labels(counts: Mapping[str, int]) -> list[str]:
-    """Return warnings of labels that are probably one, by their spelling or several codings, or mean a missing value."""
+    """Return warnings of labels that are probably one, by spelling or by coding, or that stand for missing values."""
     groups: dict[str, list[str]] = {}
     for text in sorted(counts, key=lambda label: -counts[label]):
         groups.setdefault(_plain(text), []).append(text)

@@ -299,9 +299,9 @@ def analyse(
 
         frame, dev = split_rows(frame, settings)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LabelWarning)
+        warnings.simplefilter("ignore", LabelWarning)
         counts, selection = _count(frame, settings, rows), ""
-    warned += (*map(str, dict.fromkeys(str(each.message) for each in caught)),)
+    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
         frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
@@ -338,11 +338,12 @@ def _judged(
     labels = named_labels(frame, settings) if settings.labels else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", LabelWarning)
         sample = judged_sample(frame, settings, rows, labels)
         if settings.pos_label is not None:
             sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
         pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
-    warned += (*dict.fromkeys(str(each.message) for each in caught),)
+    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
     notes = (about_verified(sample, settings), *notes)
     return Analysis(
         sample.verified_only(), settings, pooled, None, requirements, notes=notes, warnings=warned, handed_in=True
@@ -366,13 +367,14 @@ def _clustered(
     each = np.ones(len(frame), np.int64) if rows is None else rows
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", LabelWarning)
         counts = clustered_counts(frame, settings, each, labels)
         if settings.pos_label is not None:
             counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
         options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
         pooled = pool(counts, method="bayesian_bootstrap", **options)
         assert isinstance(pooled, PooledClusters)
-    warned += (*dict.fromkeys(str(each.message) for each in caught),)
+    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
     notes = (about_clusters(pooled, settings.clusters[1:]), *notes)
     return Analysis(
         pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
