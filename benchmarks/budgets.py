@@ -461,7 +461,7 @@ def sampled(case: str) -> Verdict:
         f"{cold['whole']:.0f} / {warm['whole']:.1f} / {warm['again']:.1f} s; sampling {warm['sampling']:.1f} s, "
         f"ESS {warm['ess']:.0f}, {warm['ess'] / warm['sampling']:.0f}/s, {warm['divergences']:.0f} divergences"
     )
-    fast = cold["whole"] <= 45 and warm["whole"] <= 9 and warm["again"] <= 4
+    fast = cold["whole"] <= 30 and warm["whole"] <= 9 and warm["again"] <= 4
     mixes = case != "groups, 5 systems" or (warm["ess"] >= 1000 and warm["divergences"] == 0)
     return measured, fast and mixes
 

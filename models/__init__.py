@@ -74,7 +74,7 @@ def names() -> list[str]:
 
 
 def table() -> pd.DataFrame:
-    """Return a table of all models: the data they take, their options and the first lines of their documentation."""
+    """Return a table of all models: their data, the names of their priors, their options, and a line about each."""
     import inspect
 
     import pandas as pd
@@ -84,6 +84,7 @@ def table() -> pd.DataFrame:
         {
             "name": name,
             "data": module.DATA,
+            "priors": ", ".join(module.PRIORS),
             "options": ", ".join(list(inspect.signature(module.build).parameters)[2:]),
             "exact": hasattr(module, "exact") or hasattr(module, "EXACT"),
             "description": (module.__doc__ or "").partition("\n")[0],

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import xarray as xr
 from pymc.distributions.shape_utils import change_dist_size
@@ -52,6 +53,7 @@ __all__ = [
     "given_rates",
     "in_rows",
     "log_rows",
+    "log_sum",
     "outcomes_of_rates",
     "per_example",
     "positive",
@@ -73,6 +75,8 @@ EXAMPLES = {
     "logistic": "pm.Logistic.dist(0, 1)",
     "normal": "pm.Normal.dist(0, 1)",
 }
+# What fields call the rates; a prior says it as the models do.
+SYNONYMS = {"sensitivity": "recall", "tpr": "recall", "tnr": "specificity", "base_rate": "prevalence"}
 Prior = Any
 AddVariable = Callable[[str, Sequence[str]], Any]
 # The share of right answers at which sampling starts.
@@ -112,6 +116,17 @@ def per_example(probabilities: xr.DataArray, counts: xr.DataArray) -> xr.DataArr
     ordered = probabilities.transpose("chain", "draw", *kinds)
     flat = np.repeat(ordered.values.reshape(*ordered.shape[:2], -1), seen, axis=-1)
     return xr.DataArray(np.log(flat), dims=("chain", "draw", "example"))
+
+
+def log_sum(logs: Any) -> Any:
+    """Return the logarithm of the sum of exponentials over the last axis, as `pm.math.logsumexp`, of finite values.
+
+    PyTensor's is an operation of its own, which C compiles for every draw of the prior.
+    """
+    # Whatever is taken out, the sum is the same: its slope needs none of it.
+    greatest = pytensor.gradient.disconnected_grad(pm.math.max(logs, axis=-1, keepdims=True))
+    # The maximum keeps PyTensor from taking this for that operation.
+    return pm.math.log(pm.math.maximum(pm.math.exp(logs - greatest), 1e-300).sum(axis=-1)) + greatest[..., 0]
 
 
 # ── Two classes by three rates ──
@@ -164,7 +179,8 @@ def prior_variables(
     """
     instead, absent = {name: of_pymc(prior) for name, prior in (priors or {}).items()}, dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
-        name, default = next(iter(defaults.items()))
+        name = next((own for own in defaults if SYNONYMS.get(unknown[0], unknown[0]) in own), next(iter(defaults)))
+        default = defaults[name]
         family = (default(classes) if callable(default) else default).owner.op
         example = EXAMPLES.get(getattr(family, "name", None) or "", "pm.Beta.dist(9, 1)")
         raise ValueError(

@@ -45,6 +45,7 @@ from bayesperf.models.building import (
     cells_of_rates,
     coords,
     given_rates,
+    log_sum,
     outcomes_of_rates,
     positive,
     prior_variables,
@@ -217,7 +218,7 @@ def log_marginal(successes: Any, trials: Any, location: Any, spread: Any) -> Any
     log_weights = (points**2 - nodes**2) / 2 + np.log(weights) + pm.math.log(width)[..., None]
     logit = location[..., None] + spread[..., None] * nodes
     log_density = successes[..., None] * logit - trials[..., None] * pt.softplus(logit)
-    return pm.math.logsumexp(log_weights + log_density, axis=-1, keepdims=False)
+    return log_sum(log_weights + log_density)
 
 
 def recover(

@@ -71,7 +71,7 @@ def _intervals(
     levels = np.array([[(1 - prob) / 2, (1 + prob) / 2]])
     found = []
     for codes in (np.unique(cluster, return_inverse=True)[1], None):
-        first, second = bootstrapped(positive, negative, codes, draws, rng, progressbar=False).values[:, 0]
+        first, second = bootstrapped(positive, negative, codes, draws, rng, progressbar=False)
         drawn = np.quantile(np.stack([first, first - second]), levels[0], axis=-1).T
         placements = Placements.of(positive, negative, codes)
         areas = JointNormal.of(placements.mean, placements.covariance, (0.0, 1.0))

@@ -32,7 +32,7 @@ from scipy.special import expit, logit, ndtr
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.curve import KINDS
 from bayesperf.curves.decisions.benefit_curve import decision_curve
-from bayesperf.curves.decisions.decision_counts import EVEN
+from bayesperf.curves.decisions.placed_examples import EVEN
 from validation.study import Study, means, outcomes, table
 
 # Points at which the distribution of risks is integrated, in standard deviations.

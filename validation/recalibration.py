@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration import METHODS, recalibrate, too_few
 from validation.reliability_bands import SYSTEMS
 from validation.study import Study, means, outcomes, table

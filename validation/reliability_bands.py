@@ -21,8 +21,8 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.frequency_curve import BINS, ReliabilityCurve
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from validation.study import Study, outcomes, table
 
 

@@ -12,9 +12,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from bayesperf.core.arrays import Array
-from bayesperf.curves.chosen_thresholds.choosing import choose_threshold
-from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
-from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement, requirements_of
+from bayesperf.curves.decisions.choosing import ChosenThreshold, choose_threshold
+from bayesperf.curves.decisions.requirements import ThresholdRequirement, requirements_of
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.posterior_of_counts import posterior

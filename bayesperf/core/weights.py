@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
@@ -114,6 +116,11 @@ def alike(codes: Codes) -> tuple[Codes, Counts]:
         place = kind * (codes.max() - least + 1) + of_system - least
         _, first, kind, sizes = np.unique(place, return_index=True, return_inverse=True, return_counts=True)
     return first, sizes
+
+
+def tallied(rows: Codes, columns: Codes, shape: tuple[int, int], dtype: Any = float) -> csr_array:
+    """Return how many examples are in each row and column, given where each one is."""
+    return csr_array((np.ones(len(rows), dtype), (rows, columns)), shape=shape)
 
 
 def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:

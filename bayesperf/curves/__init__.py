@@ -1,12 +1,10 @@
 """Curves over thresholds and operating conditions, and the areas under them."""
 
-from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.summarised_areas import auc_from_summary
+from bayesperf.curves.areas.auc import auc_from_summary, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.chosen_thresholds.choosing import abstention, choose_threshold
-from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
 from bayesperf.curves.curve import Curve
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
+from bayesperf.curves.decisions.choosing import ChosenThreshold, abstention, choose_threshold
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.estimating import epc, epc_a_posteriori
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve

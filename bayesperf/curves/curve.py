@@ -16,7 +16,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.curves.curve_marginals import DIM
+from bayesperf.curves.scored_systems import DIM
 from bayesperf.distributions.draws import rank_envelope
 
 if TYPE_CHECKING:

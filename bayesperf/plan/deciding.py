@@ -15,7 +15,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.words import chance, percentage, sentence
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
-from bayesperf.curves.decisions.net_benefit import SYSTEM, TREAT_ALL, TREAT_NONE
+from bayesperf.curves.decisions.placed_examples import SYSTEM, TREAT_ALL, TREAT_NONE
 from bayesperf.plan.plan_result import Plan
 from bayesperf.plan.smallest_number import smallest_by_bisection
 

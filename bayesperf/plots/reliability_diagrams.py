@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.curves.reliability.frequencies import ProbabilityCounts
     from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve
     from bayesperf.curves.reliability.measures import Calibration
-    from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
     from bayesperf.curves.reliability.recalibration import Recalibration
     from bayesperf.plots.style import Panels
 

@@ -31,9 +31,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bayesperf.curves.chosen_thresholds.candidates import Candidates
-    from bayesperf.curves.chosen_thresholds.chosen import ChosenThreshold
     from bayesperf.curves.decisions.benefit_curve import DecisionCurve
+    from bayesperf.curves.decisions.choosing import Candidates, ChosenThreshold
     from bayesperf.plots.style import Panels
 
 # The dim of systems, how far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.

@@ -14,14 +14,14 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.score_functions import ENOUGH_POSITIVES
+from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
 from bayesperf.curves.reliability.calibrating import calibration
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.measures import Calibration
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recall_curve, roc_curve
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix

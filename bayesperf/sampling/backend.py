@@ -13,11 +13,11 @@ import sys
 import threading
 import timeit
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import cache, partial, reduce
 from importlib.metadata import version
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import prod
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -64,6 +64,7 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pymc.logprob.utils:replace_rvs_by_values": "graphs rvs_to_values rvs_to_transforms",
         "pymc.pytensorf:rewrite_pregrad": "graph",
         "pytensor.compile.mode:Mode": "linker optimizer",
+        "pytensor.compile.mode:Mode.register": "",
         "pytensor.compile.mode:NUMBA.provided_optimizer": "",
         "pytensor.compile.sharedvalue:SharedVariable": "",
         "pytensor.gradient:DisconnectedType": "",
@@ -71,9 +72,18 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pytensor.graph.basic:Constant.signature": "",
         "pytensor.graph.op:Op.pullback": "inputs outputs cotangents",
         "pytensor.graph.replace:clone_replace": "output replace",
+        "pytensor.graph.rewriting.basic:dfs_rewriter": "",
+        "pytensor.graph.rewriting.basic:node_rewriter": "tracks",
+        "pytensor.graph.traversal:io_toposort": "inputs outputs",
         "pytensor.link.numba.dispatch.basic:numba_njit": "final_function",
         "pytensor.link.numba.dispatch.basic:register_funcify_default_op_cache_key": "op_type",
         "pytensor.link.numba.linker:NumbaLinker.jit_compile": "fn_and_cache",
+        "pytensor.link.numba.linker:NumbaLinker.make_all": "",
+        "pytensor.scalar:identity": "",
+        "pytensor.tensor.basic:Split": "",
+        "pytensor.tensor.elemwise:Elemwise": "",
+        "pytensor.tensor.math:Sum": "",
+        "pytensor.tensor.shape:SpecifyShape": "",
     },
 }
 MOST_KEPT = 16
@@ -128,7 +138,10 @@ class CompiledModel:
     Attributes
     ----------
     density : callable
-        Maps a point (n,) and the data to the log density and its gradient (n,). Threads may call it at once.
+        Maps a point (n,) and what `before` returns to the log density and its gradient (n,). Threads may call it at
+        once.
+    before : callable
+        Maps the data to what the density needs of them, which is the same at every point.
     variables : callable
         Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
     dims : dict
@@ -140,6 +153,7 @@ class CompiledModel:
     """
 
     density: Callable[..., tuple[Array, Array]]
+    before: Callable[..., list[Array]]
     variables: Callable[..., list[Array]]
     dims: dict[str, list[str]]
     start: Array
@@ -194,14 +208,41 @@ def _compile(model: pm.Model) -> CompiledModel:
     points, variables = _variables(model, shapes)
     shared = _shared(model, [*of_point, *variables.values()])
     data = {name: _contiguous(variable.get_value(), variable.dtype) for name, variable in shared.items()}
+    given = {variable: data[name] for name, variable in shared.items()}
+    constant = _constant_in(point, of_point)
     with model:
+        before = partial(_prepared, _one_at_a_time(_function([], constant, given, INTERPRETED)))
+        values = before(*data.values())
         mode, compiled_by_numba = _parallel()
-        density = _function(point, of_point, shared, mode)
-        computed = _function(points, list(variables.values()), shared, INTERPRETED)
+        density = _function([point], of_point, dict(zip(constant, values, strict=True)), mode)
+        computed = _function([points], variables.values(), given, INTERPRETED)
     flat = _flat(start)
-    density(flat, *data.values())  # Numba compiles what is called for the first time.
+    density(flat, *values)  # Numba compiles what is called for the first time.
     dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
-    return CompiledModel(compiled_by_numba[-1], _one_at_a_time(computed), dims, flat, data)
+    return CompiledModel(compiled_by_numba[-1], before, _one_at_a_time(computed), dims, flat, data)
+
+
+def _prepared(function: Callable[..., list[Array]], *data: Array) -> list[Array]:
+    """Return what a function computes of data, as Numba has compiled for."""
+    return [_contiguous(value, np.asarray(value).dtype) for value in function(*data)]
+
+
+def _constant_in(point: Any, outputs: Sequence[Any]) -> list[Any]:
+    """Return what outputs are computed from together with a point, and is itself computed from data alone.
+
+    It is the same at every point: Python computes it once, and Numba need not compile it.
+    """
+    from pytensor.compile.sharedvalue import SharedVariable
+    from pytensor.graph.traversal import io_toposort
+
+    moving, of_data, constant = {point}, set[Any](), dict[Any, None]()
+    for node in io_toposort([], outputs):
+        if not moving.isdisjoint(node.inputs):
+            moving.update(node.outputs)
+            constant.update((v, None) for v in node.inputs if v in of_data or isinstance(v, SharedVariable))
+        elif any(variable in of_data or isinstance(variable, SharedVariable) for variable in node.inputs):
+            of_data.update(node.outputs)
+    return list(constant)
 
 
 @cache
@@ -228,8 +269,8 @@ def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
     return locked
 
 
-def _function(points: Any, outputs: Sequence[Any], shared: Mapping[Any, Any], mode: str) -> Any:
-    """Return a function of points and of what the model has in shared variables, which threads then do not share.
+def _function(points: Sequence[Any], outputs: Iterable[Any], given: Mapping[Any, Array], mode: Any) -> Any:
+    """Return a function of points and of the values given of variables, which threads then do not share.
 
     Of their lengths only 1 is known, as it says what is repeated: for other lengths nothing is compiled again.
     """
@@ -237,11 +278,9 @@ def _function(points: Any, outputs: Sequence[Any], shared: Mapping[Any, Any], mo
     from pytensor.graph.replace import clone_replace
     from pytensor.tensor import tensor
 
-    inputs = {
-        variable: tensor(dtype=variable.dtype, shape=_open(variable.get_value().shape)) for variable in shared.values()
-    }
+    inputs = {variable: tensor(dtype=variable.dtype, shape=_open(value.shape)) for variable, value in given.items()}
     outputs = clone_replace(list(outputs), inputs, rebuild_strict=False)
-    return pm.compile([points, *inputs.values()], outputs, mode=mode, on_unused_input="ignore", trust_input=True)
+    return pm.compile([*points, *inputs.values()], outputs, mode=mode, on_unused_input="ignore", trust_input=True)
 
 
 def _open(shape: tuple[int, ...]) -> list[int | None]:
@@ -257,13 +296,59 @@ def _parallel() -> tuple[Any, list[Any]]:
     compiled_by_numba: list[Any] = []
 
     class Parallel(NumbaLinker):  # type: ignore[misc]
+        def make_all(self, *arguments: Any, **settings: Any) -> Any:
+            _leave_out_checks(self.fgraph)
+            return super().make_all(*arguments, **settings)
+
         def jit_compile(self, fn_and_cache: Any) -> Any:
             function, key = fn_and_cache
             parallel = numba_njit(function.py_func, final_function=True, cache=key is not None, nogil=True)
             compiled_by_numba.append(parallel)
             return parallel
 
-    return Mode(Parallel(), NUMBA.provided_optimizer), compiled_by_numba
+    mode = Mode(Parallel(), NUMBA.provided_optimizer)
+    return mode.register(*_cheaper()), compiled_by_numba
+
+
+@cache
+def _cheaper() -> list[tuple[Any, float]]:
+    """Return rewrites to operations of the same values that Numba compiles in less time, with their places."""
+    from pytensor.graph.basic import Constant
+    from pytensor.graph.rewriting.basic import dfs_rewriter, node_rewriter
+    from pytensor.scalar import identity
+    from pytensor.tensor.basic import Split
+    from pytensor.tensor.elemwise import Elemwise
+    from pytensor.tensor.math import Sum
+
+    @node_rewriter([Split])
+    def into_slices(_: Any, node: Any) -> list[Any] | None:
+        array, lengths = node.inputs
+        if not isinstance(lengths, Constant):
+            return None
+        stops = [0, *accumulate(lengths.data.tolist())]
+        before = (slice(None),) * node.op.axis
+        return [array[(*before, slice(start, stop))] for start, stop in pairwise(stops)]
+
+    @node_rewriter([Sum])
+    def of_elements(_: Any, node: Any) -> list[Any] | None:
+        """PyTensor fuses the sum of an elementwise function with it."""
+        (array,) = node.inputs
+        if array.owner is None or isinstance(array.owner.op, Elemwise) or array.type.dtype != "float64":
+            return None
+        return [node.op(Elemwise(identity)(array))]
+
+    return [(dfs_rewriter(into_slices), 1.9), (dfs_rewriter(of_elements), 48.9)]
+
+
+def _leave_out_checks(graph: Any) -> None:
+    """Take the checks of shapes, which the model has passed, out of a graph: their messages take seconds to compile."""
+    from pytensor.tensor.shape import SpecifyShape
+
+    for node in [node for node in graph.apply_nodes if isinstance(node.op, SpecifyShape)]:
+        (checked,), array = node.outputs, node.inputs[0]
+        if checked.type.broadcastable == array.type.broadcastable and checked not in graph.outputs:
+            for client, i in list(graph.clients[checked]):
+                graph.change_node_input(client, i, array, check=False)
 
 
 def _log_density(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[Any, list[Any]]:
@@ -398,11 +483,12 @@ def sample_compiled(
     from nutpie.compiled_pyfunc import from_pyfunc
 
     data, stopped = tuple(model.data.values()), threading.Event()
+    before = model.before(*data)
 
     def density(point: Array) -> tuple[float, Array]:
         if stopped.is_set():
             return np.nan, point
-        value, slope = model.density(point, *data)
+        value, slope = model.density(point, *before)
         return float(value), slope
 
     settings = {"cores": _cores(density, model.start), **settings}

@@ -16,6 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.labels.identifying import warn_of_what_is_not_settled
 from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.prior import Prior
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.exact import exact_draws
@@ -278,6 +279,12 @@ def built_model(
 
     definition = resolve_model(model)
     build = definition if callable(definition) else definition.build
+    if isinstance(priors, Prior):
+        raise InputTypeError(
+            "priors",
+            "must be a mapping; it is a prior of the cells, which bayesperf.posterior takes.",
+            "Name a distribution for each parameter, as {'recall': pymc.Beta.dist(9, 1)}.",
+        )
     priors = mapping("priors", priors, "{'recall': pymc.Beta.dist(9, 1)}")
     try:
         built = build(counts, priors, **options)

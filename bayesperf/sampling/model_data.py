@@ -140,7 +140,11 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
     if isinstance(data, xr.DataArray):
         data = ConfusionMatrix(data, data.attrs.get("pos_label") if pos_label is None else pos_label)
     if not isinstance(data, ConfusionMatrix):
-        raise InputTypeError("data", f"must be a ConfusionMatrix; it is {type(data).__name__}.")
+        raise InputTypeError(
+            "data",
+            f"must be a ConfusionMatrix; it is {type(data).__name__}.",
+            "Count a frame by ConfusionMatrix.from_frame(frame, actual=…, predicted=…, by=…, pos_label=…).",
+        )
     return data.counts.assign_attrs(_positive(data.pos_label))
 
 

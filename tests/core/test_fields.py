@@ -9,6 +9,4 @@ from bayesperf.core import fields
 def test_files_name_nothing_private(table):
     with pytest.raises(fields.HeldError):  # A name that no room has: all of them are loaded.
         fields._named(table, "unheard-of")
-    # Those of curves are left, whose criteria and kinds of curves have private functions.
-    private = {name for name in table if any(part.startswith("_") for part in name.split("."))}
-    assert {name for name in private if not name.startswith(("criteria.", "curve_kinds."))} == set()
+    assert {name for name in table if any(part.startswith("_") for part in name.split("."))} == set()

@@ -12,9 +12,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 import bayesperf as bp
 from bayesperf.core import weights
-from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.curve import simultaneous
-from bayesperf.curves.roc.called_positive import PositiveRates, steps_between_scores
+from bayesperf.curves.roc.called_positive import PartOfCurve, PositiveRates, steps_between_scores
 from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
 from bayesperf.curves.roc.curve_kinds import CURVE_KINDS
 from bayesperf.data.classifier_scores import Scores

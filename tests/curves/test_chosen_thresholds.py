@@ -7,10 +7,9 @@ import pytest
 from scipy.stats import beta, norm
 
 import bayesperf as bp
-from bayesperf.curves.chosen_thresholds.candidates import Candidates, cells_of, placed
-from bayesperf.curves.chosen_thresholds.choosing import drawn_shares
-from bayesperf.curves.chosen_thresholds.requirements import requirements_of
-from bayesperf.curves.chosen_thresholds.rules import best_threshold
+from bayesperf.curves.decisions.choosing import Candidates, drawn_shares, placed
+from bayesperf.curves.decisions.requirements import cells_of, requirements_of
+from bayesperf.curves.decisions.rules import best_threshold
 from tests.shared.curves import DATA
 from validation import thresholds
 from validation.study import run

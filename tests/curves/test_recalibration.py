@@ -12,8 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
-from bayesperf.curves.reliability.lines import draws_of_isotonic_line, interpolated
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts, draws_of_isotonic_line, interpolated
 from bayesperf.distributions import logistic_line
 from bayesperf.distributions.logistic_line import LineData, NormalPriors
 from bayesperf.models import recalibration as model

@@ -10,8 +10,8 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 
 import bayesperf as bp
-from bayesperf.curves.reliability import lines
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability import frequencies
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.distributions import logistic_line
 
 
@@ -118,7 +118,7 @@ def test_the_honest_band_is_that_of_all_pairs(decimals, prob):
 
 
 def test_the_honest_band_of_groups_holds_between_them(monkeypatch):
-    monkeypatch.setattr(lines, "MOST_GROUPS", 6)
+    monkeypatch.setattr(frequencies, "MOST_GROUPS", 6)
     y, p = simulated(60, 12)
     order = np.argsort(p)
     groups = np.array_split(np.arange(60), 6)
@@ -204,10 +204,10 @@ def test_many_log_odds_are_grouped_without_harm():
     y, p = simulated(6_000, 12)
     data = ProbabilityCounts.of(y, p)
     rng = np.random.default_rng
-    grouped = lines.draws_of_line(data, 1000, rng(0))
+    grouped = frequencies.draws_of_line(data, 1000, rng(0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(logistic_line, "MANY", 10_000)
-        whole = lines.draws_of_line(data, 1000, rng(0))
+        whole = frequencies.draws_of_line(data, 1000, rng(0))
     np.testing.assert_allclose(grouped.mean(0), whole.mean(0), atol=0.01 * whole.std(0).min())
     np.testing.assert_allclose(grouped.std(0), whole.std(0), rtol=0.01)
 

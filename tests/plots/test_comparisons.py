@@ -11,7 +11,6 @@ from matplotlib.colors import to_rgb
 import bayesperf as bp
 from bayesperf import plots
 from bayesperf.core.words import BEST_OF_MANY
-from bayesperf.curves.curve_marginals import DrawnFrom
 from bayesperf.distributions.draws import Draws
 from bayesperf.plots.style import shorten
 from bayesperf.posteriors.densities import curves
@@ -123,7 +122,7 @@ def test_a_point_mass_is_a_spike(value, rope, inside):
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_infinite_draws_end_the_curve_at_a_finite_value(sign):
     values = sign * np.r_[np.linspace(-1, 2, 990), [np.inf] * 10].reshape(1, 1, -1)
-    marginal = Marginal(Quantity("x"), Draws(values, (-np.inf, np.inf)), xr.DataArray(0.0), DrawnFrom(values[0], 0))
+    marginal = Marginal(Quantity("x"), Draws(values, (-np.inf, np.inf)), xr.DataArray(0.0))
     x = sign * curves(marginal, 0.9, "hdi").x
     assert -1 <= x.min() < -0.9
     assert 1.9 < x.max() <= 2

@@ -110,7 +110,7 @@ def test_compiled_models(case):
     found = compiled(case)
     data = found.data.values()
     variables = dict(zip(found.dims, found.variables(points, *data), strict=True))
-    agree(lambda point: found.density(point, *data), model, shapes, points, variables)
+    agree(lambda point: found.density(point, *found.before(*data)), model, shapes, points, variables)
     dims = {name: tuple(of) for name, of in model.named_vars_to_dims.items()}
     assert {name: tuple(of) for name, of in found.dims.items()} == {name: dims.get(name, ()) for name in found.dims}
     # PyMC starts there too.
@@ -120,8 +120,8 @@ def test_compiled_models(case):
     # Threads share nothing.
     many = np.tile(points, (500, 1))
     with ThreadPoolExecutor(4) as pool:
-        at_once = list(pool.map(lambda point: found.density(point, *data)[0], many, chunksize=50))
-    alone = [found.density(point, *data)[0] for point in points]
+        at_once = list(pool.map(lambda point: found.density(point, *found.before(*data))[0], many, chunksize=50))
+    alone = [found.density(point, *found.before(*data))[0] for point in points]
     np.testing.assert_array_equal(at_once, np.tile(alone, 500))
 
 
@@ -133,9 +133,9 @@ def test_other_data_are_given_to_what_is_compiled():
         pm.set_data({"true_positives_data": np.array([3, 2]), "positives_trials": np.array([60, 60])})
     other = backend.with_data(found, {variable.name: variable.get_value() for variable in model.data_vars})
     expected, *_ = of_pymc(model, shapes, points)
-    values = [other.density(point, *other.data.values())[0] for point in points]
+    values = [other.density(point, *other.before(*other.data.values()))[0] for point in points]
     np.testing.assert_allclose(values, expected, rtol=1e-9)
-    unchanged = [found.density(point, *found.data.values())[0] for point in points]
+    unchanged = [found.density(point, *found.before(*found.data.values()))[0] for point in points]
     assert (np.abs(values - np.array(unchanged)) > 0.01).all()
     # What a model does not read is not handed over.
     assert backend.with_data(found, {"unknown": np.ones(3)}).data.keys() == found.data.keys()

@@ -148,7 +148,7 @@ class Compiled(CompiledModel):
     @classmethod
     def of(cls, model):
         data = {variable.name: variable.get_value() for variable in model.data_vars}
-        return cls(density=None, variables=None, dims={}, start=np.empty(0), data=data, model=model)
+        return cls(density=None, before=None, variables=None, dims={}, start=np.empty(0), data=data, model=model)
 
 
 def without_nuts(monkeypatch, sample, compile_model=Compiled.of):
@@ -172,6 +172,7 @@ def groups_of_prior(model, chains, draws, seed):
 # Two normal variables of known means, which no model had to be compiled for.
 NORMAL = CompiledModel(
     density=lambda point, mean: (-0.5 * ((point - mean) ** 2).sum(), mean - point),
+    before=lambda mean: [mean],
     variables=lambda points, mean: [points, points.sum(-1)],
     dims={"x": ["axis"], "total": []},
     start=np.zeros(2),

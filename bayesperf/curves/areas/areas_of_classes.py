@@ -21,8 +21,8 @@ from bayesperf.curves.areas.bootstrapped_areas import (
     units_of_clusters,
     units_of_examples,
 )
-from bayesperf.curves.areas.partial_areas import PartOfCurve
-from bayesperf.curves.clustered_scores import bootstrap_of, check_several, clusters_of_examples
+from bayesperf.curves.roc.called_positive import PartOfCurve
+from bayesperf.curves.scored_systems import bootstrap_of, check_several, clusters_of_examples
 from bayesperf.data.classifier_scores import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity
 

@@ -1,44 +1,68 @@
-"""The area under the ROC curve."""
+"""The area under the ROC curve, of scores and of what a report says of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.random_streams import streams
 from bayesperf.core.words import listed
-from bayesperf.curves.areas.area_marginals import INFERENCES, NAME, OF_CLUSTERS, area_marginal, own_seed
 from bayesperf.curves.areas.areas_of_classes import ClassAreas, refuse_for_classes, refuse_options_of_classes
 from bayesperf.curves.areas.bootstrapped_areas import (
     area_draws_of_counts,
     bootstrapped,
-    drawn,
     observed_area,
     twice_below,
     twice_below_each,
 )
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
-from bayesperf.curves.areas.partial_areas import PARTIAL_NAME, PartOfCurve, part_of_curve, partial_area_draws
-from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_class, clusters_by_score
-from bayesperf.curves.curve_marginals import DIM, examples_of, marginal_of_draws, over_systems, systems_of
-from bayesperf.curves.roc.curve_draws import Observed, partial_areas
+from bayesperf.curves.roc.called_positive import PARTIAL_NAME, PartOfCurve, part_of_curve
+from bayesperf.curves.roc.curve_draws import Observed, partial_area_draws, weighted_curves
+from bayesperf.curves.scored_systems import (
+    DIM,
+    bootstrap_of,
+    clusters_by_class,
+    clusters_by_score,
+    marginal_of_scores,
+    over_systems,
+    systems_of,
+)
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
+from bayesperf.data.count_arrays import labelled_arrays
+from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
+from bayesperf.posteriors.quantity import Quantity
 
-__all__ = ["roc_auc"]
+__all__ = ["auc_from_summary", "roc_auc"]
 
+NAME, BOUNDS = "roc_auc", (0.0, 1.0)
+QUANTITY = Quantity(NAME, greater_is_better=True, words="AUC", bounds=BOUNDS)
+# How the distribution of an area is called, by method; and the same of examples in clusters.
+INFERENCES = {
+    "bayesian_bootstrap": "Bayesian bootstrap",
+    "delong": "DeLong's normal approximation",
+    "binormal": "Binormal posterior",
+    "pairs": "Posterior, as if pairs were independent,",
+}
+OF_CLUSTERS = {
+    "bayesian_bootstrap": "Bayesian bootstrap of clusters",
+    "delong": "Obuchowski's normal approximation",
+}
 # Clusters of the positives and of the negatives, in the order of their scores.
 Clusters = tuple[Codes, Codes] | None
 
@@ -71,121 +95,56 @@ def roc_auc(
     ----------
     y_true : array-like (n,) or BinnedScores
         Labels of two classes; with `multi_class`, of any number. Binned scores stand in the place of labels and scores,
-        for "bayesian_bootstrap" and "delong"; their `BinnedScores.binning_error` says by how much the area may be off
-        for it.
+        for "bayesian_bootstrap" and "delong"; `BinnedScores.binning_error` is by how much the area may be off for it.
     y_score : array-like (n,) or (n, K), mapping or data frame
-        Scores; more means positive. With `multi_class` probabilities, a column a class, or a frame or mapping from
-        classes to columns. A mapping from names of systems to what each gives the examples (a frame, too, if there is
-        no `multi_class`) has the areas of all these systems together.
+        Scores; more means positive. With `multi_class` probabilities, a column a class. A mapping from names of systems
+        to what each gives the examples has the areas of all these systems together.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
-        For several systems one of the first two. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1)
-        weights in each class, beside half an example that was not seen. "delong" is the normal with DeLong's variance,
-        its intervals clipped to [0, 1]. "binormal" assumes that scores are normal in either class: the model
-        ``binormal_roc`` with its default priors, drawn from its closed form. "pairs" takes the pairs of a positive and
-        a negative for independent trials, which they are not.
+        "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class, beside half an example
+        (or cluster) of a uniform rank that was not seen (Ferguson 1973). "delong" is the normal with DeLong's variance,
+        its intervals clipped to [0, 1]. "binormal": normal scores, the model ``binormal_roc`` in closed form. "pairs"
+        takes the pairs of a positive and a negative for independent, which they are not.
     transform : {None, "logit"}
-        Of "delong" alone: "logit" takes the log-odds of the area for normal, which covers better near 1.
+        Of "delong": "logit" takes the log-odds of the area for normal, which covers better near 1.
     fpr, recall : (low, high), optional
-        A part of the curve, of "bayesian_bootstrap": the area below it between two false positive rates, or to the
-        right of it between two recalls.
+        A part of the curve: the area below it between two false positive rates, or beside it between two recalls.
     standardized : bool
-        Whether the area of a part is put on a scale on which that by chance is ½ and the greatest possible 1, as
-        scikit-learn has it for ``max_fpr`` (McClish 1989).
+        Whether the area of a part is on a scale on which chance is ½ and the greatest possible 1 (McClish 1989).
     multi_class : {None, "ovr", "ovo"}
-        For more than two classes, of "bayesian_bootstrap", as in scikit-learn: each class against the rest, or each
-        pair of classes, by the columns of both (Hand & Till 2001).
+        For more than two classes: each against the rest, or each pair of classes (Hand & Till 2001).
     average : {"macro", "weighted", None}
-        With `multi_class`, the mean over classes or pairs: by equal weights, or by how frequent they are in the
-        population, which the draws vary. None has the area of each class along dim ``label``, of "ovr".
+        With `multi_class`, the mean by equal weights or by frequencies; None has the area of each class, of "ovr".
     labels : sequence (K,), optional
         With `multi_class`, the classes in the order of the columns; by default sorted.
-    pos_label : label, optional
-        The positive class, where the labels do not say.
     cluster : array-like (n,) or mapping, optional
-        The cluster (patient, site, image) of each example, named as ``{"patient": ids}`` if you like; of clusters
-        within clusters, ``{"hospital": ids, "patient": ids}``, the first are those that count. By "bayesian_bootstrap"
-        a cluster has one weight, Gamma((G − 2)/G) of G; by "delong" the variance is that of Obuchowski (1997).
-    draws : int
-        Of "bayesian_bootstrap" and "binormal".
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
-    progressbar : bool
-        Shown on a terminal only, and if it takes long.
+        The cluster (patient, site) of each example, named as ``{"patient": ids}`` if you like; the first of nested ones
+        counts. A cluster has one weight, Gamma((G − 2)/G) of G; by "delong" the variance is Obuchowski's (1997).
+    pos_label, draws, random_seed, progressbar
+        As in `roc_curve`.
 
     Returns
     -------
     Marginal
-        With dim ``label`` where the areas of all classes are asked for, and dim ``model`` for a mapping of systems,
-        whose areas are then joint: one set of weights for all systems, or DeLong's covariances.
-
-    Raises
-    ------
-    TypeError
-        If `y_score` is missing, or given beside binned scores; if options do not go together.
-    ValueError
-        If there are not two classes; of "delong" and "binormal", if one has a single example; if scores are missing,
-        or for "binormal" infinite; if a method needs the scores that bins hide, or has no such area; if there are fewer
-        than three clusters, or a class is in one alone; with `multi_class`, if columns and classes are not the same in
-        number, or rows do not sum to 1.
+        Over ``label`` for all classes and ``model`` for systems, whose areas are joint.
 
     Warns
     -----
-    DependenceWarning
-        Of "pairs": its 95 % intervals cover in 20 to 40 % of data sets of 30 to 100 examples of either class, in fewer
-        of more. If there are fewer than 20 clusters.
-    UserWarning
-        If the scores are all the same or, of "delong", separate the classes: the interval then has no width. Of
-        "binormal", if its median is outside DeLong's 95 % interval (of the log-odds): then the scores are not normal.
+    DependenceWarning, UserWarning
+        Of "pairs" and of fewer than 20 clusters; if the interval has no width, or scores are shown not to be normal.
 
     Notes
     -----
-    The bootstrap has half an example (or half a cluster) of each class that was not seen, and whose rank is uniform: a
-    Dirichlet process with a base instead of none (Ferguson 1973). The mean is therefore a little nearer to ½ than the
-    observed area, and scores that separate the classes have an interval of some width. The areas of an average share
-    one such half; of several systems one that orders the examples in its own way ranks it in its own way, and it weighs
-    the same for all. If there are more than 10,000 examples, scores next to each other are put together in 1,024 bins,
-    and the examples of several systems or classes in 2,000 groups of a class at random.
-
-    docs/coverage.md says how often intervals cover (``validation/areas.py``, ``clustered_areas.py`` and
-    ``class_areas.py`` simulate it), and `Marginal.in_words` where one is too narrow. Pairs of a positive and a negative
-    come from the same cluster or from two; with several classes one set of weights is of all examples, and areas of
-    classes belong together.
-
-    Areas of parts are those of curves that are smooth between and beyond the scores, as bands are; each system's beyond
-    its scores by weights of its own, so that differences err on the wide side.
-
-    DeLong's test compares areas by "delong": z is ``difference.mean() / difference.sd()``, and the two-sided p-value
-    2 min(p, 1 − p) with p the ``prob_greater``. Systems that order the examples alike differ by 0 for certain:
-    ``prob_greater`` is ½ and the p-value 1. Draws of joint areas are not clipped to [0, 1], so that their differences
-    are normal.
-
-    References
-    ----------
-    Ferguson (1973), A Bayesian analysis of some nonparametric problems, Annals of Statistics 1. Hand & Till (2001), A
-    simple generalisation of the area under the ROC curve for multiple class classification problems, Machine Learning
-    45. McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9. Obuchowski (1997),
-    Nonparametric analysis of clustered ROC curve data, Biometrics 53.
+    What was not seen draws the mean a little towards ½, and gives scores that separate the classes an interval of some
+    width. Of more than 10,000 examples, scores next to each other are put together in 1,024 bins, and examples of
+    several systems in 2,000 groups of a class. docs/coverage.md says how often intervals cover. DeLong's test of two
+    systems is 2 min(p, 1 − p) with p the ``prob_greater`` of their comparison by "delong".
 
     Examples
     --------
     >>> import bayesperf as bp
     >>> y_true, y_score = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
-    >>> auc = bp.roc_auc(y_true, y_score)
-    >>> auc.mean().round(2).item(), auc.eti().values.round(2)
-    (0.7, array([0.36, 0.94]))
-    >>> bp.roc_auc(y_true, y_score, method="delong", transform="logit").eti().values.round(2)
-    array([0.26, 0.96])
-    >>> bp.roc_auc(y_true, y_score, fpr=(0, 0.5), standardized=True).mean().round(2).item()
-    0.69
-
-    Three systems judged on the same examples, compared:
-
-    >>> frame = bp.datasets.load("breast_cancer")
-    >>> scores = frame.pivot(index="example", columns="model", values="score")
-    >>> actual = frame.drop_duplicates("example").sort_values("example")["actual"]
-    >>> areas = bp.roc_auc(actual, scores, method="delong", pos_label="malignant")
-    >>> bp.compare(areas).prob_greater.sel(model="logistic_regression", model_other="naive_bayes").round(4).item()
-    0.9999
+    >>> bp.roc_auc(y_true, y_score).eti().values.round(2)
+    array([0.36, 0.94])
     """
     checks.one_of("method", method, tuple(INFERENCES))
     if transform is not None and (method, transform) != ("delong", "logit"):
@@ -197,7 +156,7 @@ def roc_auc(
         refuse_for_classes(method, part, pos_label)
         named = {"y_score": y_score} if systems is None else {f"score of {name!r}": s for name, s in systems.items()}
         classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
-        return _of_classes(classes, systems, draws, own_seed(seed, classes.contents), progressbar)
+        return _of_classes(classes, systems, draws, _own_seed(seed, classes.contents), progressbar)
     refuse_options_of_classes(labels, average)
     for what, given, methods in (
         ("of binned scores", isinstance(y_true, BinnedScores), tuple(OF_CLUSTERS)),
@@ -210,7 +169,7 @@ def roc_auc(
     if systems is None:
         scores = scores_of(y_true, y_score, pos_label)
         clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
-        return _of_one(scores, clusters, method, transform, part, draws, seed, progressbar)
+        return _of_one(scores, clusters, "delong_logit" if transform else method, part, draws, seed, progressbar)
     if transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
     return _of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
@@ -233,14 +192,15 @@ def _of_classes(
     dims = {} if classes.average else {"label": list(classes.labels)}
     dims |= {} if systems is None else {DIM: list(systems)}
     leading = xr.DataArray(np.zeros([len(names) for names in dims.values()]), dims, list(dims))
-    return marginal_of_draws(
+    observed = np.moveaxis(classes.observed(), 0, -1).reshape(leading.shape)
+    return marginal_of_scores(
         classes.quantity,
         values,
-        leading,
         seed,
-        classes.inference,
-        examples=examples_of(classes.class_totals),
-        score=_observed_of_classes(classes, leading),
+        leading,
+        inference=classes.inference,
+        examples=classes.class_totals,
+        score=leading.copy(data=observed).rename(classes.name),
         joint=systems is not None,
     )
 
@@ -249,68 +209,42 @@ def _of_one(
     scores: Scores | BinnedScores,
     clusters: Clusters,
     method: str,
-    transform: str | None,
     part: PartOfCurve | None,
     draws: int,
     seed: int,
     progressbar: bool,
 ) -> Marginal:
     """Return the area of one system, or of a part of its curve."""
-    seed = own_seed(seed, _contents(scores, clusters))
+    seed, totals = _own_seed(seed, _contents(scores, clusters)), scores.class_totals
     if part is not None:
-        return _partial(scores, clusters, part, draws, seed, progressbar)
-    distribution = AREAS["delong_logit" if transform else method]
+        areas = weighted_curves(scores, clusters, draws, seed, progressbar).areas(part)
+        observed, inference = xr.DataArray(Observed(scores).areas(part)[0], name=PARTIAL_NAME), bootstrap_of(clusters)
+        return marginal_of_scores(part.quantity, areas, seed, inference=inference, examples=totals, score=observed)
     rng = np.random.default_rng(seed)
-    areas = distribution(scores, draws=draws, rng=rng, progressbar=progressbar, clusters=clusters)
-    auc = area_marginal(
-        areas,
+    distribution = AREAS[method](scores, draws=draws, rng=rng, progressbar=progressbar, clusters=clusters)
+    plain = method.removesuffix("_logit")
+    auc = marginal_of_scores(
+        QUANTITY,
+        distribution,
         seed,
-        _inference(scores, method, clusters is not None),
-        examples=examples_of(scores.class_totals),
-        score=_observed(scores),
+        inference=_inference(scores, plain, clusters is not None),
+        examples=totals,
+        score=xr.DataArray(_observed(scores), name=NAME),
     )
-    _warn(auc, scores, method)
+    _warn(auc, scores, plain)
     return auc
 
 
-def _partial(
-    scores: Scores | BinnedScores,
-    clusters: Clusters,
-    part: PartOfCurve,
-    draws: int,
-    seed: int,
-    progressbar: bool,
-) -> Marginal:
-    """Return the area of a part of the curve."""
-    values = partial_areas(scores, clusters, part, draws, seed, progressbar)
-    return marginal_of_draws(
-        part.quantity,
-        values,
-        xr.DataArray(0.0),
-        seed,
-        bootstrap_of(clusters),
-        examples=examples_of(scores.class_totals),
-        score=_observed_part(scores, part),
-    )
+def _own_seed(seed: int, scores: Array) -> int:
+    """Return a seed for these scores, so that under one seed the areas of other scores have other random numbers."""
+    return int(streams(seed, NAME, xr.DataArray(0.0), [scores])[0].integers(2**63))
 
 
-def _observed(scores: Scores | BinnedScores) -> xr.DataArray:
+def _observed(scores: Scores | BinnedScores) -> float:
     """Return the area under the observed curve: the share of pairs in the right order, ties counted half."""
     if isinstance(scores, BinnedScores):
-        twice = scores.counts[0] @ twice_below_each(scores.counts[1])
-        return xr.DataArray(float(twice) / (2 * np.prod(scores.class_totals)), name=NAME)
-    return xr.DataArray(observed_area(scores.positive, scores.negative), name=NAME)
-
-
-def _observed_part(scores: Scores | BinnedScores, part: PartOfCurve) -> xr.DataArray:
-    """Return the area of a part of the observed curve."""
-    return xr.DataArray(Observed(scores).areas(part)[0], name=PARTIAL_NAME)
-
-
-def _observed_of_classes(classes: ClassAreas, leading: xr.DataArray) -> xr.DataArray:
-    """Return the areas of classes, or their average, by the examples themselves."""
-    areas = np.moveaxis(classes.observed(), 0, -1)
-    return leading.copy(data=areas.reshape(leading.shape)).rename(classes.name)
+        return float(scores.counts[0] @ twice_below_each(scores.counts[1])) / (2 * np.prod(scores.class_totals))
+    return observed_area(scores.positive, scores.negative)
 
 
 def _inference(scores: Scores | BinnedScores, method: str, clustered: bool) -> str:
@@ -330,12 +264,7 @@ def _contents(scores: Scores | BinnedScores, clusters: Clusters) -> Array:
 def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
     """Warn of a posterior that is not to be trusted."""
     if method == "pairs":
-        warn(
-            DependenceWarning,
-            "BP107",
-            "method='pairs': pairs that share an example depend on each other, so this posterior is far too narrow: "
-            "95 % intervals cover in 40 % of data sets or fewer. Take method='bayesian_bootstrap'.",
-        )
+        _warn_of_pairs("bayesian_bootstrap")
     if auc.sd() == 0:
         what, advice = (
             ("are the same for all examples", "other examples may get others")
@@ -361,6 +290,15 @@ def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
             )
 
 
+def _warn_of_pairs(instead: str) -> None:
+    warn(
+        DependenceWarning,
+        "BP107",
+        "method='pairs': pairs that share an example depend on each other, so this posterior is far too narrow: "
+        f"95 % intervals cover in 40 % of data sets or fewer. Take method={instead!r}.",
+    )
+
+
 # ── Systems on the same examples ──
 
 
@@ -377,43 +315,43 @@ def _of_systems(
 ) -> Marginal:
     """Return the joint areas of systems, or parts of them, along ``model``."""
     is_positive = positives(y_true, pos_label)
-    positive, negative = _scores_by_class(is_positive, systems)
-    codes = clusters_by_class(cluster, is_positive, "y_true")
+    scores = np.stack(list(_checked_scores(len(is_positive), systems)))
+    positive, negative = scores[:, is_positive], scores[:, ~is_positive]
+    clusters = clusters_by_class(cluster, is_positive, "y_true")
+    codes = None if clusters is None else np.concatenate(clusters)
     contents = np.concatenate([positive, negative], 1)
-    seed = own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
-    leading, examples = over_systems(systems), examples_of((negative.shape[1], positive.shape[1]))
-    score = _observed_of_systems(positive, negative, part, leading)
-    rng = np.random.default_rng(seed)
+    seed = _own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
+    rng, quantity = np.random.default_rng(seed), QUANTITY if part is None else part.quantity
+    inference = (INFERENCES if codes is None else OF_CLUSTERS)[method]
+    areas: Array | Distribution
     if part is not None:
-        values = partial_area_draws(positive, negative, part, codes, draws, rng, progressbar)
-        inference = bootstrap_of(codes)
-        return marginal_of_draws(part.quantity, values, leading, seed, inference, examples, score, joint=True)
-    if method == "delong":
+        areas = partial_area_draws(positive, negative, part, codes, draws, rng, progressbar)
+    elif method == "delong":
         placements = Placements.of(positive, negative, codes)
         _warn_of_separated(list(systems), placements)
-        areas: Distribution = JointNormal.of(placements.mean, placements.covariance, (0.0, 1.0))
+        areas = JointNormal.of(placements.mean, placements.covariance, BOUNDS)
     else:
         areas = bootstrapped(positive, negative, codes, draws, rng, progressbar)
-    inference = (INFERENCES if codes is None else OF_CLUSTERS)[method]
-    return area_marginal(areas, seed, inference, leading, examples, score, joint=True)
+    pairs = zip(np.sort(positive), np.sort(negative), strict=True)
+    observed = [observed_area(*p) if part is None else Observed(Scores(*p)).areas(part)[0] for p in pairs]
+    leading = over_systems(systems)
+    return marginal_of_scores(
+        quantity,
+        areas,
+        seed,
+        leading,
+        inference=inference,
+        examples=(negative.shape[1], positive.shape[1]),
+        score=leading.copy(data=observed).rename(quantity.metric),
+        joint=True,
+    )
 
 
-def _scores_by_class(is_positive: Booleans, systems: Mapping[Any, Any]) -> tuple[Array, Array]:
-    """Return the scores of the positive and of the negative examples, (S, n) and (S, m), in one order for all."""
+def _checked_scores(examples: int, systems: Mapping[Any, Any]) -> Iterable[Array]:
+    """Return the scores of each system, (n,), checked."""
     checked = {f"score of {name!r}": checks.vector(f"score of {name!r}", scores) for name, scores in systems.items()}
-    checks.equal_lengths({"y_true": len(is_positive)} | {name: len(scores) for name, scores in checked.items()})
-    scores = np.stack(list(checked.values()))
-    return scores[:, is_positive], scores[:, ~is_positive]
-
-
-def _observed_of_systems(
-    positive: Array, negative: Array, part: PartOfCurve | None, leading: xr.DataArray
-) -> xr.DataArray:
-    """Return the area under the observed curve of each system, or of a part of it."""
-    pairs = list(zip(np.sort(positive), np.sort(negative), strict=True))
-    if part is None:
-        return leading.copy(data=[observed_area(*pair) for pair in pairs]).rename(NAME)
-    return leading.copy(data=[Observed(Scores(*pair)).areas(part)[0] for pair in pairs]).rename(PARTIAL_NAME)
+    checks.equal_lengths({"y_true": examples} | {name: len(scores) for name, scores in checked.items()})
+    return checked.values()
 
 
 def _warn_of_separated(systems: Sequence[Any], placements: Placements) -> None:
@@ -439,14 +377,18 @@ def _by_bootstrap(
     clusters: Clusters = None,
 ) -> Distribution:
     if isinstance(scores, BinnedScores):
-        return drawn(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
+        return _draws(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
     cluster = None if clusters is None else np.concatenate(clusters)
-    return bootstrapped(scores.positive[None], scores.negative[None], cluster, draws, rng, progressbar)
+    return _draws(bootstrapped(scores.positive[None], scores.negative[None], cluster, draws, rng, progressbar))
+
+
+def _draws(areas: Array) -> Draws:
+    return Draws(areas[:, None], BOUNDS)
 
 
 def _by_delong(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
     mean, sd = _mean_and_sd(scores, clusters)
-    return Normal(mean[:, None], sd[:, None], (0.0, 1.0))
+    return Normal(mean[:, None], sd[:, None], BOUNDS)
 
 
 def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
@@ -473,7 +415,7 @@ def _mean_and_sd(scores: Scores | BinnedScores, clusters: Clusters = None) -> tu
 def _by_binormal(scores: Scores, *, draws: int, rng: np.random.Generator, **_: Any) -> Distribution:
     from bayesperf.models import binormal_roc
 
-    return drawn(binormal_roc.exact(by_class(scores), None, [rng], (1, draws))["auc"].values)
+    return _draws(binormal_roc.exact(by_class(scores), None, [rng], (1, draws))["auc"].values)
 
 
 def _by_pairs(scores: Scores, **_: Any) -> Distribution:
@@ -489,4 +431,107 @@ AREAS: dict[str, Callable[..., Distribution]] = {
     "delong_logit": _by_delong_logit,
     "binormal": _by_binormal,
     "pairs": _by_pairs,
+}
+
+# ── Of a report ──
+
+
+@checked
+def auc_from_summary(
+    auc: ArrayLike | xr.DataArray,
+    n_pos: ArrayLike | xr.DataArray,
+    n_neg: ArrayLike | xr.DataArray,
+    method: str = "newcombe",
+    *,
+    dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
+    random_seed: Any = 0,
+) -> Marginal:
+    """Return the distribution of an area under the ROC curve from what a report says of it.
+
+    Of scores themselves `roc_auc` says more.
+
+    Parameters
+    ----------
+    auc : float, array-like or xarray.DataArray
+        The observed area, from 0 to 1.
+    n_pos, n_neg : int, array-like or xarray.DataArray
+        Numbers of positive and of negative examples. They broadcast against each other and the areas.
+    method : {"newcombe", "hanley_mcneil", "pairs"}
+        "newcombe" inverts a score test, so that intervals stay inside [0, 1], and have a width at areas of 0 and 1.
+        "hanley_mcneil" is the normal with the variance of these authors, its intervals clipped to [0, 1]. "pairs" takes
+        the pairs of a positive and a negative for independent trials, which they are not: see `roc_auc`.
+    dims : sequence of str or mapping, optional
+        Names of the axes of arrays, or a mapping of names to their coordinates.
+    random_seed : int or numpy.random.Generator
+        Seed of its draws.
+
+    Warns
+    -----
+    DependenceWarning, UserWarning
+        Of "pairs"; of "hanley_mcneil", if an area is 0 or 1: the interval then has no width.
+
+    Notes
+    -----
+    With A the area, n and m the numbers of examples, Q1 = A/(2 − A) and Q2 = 2A²/(1 + A), the variance of Hanley &
+    McNeil (1982, Radiology 143) is (A(1 − A) + (n − 1)(Q1 − A²) + (m − 1)(Q2 − A²))/(nm). Q1 and Q2 are those of
+    exponential scores, a convention: no report of an area says how the scores are distributed. Newcombe's method 5
+    (2006, Statistics in Medicine 25) has (n + m)/2 in the place of n and m in its numerator, and solves ``|A −
+    observed| = z s(A)`` for A, with the standard error at A. docs/coverage.md says how often intervals cover.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> reports = bp.curves.auc_from_summary([0.8, 1], [40, 12], [60, 30], dims={"study": ["A", "B"]})
+    >>> reports.eti().sel(study="B").values.round(3)
+    array([0.882, 1.   ])
+    """
+    of_summary = METHODS[checks.one_of("method", method, METHODS)]
+    areas, positives, negatives = labelled_arrays({"auc": auc, "n_pos": n_pos, "n_neg": n_neg}, dims)
+    _check(areas, positives, negatives)
+    observed, positive, negative = (np.asarray(part, float).reshape(-1, 1) for part in (areas, positives, negatives))
+    distribution, inference = of_summary(observed, positive, negative)
+    if method == "pairs":
+        _warn_of_pairs("newcombe")
+    if isinstance(distribution, Normal) and not distribution.scale.all():
+        warn(
+            UserWarning,
+            "BP701",
+            "auc: by method='hanley_mcneil' an area of 0 or 1 has a variance of 0. That is no certainty: more examples "
+            "may overlap. Take method='newcombe'.",
+        )
+    seed = _own_seed(checks.seed(random_seed), np.hstack([observed, positive, negative]))
+    examples = xr.concat([negatives, positives], "actual")
+    return marginal_of_scores(QUANTITY, distribution, seed, areas, inference=inference, examples=examples)
+
+
+def _check(areas: xr.DataArray, positives: xr.DataArray, negatives: xr.DataArray) -> None:
+    """Refuse areas outside [0, 1] and numbers of examples below 1."""
+    if areas.dtype.kind not in "iuf":
+        raise InputTypeError("auc", f"must be numbers; it holds {areas.dtype}.")
+    outside = ~((areas.values >= 0) & (areas.values <= 1))
+    if outside.any():
+        raise InputError("auc", f"must be in [0, 1]; it holds {areas.values[outside].flat[0]:g}.")
+    for name, counts in (("n_pos", positives), ("n_neg", negatives)):
+        if (checks.whole_numbers(name, counts.values) < 1).any():
+            raise InputError(name, "must be at least 1: without an example of either class there is no area.")
+
+
+def _newcombe(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
+    return AreaByScore(observed, positive, negative), "Newcombe's posterior"
+
+
+def _hanley_mcneil(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
+    sd = np.sqrt(np.maximum(hanley_mcneil_variance(observed, positive, negative), 0))
+    return Normal(observed, sd, BOUNDS), "Hanley & McNeil's normal approximation"
+
+
+def _pairs(observed: Array, positive: Array, negative: Array) -> tuple[Distribution, str]:
+    pairs = positive * negative
+    return Beta(1 + observed * pairs, 1 + (1 - observed) * pairs), INFERENCES["pairs"]
+
+
+METHODS: dict[str, Callable[[Array, Array, Array], tuple[Distribution, str]]] = {
+    "newcombe": _newcombe,
+    "hanley_mcneil": _hanley_mcneil,
+    "pairs": _pairs,
 }

@@ -13,11 +13,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, weight_blocks
-from bayesperf.distributions.draws import Draws
+from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, tallied, weight_blocks
+from bayesperf.curves.scored_systems import orders_of
 
 # Scores of one system, and of several if there are more examples, are put together in so many bins, next to each other.
 # Of more of a class, or more clusters, those that have a weight of their own are put together at random.
@@ -32,22 +31,25 @@ HALF = 0.5
 
 def bootstrapped(
     positive: Array, negative: Array, cluster: Codes | None, draws: int, rng: np.random.Generator, progressbar: bool
-) -> Draws:
-    """Return the areas of systems, of scores (S, n) and (S, m), and clusters (n + m,), positives first, if any."""
+) -> Array:
+    """Return draws of the areas (S, draws) of systems with scores (S, n) and (S, m).
+
+    Clusters (n + m,), if there are any, have positives first.
+    """
     if cluster is None and len(positive) == 1:
-        values, place = np.unique(np.concatenate([positive[0], negative[0]]), return_inverse=True)
-        of_classes = np.split(place, [positive.size])
-        counts = np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes])
-        return drawn(area_draws_of_counts(counts, draws, rng, progressbar)[None])
+        counts, _ = _counted(np.concatenate([positive[0], negative[0]]), positive.size)
+        return area_draws_of_counts(counts, draws, rng, progressbar)[None]
     is_positive = np.arange(positive.shape[1] + negative.shape[1]) < positive.shape[1]
     units = units_of_examples(1 - is_positive, rng) if cluster is None else units_of_clusters(cluster, rng)
     pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
-    return drawn(drawn_figures([pair], units, draws, rng, progressbar)[0])
+    return drawn_figures([pair], units, draws, rng, progressbar)[0]
 
 
-def drawn(values: Array) -> Draws:
-    """Return the distribution of areas with draws (S, n)."""
-    return Draws(values[:, None], (0.0, 1.0))
+def _counted(scores: Array, positives: int) -> tuple[Counts, Codes]:
+    """Return how many of either class, positives first, have each score that occurs, (2, V), and the place of each."""
+    values, place = np.unique(scores, return_inverse=True)
+    of_classes = np.split(place, [positives])
+    return np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes]), place
 
 
 def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
@@ -132,7 +134,7 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
     systems = [_in_bins(of_system, members, units) for of_system in scores]
     in_units = np.stack([np.bincount(units.of_examples[of_class], minlength=units.number) for of_class in members])
     unseen = np.array([_unit_size(of_class, units) for of_class in members])
-    order = _orders(scores[:, np.concatenate(members)])
+    order = orders_of(scores[:, np.concatenate(members)])
 
     def areas(weights: Weights, rng: np.random.Generator) -> Array:
         seen = np.asarray(in_units @ weights, float)
@@ -158,12 +160,6 @@ def _unit_size(members: Codes, units: Units) -> float:
     return 1.0 if units.cluster is None else len(members) / len(np.unique(units.cluster[members]))
 
 
-def _orders(scores: Array) -> Codes:
-    """Return a number of the order in which each system has the examples (S, n): the same for those that have one."""
-    ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
-    return np.unique(ranks, axis=0, return_inverse=True)[1].ravel()
-
-
 def drawn_figures(
     figures: Sequence[OfWeights], units: Units, draws: int, rng: np.random.Generator, progressbar: bool
 ) -> list[Array]:
@@ -177,7 +173,7 @@ def drawn_figures(
 
 def shares(classes: Codes, units: Units) -> OfWeights:
     """Return a function from weights of units to the shares of classes (n,), numbered from 0, in place of systems."""
-    table = _table(classes, units.of_examples, (1 + int(classes.max()), units.number))
+    table = tallied(classes, units.of_examples, (1 + int(classes.max()), units.number), np.float32)
 
     def of_weights(weights: Weights, _: np.random.Generator) -> Array:
         masses = np.asarray(table @ weights, float)
@@ -189,24 +185,17 @@ def shares(classes: Codes, units: Units) -> OfWeights:
 def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Callable[[Weights], Array]:
     """Return a function from weights of units to the areas (draws,) of one system."""
     both = np.concatenate(members)
-    values, place = np.unique(scores[both], return_inverse=True)
-    of_classes = np.split(place, [len(members[0])])
-    counts = np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes])
-    binned = ScoreBins.of(counts, _BINS if len(both) > _MANY else len(values))
+    counts, place = _counted(scores[both], len(members[0]))
+    binned = ScoreBins.of(counts, _BINS if len(both) > _MANY else counts.shape[1])
     bins = len(binned.in_order)
     cell = binned.place[place] + bins * (np.arange(len(both)) >= len(members[0]))
-    table = _table(cell, units.of_examples[both], (2 * bins, units.number))
+    table = tallied(cell, units.of_examples[both], (2 * bins, units.number), np.float32)
 
     def areas(weights: Weights) -> Array:
         masses = np.asarray(table @ weights, float).T
         return binned.areas(masses[:, :bins], masses[:, bins:])
 
     return areas
-
-
-def _table(rows: Codes, columns: Codes, shape: tuple[int, int]) -> csr_array:
-    """Return how many examples are in each row and column."""
-    return csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
 
 class ScoreBins(NamedTuple):

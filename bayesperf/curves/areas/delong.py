@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
+from bayesperf.core.weights import tallied
 from bayesperf.curves.areas.bootstrapped_areas import twice_below, twice_below_each
 
 
@@ -84,8 +84,7 @@ def _corrected(number: int) -> float:
 
 def _summed(values: Array, cluster: Codes, size: int) -> Array:
     """Return the sums of values (S, n) over clusters, (S, G)."""
-    of_cluster = csr_array((np.ones(len(cluster)), (np.arange(len(cluster)), cluster)), shape=(len(cluster), size))
-    return np.asarray(values @ of_cluster)
+    return np.asarray(values @ tallied(np.arange(len(cluster)), cluster, (len(cluster), size)))
 
 
 def mean_and_sd_of_counts(counts: Counts) -> tuple[Array, Array]:

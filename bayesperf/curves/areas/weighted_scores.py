@@ -1,32 +1,45 @@
-"""The posterior of any score that can be weighted, by the Bayesian bootstrap."""
+"""The posterior of any score that can be weighted, by the Bayesian bootstrap: of a score with a name, or a function."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
+from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError, InputTypeError, warn
 from bayesperf.core.weights import weight_blocks
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.score_functions import score_function_named, warn_of_few_positives
-from bayesperf.curves.clustered_scores import bootstrap_of, clusters_of_examples
-from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws, over_systems, systems_of
+from bayesperf.curves.scored_systems import (
+    bootstrap_of,
+    clusters_of_examples,
+    marginal_of_scores,
+    over_systems,
+    systems_of,
+)
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import labelled_scores
 from bayesperf.data.label_encoding import encode
+from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
 
 __all__ = ["weighted_score"]
+
+# From weights of the examples (draws, n) to values of the score (draws,).
+Weighted = Callable[[Array], Array]
+Bounds = tuple[float, float]
+PROBABILISTIC = "probabilistic_"
+# With fewer positives the average precision is warned of.
+ENOUGH_POSITIVES = 20
+# Newton's method ends with a step shorter than this; it takes at most this many steps.
+_SHORT_STEP, _MOST_STEPS = 1e-9, 200
 
 
 @checked
@@ -51,47 +64,27 @@ def weighted_score(
         Of two classes, fast: "brier" (the mean of (p − y)²), "log_loss", "average_precision" (smoothed: see below),
         "calibration_in_the_large" (the mean of y − p), "calibration_slope" (of a logistic regression of the labels on
         the log-odds; 1 is calibrated, less is overconfident), or ``probabilistic_`` before any binary metric:
-        "probabilistic_precision", "…_recall", "…_f1" have the sums of probabilities in place of counts. Else a function
-        ``(y_true, y_score, sample_weight=w)``, as those of `sklearn.metrics`.
+        "probabilistic_precision", "…_recall", "…_f1" have the sums of probabilities in place of counts (Yacouby & Axman
+        2020). Else a function ``(y_true, y_score, sample_weight=w)``, as those of `sklearn.metrics`.
     y_true : array-like (n,) or BinnedScores
         Labels. For "average_precision" binned scores may stand in the place of labels and scores.
     y_score : array-like (n,), mapping or data frame
         Probabilities of the positive class; for "average_precision" any scores, for a function what it takes, a row
         an example. A mapping (a data frame) from names of systems to what each gives the examples has the scores of all
-        these systems together.
+        these systems together, by one set of weights.
     per_class : bool
         Whether the weights are Dirichlet(1) in each class by itself, which then keeps its share: of a test set made
         with so many of each.
     greater_is_better : bool, optional
         Direction of a function. (A score with a name has its own.)
-    pos_label : label, optional
-        The positive class, where the labels do not say. (A function knows its own.)
-    cluster : array-like (n,) or mapping, optional
-        The cluster of each example, as in `bayesperf.roc_auc`: examples of one have one weight, Gamma((G − 2)/G) of G.
-    draws : int
-        How many.
-    random_seed : int or numpy.random.Generator
-        Seed of the weights. One seed gives as many examples the same weights. For other examples take another seed if
+    pos_label, cluster, draws, random_seed, progressbar
+        As in `bayesperf.roc_auc`. One seed gives as many examples the same weights: for other examples take another, if
         you subtract draws yourself (`compare` sees to it).
-    progressbar : bool
-        Shown on a terminal only, and if it takes long.
 
     Returns
     -------
     Marginal
-        With dim ``model`` for a mapping of systems. Every draw weights the examples alike for all of them: what makes
-        an example hard for all, and how many positives there are, cancels from differences (`compare`), whose intervals
-        can leave out 0 where the systems' own intervals overlap.
-
-    Raises
-    ------
-    TypeError
-        If a function takes no weights, or does not return a number; if `y_score` is missing, or given beside binned
-        scores.
-    ValueError
-        If there is no such score, or one with a name is given a direction; if probabilities are outside [0, 1], or such
-        that the log loss or the calibration slope is infinite; if columns are of unequal length; if binned scores are
-        given to another score than "average_precision".
+        Over ``model`` for a mapping of systems, which `compare` compares.
 
     Warns
     -----
@@ -100,16 +93,11 @@ def weighted_score(
 
     Notes
     -----
-    Average precision is a mean of precisions at the positives. In a sample a positive that no negative is above has a
-    precision of 1, whatever share of the negatives would be above it in the population; so the Bayesian bootstrap of
-    scikit-learn's sum of steps is biased upward where positives are few. Here every example is passed in the middle of
-    its weight, and between two negatives the weight passed grows evenly: with many examples that is the same. The
-    function ``sklearn.metrics.average_precision_score`` is not smoothed. docs/coverage.md says what intervals cover.
-
-    References
-    ----------
-    Rubin (1981), Annals of Statistics 9. Yacouby & Axman (2020), Probabilistic extension of precision, recall, and F1
-    score, Eval4NLP.
+    In a sample a positive that no negative is above has a precision of 1, whatever share of the negatives would be
+    above it in the population; so the Bayesian bootstrap of scikit-learn's sum of steps is biased upward where
+    positives are few. In "average_precision" every example is passed in the middle of its weight, and between two
+    negatives the weight passed grows evenly: with many examples that is the same. docs/coverage.md says what intervals
+    cover.
 
     Examples
     --------
@@ -120,16 +108,6 @@ def weighted_score(
     >>> from sklearn.metrics import roc_auc_score
     >>> bp.curves.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
     0.76
-
-    Systems judged on the same examples, compared:
-
-    >>> frame = bp.datasets.load("breast_cancer")
-    >>> scores = frame.pivot(index="example", columns="model", values="score")
-    >>> actual = frame.drop_duplicates("example").sort_values("example")["actual"]
-    >>> of_systems = bp.curves.weighted_score("average_precision", actual, scores, pos_label="malignant")
-    >>> comparison = bp.compare(of_systems, rope=0.005)
-    >>> comparison.difference.sel(pair="logistic_regression − naive_bayes").eti().values.round(3)
-    array([0.023, 0.074])
     """
     if greater_is_better is not None and not callable(score_function):
         raise InputError(
@@ -142,41 +120,38 @@ def weighted_score(
             raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
         y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
     systems = systems_of(y_score)
-    scores = [
-        ExampleScore.of(score_function, y_true, of_system, pos_label, sizes, greater_is_better)
-        for of_system in ([y_score] if systems is None else systems.values())
+    given = [y_score] if systems is None else list(systems.values())
+    if callable(score_function):
+        scores = [_of_function(score_function, y_true, each, pos_label, greater_is_better) for each in given]
+        totals: tuple[int, ...] = (len(y_true),)
+    else:
+        scores, totals = _of_name(score_function, y_true, given, pos_label, sizes)
+    sizes = np.ones(len(y_true), np.int64) if sizes is None else sizes
+    codes = clusters_of_examples(cluster, len(sizes), "y_score")
+    classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
+    weights = weight_blocks(np.random.default_rng(seed), sizes, draws, progressbar, codes, callable(score_function))
+    blocks = [
+        [score.weighted(within) for score in scores] for block in weights for within in [_within(block, classes, sizes)]
     ]
-    codes = clusters_of_examples(cluster, len(scores[0].sizes), "y_score")
-    values = drawn_scores(scores, y_true, per_class, codes, draws, seed, progressbar)
-    return marginal_of_draws(
+    return marginal_of_scores(
         scores[0].quantity,
-        values,
-        xr.DataArray(0.0) if systems is None else over_systems(systems),
+        np.concatenate(blocks, axis=1),
         seed,
-        bootstrap_of(codes),
-        examples_of(scores[0].class_totals),
+        None if systems is None else over_systems(systems),
+        inference=bootstrap_of(codes),
+        examples=totals,
         joint=systems is not None,
     )
 
 
-@dataclass(frozen=True)
-class ExampleScore:
-    """A score of examples."""
+class ScoreFunction(NamedTuple):
+    """A score of given examples under any weights."""
 
-    # What it is called.
+    # What it is called; its bounds; and whether greater is better (None: neither, or nobody knows).
     name: str
-    # Smallest and greatest possible value.
-    bounds: tuple[float, float]
-    # Its direction; None if it has none, or none that is known.
+    bounds: Bounds
     greater_is_better: bool | None
-    # How many examples of each class it is of; of a user's function, of which classes it has, how many in all.
-    class_totals: tuple[int, ...]
-    # How many examples each of its weights is of, (n,).
-    sizes: Counts
-    # From weights (draws, n) to values (draws,).
-    weighted: Callable[[Array], Array]
-    # Whether its function takes one set of weights at a time.
-    one_by_one: bool = False
+    weighted: Weighted
 
     @property
     def quantity(self) -> Quantity:
@@ -185,50 +160,49 @@ class ExampleScore:
             self.name, greater_is_better=self.greater_is_better, words=metric_title(self.name), bounds=self.bounds
         )
 
-    @classmethod
-    def of(
-        cls,
-        score_function: str | Callable[..., float],
-        y_true: Any,
-        y_score: Any,
-        pos_label: Any,
-        sizes: Counts | None = None,
-        greater_is_better: bool | None = None,
-    ) -> ExampleScore:
-        """Return the score of a name, or that a user's function computes; arguments are those of `weighted_score`.
 
-        Each label and score stands for as many examples as `sizes` says, by default for one.
-        """
-        if callable(score_function):
-            return _of_function(score_function, y_true, y_score, pos_label, greater_is_better)
-        positive, score = labelled_scores(y_true, y_score, pos_label)
-        function = score_function_named(score_function, positive.astype(float), score)
-        sizes = np.ones(len(positive), np.int64) if sizes is None else sizes
-        totals = int(sizes[~positive].sum()), int(sizes[positive].sum())
-        if score_function == "average_precision":
-            warn_of_few_positives(totals[1])
-        return cls(score_function, function.bounds, function.greater_is_better, totals, sizes, function.weighted)
+def _of_name(
+    name: str, y_true: Any, y_scores: Sequence[Any], pos_label: Any, sizes: Counts | None
+) -> tuple[list[ScoreFunction], tuple[int, int]]:
+    """Return the score of a name of each system, and how many examples of either class there are.
+
+    Each label and score stands for as many examples as `sizes` says, by default for one.
+    """
+    scores = []
+    for of_system in y_scores:
+        positive, score = labelled_scores(y_true, of_system, pos_label)
+        scores.append(score_function_named(name, positive.astype(float), score))
+    sizes = np.ones(len(positive), np.int64) if sizes is None else sizes
+    totals = int(sizes[~positive].sum()), int(sizes[positive].sum())
+    if name == "average_precision":
+        warn_of_few_positives(totals[1])
+    return scores, totals
 
 
-def drawn_scores(
-    scores: Sequence[ExampleScore],
-    y_true: Any,
-    per_class: bool,
-    cluster: Codes | None,
-    draws: int,
-    seed: int,
-    progressbar: bool,
-) -> Array:
-    """Return draws of scores of the same examples, (S, draws), by one set of weights for all."""
-    sizes, rng = scores[0].sizes, np.random.default_rng(seed)
-    classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
-    drawn = weight_blocks(rng, sizes, draws, progressbar, cluster, scores[0].one_by_one)
-    blocks = [
-        [score.weighted(within) for score in scores]
-        for weights in drawn
-        for within in [_within(weights, classes, sizes)]
-    ]
-    return np.concatenate(blocks, axis=1)
+def _of_function(
+    function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any, greater_is_better: bool | None
+) -> ScoreFunction:
+    """Return the score that a user's function computes."""
+    name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
+    if pos_label is not None:
+        raise InputTypeError(
+            "pos_label", "a function knows its own; bind it, as functools.partial(function, pos_label=...)."
+        )
+    parameters = inspect.signature(function).parameters
+    if not any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters.values()):
+        raise InputTypeError("score_function", f"{name} takes no sample_weight, so it cannot be weighted.")
+    if len(y_true) != len(y_score):
+        checks.equal_lengths({"y_true": len(y_true), "y_score": len(y_score)})
+
+    def weighted(weights: Array) -> Array:
+        values = [function(y_true, y_score, sample_weight=row) for row in weights]
+        if np.ndim(values[0]):
+            raise InputTypeError(
+                "score_function", f"{name} must return a number; it returned shape {np.shape(values[0])}."
+            )
+        return np.array(values, float)
+
+    return ScoreFunction(name, (-np.inf, np.inf), greater_is_better, weighted)
 
 
 def _examples_of_bins(score_function: Any, binned: Any, pos_label: Any) -> tuple[NDArray[np.bool_], Array, Counts]:
@@ -254,28 +228,168 @@ def _within(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
     return weights / (mean if mean.shape[1] == 1 else mean[:, classes])
 
 
-def _of_function(
-    function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any, greater_is_better: bool | None
-) -> ExampleScore:
-    """Return the score that a user's function computes."""
-    name = getattr(getattr(function, "func", function), "__name__", type(function).__name__)
-    if pos_label is not None:
-        raise InputTypeError(
-            "pos_label", "a function knows its own; bind it, as functools.partial(function, pos_label=...)."
+# ── Scores with a name ──
+
+
+def score_function_named(name: str, y: Array, score: Array) -> ScoreFunction:
+    """Return the score function of a name for labels (1 is positive) and scores (n,)."""
+    if isinstance(name, str) and name.startswith(PROBABILISTIC):
+        return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
+    if name not in SCORE_FUNCTIONS:
+        raise InputError(
+            "score_function",
+            f"must be one of {', '.join(map(repr, SCORE_FUNCTIONS))}, {PROBABILISTIC!r} and a "
+            f"binary metric, or a function; it is {name!r}.",
         )
-    parameters = inspect.signature(function).parameters
-    if not any(p.name == "sample_weight" or p.kind == p.VAR_KEYWORD for p in parameters.values()):
-        raise InputTypeError("score_function", f"{name} takes no sample_weight, so it cannot be weighted.")
-    if len(y_true) != len(y_score):
-        checks.equal_lengths({"y_true": len(y_true), "y_score": len(y_score)})
+    make, bounds, greater_is_better = SCORE_FUNCTIONS[name]
+    return ScoreFunction(name, bounds, greater_is_better, make(y, score))
+
+
+def _mean_of(values: Array) -> Weighted:
+    return lambda weights: np.asarray(weights @ values / weights.sum(1))
+
+
+def _calibration_in_the_large(y: Array, score: Array) -> Weighted:
+    return _mean_of(y - checks.probabilities("y_score", score))
+
+
+def _brier(y: Array, score: Array) -> Weighted:
+    return _mean_of((checks.probabilities("y_score", score) - y) ** 2)
+
+
+def _log_loss(y: Array, score: Array) -> Weighted:
+    happened = np.where(y == 1, checks.probabilities("y_score", score), 1 - score)
+    if impossible := int((happened == 0).sum()):
+        raise InputError(
+            "y_score",
+            f"{impossible} example{'s' * (impossible > 1)} had a probability of 0 for what "
+            "happened, so the log loss is infinite.",
+            "Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the loss depends on where.",
+        )
+    return _mean_of(-np.log(happened))
+
+
+def _average_precision(y: Array, score: Array) -> Weighted:
+    """Return the mean over the positives of the precision at each, where every example is passed in the middle.
+
+    At a score half the weight of the last example there is called positive, of either class; from one negative's score
+    to the next (and beyond the first and the last) the weight of negatives called grows evenly over the scores of
+    positives in between. So a positive that no negative is above has some weight above it, as in the population.
+    Without smoothing, which is scikit-learn's sum of steps, its precision is 1, and five positives among 95 negatives
+    by scores without skill have .10 on average, not .05.
+    """
+    positive, negative = (np.flatnonzero(y == label)[np.argsort(-score[y == label], kind="stable")] for label in (1, 0))
+    scores, of_positive = np.unique(-score[positive], return_inverse=True)
+    last = np.searchsorted(-score[positive], scores, side="right")
+    below, part = _places(scores, -score[negative])
 
     def weighted(weights: Array) -> Array:
-        values = [function(y_true, y_score, sample_weight=row) for row in weights]
-        if np.ndim(values[0]):
-            raise InputTypeError(
-                "score_function", f"{name} must return a number; it returned shape {np.shape(values[0])}."
-            )
-        return np.array(values, float)
+        tp = _to_the_middle(weights[:, positive])[:, last]
+        passed = _to_the_middle(weights[:, negative])
+        low, high = passed[:, below], passed[:, below + 1]
+        precision = tp / (tp + low + part * (high - low))
+        own = weights[:, positive]
+        return np.asarray((own * precision[:, of_positive]).sum(1) / own.sum(1))
 
-    sizes = np.ones(len(y_true), np.int64)
-    return ExampleScore(name, (-np.inf, np.inf), greater_is_better, (len(y_true),), sizes, weighted, True)
+    return weighted
+
+
+def warn_of_few_positives(count: int) -> None:
+    """Warn of an average precision by few positives."""
+    if count < ENOUGH_POSITIVES:
+        warn(
+            UserWarning,
+            "BP703",
+            f"y_score: there {'is 1 positive' if count == 1 else f'are {count} positives'}, and by fewer than "
+            f"{ENOUGH_POSITIVES} the average precision is hardly known: its mean may be far off, and its 95 % "
+            "intervals cover in as few as 90 % of data sets.",
+        )
+
+
+def _to_the_middle(weights: Array) -> Array:
+    """Return the sums of weights (draws, n) up to the middle of each, between 0 and the sum of all, (draws, n + 2)."""
+    sums = np.zeros((len(weights), weights.shape[1] + 2))
+    np.cumsum(weights, 1, out=sums[:, 1:-1])
+    sums[:, -1] = sums[:, -2]
+    sums[:, 1:-1] -= weights / 2
+    return sums
+
+
+def _places(values: Array, others: Array) -> tuple[Codes, Array]:
+    """Return how many others are up to each of distinct values, both rising, and the part of the way to the next.
+
+    Values between the same two others divide the way evenly; one that ties with others is at the last of them.
+    """
+    up_to = np.searchsorted(others, values, side="right")
+    between = np.searchsorted(others, values, side="left") == up_to
+    part = np.zeros(len(values))
+    _, first, way, count = np.unique(up_to[between], return_index=True, return_inverse=True, return_counts=True)
+    part[between] = (np.arange(between.sum()) - first[way] + 0.5) / count[way]
+    return up_to, part
+
+
+def _calibration_slope(y: Array, score: Array) -> Weighted:
+    """Return β of the logistic regression P(y = 1) = 1/(1 + exp(−α − β log-odds))."""
+    checks.probabilities("y_score", score)
+    checks.none_certain("y_score", int(((score == 0) | (score == 1)).sum()))
+    log_odds = special.logit(score)
+    positive, negative = log_odds[y == 1], log_odds[y == 0]
+    if positive.min() >= negative.max() or negative.min() >= positive.max():
+        raise InputError(
+            "y_score",
+            "the probabilities separate the classes, or are all the same, so there is no finite calibration slope.",
+        )
+    unit = log_odds.std()
+    x = (log_odds - log_odds.mean()) / unit
+    start = _logistic(np.ones((1, len(y))), x, y, np.zeros((1, 2)))
+    return lambda weights: _logistic(weights, x, y, start)[:, 1] / unit
+
+
+def _logistic(weights: Array, x: Array, y: Array, start: Array) -> Array:
+    """Return intercept and slope (draws, 2) of weighted logistic regression: Newton steps, halved if they overshoot."""
+    best = np.tile(start, (len(weights), 1))
+    step, least = np.zeros_like(best), np.full(len(weights), np.inf)
+    for _ in range(_MOST_STEPS):
+        coefficients = best + step
+        linear = coefficients[:, :1] + coefficients[:, 1:] * x
+        loss = (weights * (np.logaddexp(0, linear) - y * linear)).sum(1)
+        # By more than rounding errors, which are all that changes the loss near its minimum.
+        overshot = (loss > least * (1 + 1e-9))[:, None]
+        best, least = np.where(overshot, best, coefficients), np.minimum(loss, least)
+        probability = special.expit(linear)
+        residual, variance = weights * (y - probability), weights * probability * (1 - probability)
+        gradient = residual.sum(1), residual @ x
+        a, b, c = variance.sum(1), variance @ x, variance @ x**2
+        newton = np.stack([c * gradient[0] - b * gradient[1], a * gradient[1] - b * gradient[0]], 1)
+        step = np.where(overshot, step / 2, newton / (a * c - b**2)[:, None])
+        if np.abs(step).max() < _SHORT_STEP:
+            return best + step
+    raise InputError(
+        "y_score", "the probabilities all but separate the classes: the calibration slope does not settle."
+    )
+
+
+def _probabilistic(name: str, y: Array, score: Array) -> ScoreFunction:
+    """Return a binary metric of cells that are sums of probabilities instead of counts."""
+    metric = applicable(name, [0, 1], 1)
+    if metric.average is not None:
+        raise InputError("score_function", f"{PROBABILISTIC}{name} is an average over classes; name the binary metric.")
+    called = np.stack([1 - checks.probabilities("y_score", score), score], 1)
+    # (n, actual, predicted)
+    cells = np.stack([1 - y, y], 1)[:, :, None] * called[:, None, :]
+    return ScoreFunction(
+        f"{PROBABILISTIC}{name}",
+        metric.bounds,
+        metric.greater_is_better,
+        lambda weights: metric.evaluate(np.tensordot(weights, cells, 1), 1),
+    )
+
+
+# From labels and scores to a function of weights; bounds; and whether greater is better.
+SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds, bool | None]] = {
+    "brier": (_brier, (0.0, 1.0), False),
+    "log_loss": (_log_loss, (0.0, np.inf), False),
+    "calibration_in_the_large": (_calibration_in_the_large, (-1.0, 1.0), None),
+    "average_precision": (_average_precision, (0.0, 1.0), True),
+    "calibration_slope": (_calibration_slope, (-np.inf, np.inf), None),
+}

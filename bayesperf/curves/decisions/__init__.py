@@ -1,1 +1,1 @@
-"""Decision curves: at which thresholds of probability a system is worth using."""
+"""Decisions: at which thresholds a system is worth using, and thresholds that are chosen, one or two."""

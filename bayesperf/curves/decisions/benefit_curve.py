@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import (
     chance,
@@ -26,20 +27,19 @@ from bayesperf.core.words import (
     places_in_words,
     sentence,
 )
-from bayesperf.curves.clustered_scores import bootstrap_of
 from bayesperf.curves.curve import Curve
-from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.decisions.decision_counts import DecisionData, decision_data
-from bayesperf.curves.decisions.net_benefit import (
+from bayesperf.curves.decisions.placed_examples import (
+    PSEUDO_EXAMPLES,
     SYSTEM,
     TREAT_ALL,
-    spans,
-    strategies_of,
-    value_of_examples,
-    value_of_the_truth,
-    with_net_benefit,
+    TREAT_NONE,
+    DecisionData,
+    called_at,
+    decision_data,
+    drawn_rates,
 )
-from bayesperf.curves.decisions.placed_examples import drawn_rates
+from bayesperf.curves.scored_systems import DIM, bootstrap_of, marginal_of_scores
+from bayesperf.metrics.formulas import NetBenefit
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
@@ -131,9 +131,7 @@ class DecisionCurve(Curve):
 
     @checked
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
-        """Return the distribution of the net benefit of a less that of b, over ``threshold``.
-
-        Both are of the same examples and of the same draws, so that what they share takes no part.
+        """Return the distribution of the net benefit of a less that of b by the same draws, over ``threshold``.
 
         Parameters
         ----------
@@ -143,11 +141,9 @@ class DecisionCurve(Curve):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> frame = bp.datasets.load("breast_cancer")
-        >>> probs = frame.pivot(index="example", columns="model", values="score")
-        >>> y_true = frame.drop_duplicates("example").sort_values("example")["actual"]
-        >>> curve = bp.decision_curve(y_true, probs, pos_label="malignant")
-        >>> curve.difference("logistic_regression", "naive_bayes").eti().sel(threshold=0.1).round(2).values
+        >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
+        >>> curve = bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant")
+        >>> curve.difference("system", "treat_all").eti().sel(threshold=0.1).round(2).values
         array([0.01, 0.04])
         """
         drawn, observed = self.strategies, strategies_of(self.dataset)
@@ -163,7 +159,7 @@ class DecisionCurve(Curve):
         elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
         inference, score = bootstrap_of(self.data.clustered or None), observed.rename(name)
-        return marginal_of_draws(quantity, drawn.values, leading, self.random_seed, inference, score=score)
+        return marginal_of_scores(quantity, drawn.values, self.random_seed, leading, inference=inference, score=score)
 
     @property
     def estimand(self) -> str:
@@ -240,7 +236,8 @@ class DecisionCurve(Curve):
 
         The expected value of sample information (Sadatsafavi et al. 2023): n examples are drawn from each drawn state
         of the world, the posterior is updated by them, and the strategy that is then the best on average is taken. It
-        grows with n towards `value_of_perfect_information`.
+        grows with n towards `value_of_perfect_information`. It is of one system, without clusters, at the test set's
+        own prevalence.
 
         Parameters
         ----------
@@ -251,11 +248,6 @@ class DecisionCurve(Curve):
         -------
         xarray.DataArray
             Over ``threshold`` (and the dims of ``by``), and over ``n`` if there are several.
-
-        Raises
-        ------
-        ValueError
-            Of several systems, of clusters, or at another prevalence than the test set's.
 
         Examples
         --------
@@ -341,6 +333,70 @@ class DecisionCurve(Curve):
         return f"{systems}{of}, {positives} positives, {negatives} negatives"
 
 
+# ── Net benefit, and what it would be worth to know more ──
+
+
+def with_net_benefit(rates: xr.Dataset) -> xr.Dataset:
+    """Return ``prevalence``, ``fpr`` and ``recall`` over thresholds with the net benefits that they make."""
+    positives = rates["prevalence"]
+    negatives, threshold = 1 - positives, rates["threshold"]
+    formula = NetBenefit(threshold / (1 - threshold))
+    tp, fp = positives * rates["recall"], negatives * rates["fpr"]
+    net_benefit = formula(tp, positives - tp, fp, negatives - fp)
+    treat_all = formula(positives, 0, negatives, 0)
+    return rates.assign(
+        net_benefit=net_benefit.transpose(*rates["recall"].dims),
+        treat_all=treat_all.transpose(..., *(dim for dim in ("threshold", "draw") if dim in treat_all.dims)),
+        standardised_net_benefit=(net_benefit / positives).transpose(*rates["recall"].dims),
+    )
+
+
+def strategies_of(net_benefits: xr.Dataset) -> xr.DataArray:
+    """Return the net benefit of each system, of treating all and of treating none, along ``strategy``."""
+    systems, treat_all = net_benefits["net_benefit"], net_benefits["treat_all"]
+    of_systems = systems.rename({DIM: "strategy"}) if DIM in systems.dims else systems.expand_dims(strategy=[SYSTEM])
+    others = {TREAT_ALL: treat_all, TREAT_NONE: xr.zeros_like(treat_all)}
+    return xr.concat([of_systems, *(each.expand_dims(strategy=[name]) for name, each in others.items())], "strategy")
+
+
+def spans(thresholds: Array, flags: Booleans) -> list[tuple[float, float]]:
+    """Return the first and the last threshold of each run of neighbours that have a flag."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).reshape(-1, 2)
+    return [(float(thresholds[first]), float(thresholds[after - 1])) for first, after in edges]
+
+
+def value_of_the_truth(strategies: xr.DataArray) -> xr.DataArray:
+    """Return E[max] − max E over ``strategy``, given draws of what each is worth, over ``strategy`` and ``draw``."""
+    return strategies.max("strategy").mean("draw") - strategies.mean("draw").max("strategy")
+
+
+def value_of_examples(called: Array, draws: xr.Dataset, n: int, rng: np.random.Generator) -> xr.DataArray:
+    """Return the expected value of n more examples, over ``threshold``, of one system.
+
+    Cells are Dirichlet, so that their posterior means, given n more examples with counts c, are those of counts and
+    pseudo-examples together. In the examples drawn here the best strategy is that of the greatest mean.
+    """
+    shape = draws["recall"].shape
+    probs = np.stack([draws[name].values.reshape(-1, *shape[-2:]) for name in ("fpr", "recall")], axis=1)
+    prevalence = draws["prevalence"].values.reshape(-1, 1, shape[-1])
+    of_class = np.concatenate([1 - prevalence, prevalence], axis=1)[:, :, None]
+    whole = np.concatenate([np.ones_like(probs[:, :, :1]), probs, np.zeros_like(probs[:, :, :1])], axis=2)
+    of_places = of_class * -np.diff(whole, axis=2)
+    flat = np.moveaxis(of_places, 3, 1).reshape(len(of_places), shape[-1], -1)
+    new = rng.multinomial(n, flat / flat.sum(-1, keepdims=True)).reshape(*flat.shape[:2], 2, -1)
+    totals = np.moveaxis(new.sum(-1, keepdims=True), 1, -1)
+    together = np.concatenate([totals, np.moveaxis(called_at(new), 1, -1)], axis=2) + called[..., None]
+    weights = together + PSEUDO_EXAMPLES * (1 + (np.arange(together.shape[2]) == 0))[:, None]
+    rates = weights[:, :, 1:] / weights[:, :, :1]
+    positives = weights[:, 1, 0] / weights[:, :, 0].sum(1)
+    means = draws[["fpr", "recall", "prevalence"]].copy(data={
+        "fpr": rates[:, 0].reshape(shape),
+        "recall": rates[:, 1].reshape(shape),
+        "prevalence": positives.reshape(draws["prevalence"].shape),
+    })  # fmt: skip
+    return value_of_the_truth(strategies_of(with_net_benefit(means)))
+
+
 # ── In words ──
 
 
@@ -413,9 +469,8 @@ def decision_curve(
     """Return the decision curve: the net benefit of acting on a system's probabilities, over thresholds.
 
     The net benefit at threshold t is TP/n − FP/n · t/(1 − t), of calling positive what has a probability of at least t
-    (Vickers & Elkin 2006). Who treats from a probability t on holds that a treated positive is worth (1 − t)/t
-    treated negatives: the threshold says what the errors cost. A system is useful at t if it beats both treating all
-    and treating none.
+    (Vickers & Elkin 2006, Medical Decision Making 26). Who treats from a probability t on holds that a treated positive
+    is worth (1 − t)/t treated negatives. A system is useful at t if it beats both treating all and treating none.
 
     Parameters
     ----------
@@ -429,43 +484,25 @@ def decision_curve(
         these.
     by : mapping of str to array-like (n,), optional
         Ids of groups of examples, as ``{"site": ids}``: a curve for each, along a dim of that name.
-    cluster : array-like (n,), optional
-        The cluster (patient, site) of each example. A cluster then has one weight: its examples are drawn together.
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
-    draws : int
-        How many curves are drawn.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
-
-    Returns
-    -------
-    DecisionCurve
+    cluster, pos_label, draws, random_seed
+        As in `bayesperf.roc_auc`.
 
     Raises
     ------
-    TypeError
-        If probabilities are no numbers, or binned scores come with what they know themselves.
-    ValueError
-        If scores are no probabilities, or missing; if there are not two classes (in every group), or thresholds are not
-        between 0 and 1.
+    TypeError, ValueError
+        If scores are no probabilities; if there are not two classes (in every group); if an argument is not of its
+        kind.
 
     Notes
     -----
     Draws are of a Dirichlet process on probabilities and classes: weights Dirichlet(1) of the examples, and of half an
     example of either class at either end of the scale. At each threshold that is the posterior of the confusion matrix
-    under Jeffreys' prior, so that ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution; along the
-    thresholds it is the Bayesian bootstrap. It takes a draw for each threshold and class, whatever the number of
-    examples; of several systems for each kind of example that they tell apart, of more than 2,000 kinds for 2,000
-    groups at random.
+    under Jeffreys' prior, so that ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution. Of several
+    systems there is a weight for each kind of example that they tell apart, of more than 2,000 kinds for 2,000 groups
+    at random.
 
     The posterior is that of the system as it is. A threshold that was chosen where the curve is highest looks better
     than it is.
-
-    References
-    ----------
-    Vickers & Elkin (2006), Decision curve analysis: a novel method for evaluating prediction models, Medical Decision
-    Making 26, 565–574.
 
     Examples
     --------
@@ -474,8 +511,6 @@ def decision_curve(
     >>> curve = bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant")
     >>> curve.dataset[["net_benefit", "treat_all"]].sel(threshold=0.1).round(3).to_array().values
     array([0.333, 0.303])
-    >>> curve.prob_useful.sel(threshold=0.1).item() > 0.99
-    True
     """
     drawn, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     data = decision_data(y_true, y_prob, thresholds, by, cluster, pos_label, seed)

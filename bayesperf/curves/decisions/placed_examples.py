@@ -1,17 +1,31 @@
-"""Examples by the thresholds between which systems place them, weighted as units, and draws of the rates they make."""
+"""Examples by the thresholds between which systems place them: the data of a decision curve, weighted as units."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, blocks
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, held_as
-from bayesperf.core.weights import alike, at_random, mean_weight, unit_weights, weight_shapes
+from bayesperf.core.random_streams import streams
+from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, tallied, unit_weights, weight_shapes
+from bayesperf.curves.scored_systems import DIM
+from bayesperf.data.binned_scores import BinnedScores, scores_of
+from bayesperf.data.classifier_scores import clusters_of, positives
+from bayesperf.data.label_encoding import encode_ids
 
+# Names of strategies: calling every example positive, none, or following the only system.
+TREAT_ALL, TREAT_NONE, SYSTEM = "treat_all", "treat_none", "system"
 # The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
 # Jeffreys' prior: so much of an example in each cell of the confusion matrix, at whatever threshold.
@@ -57,7 +71,7 @@ def called_at(by_place: Numbers) -> Numbers:
 def of_counts(counts: Counts) -> PlacedExamples:
     """Return the examples of one system, given how many of either class are in each place, (2, T + 1)."""
     seen = np.flatnonzero(counts)
-    table = csr_array((np.ones(len(seen)), (np.arange(len(seen)), seen)), shape=(len(seen), counts.size))
+    table = tallied(np.arange(len(seen)), seen, (len(seen), counts.size))
     return PlacedExamples(counts.ravel()[seen].astype(float), table, counts[None])
 
 
@@ -87,8 +101,7 @@ def of_examples(
 
 def _table(unit: Codes, cells: Codes, size: int) -> csr_array:
     """Return how many examples of each unit (n,) are in each cell, given their cells (S, n)."""
-    rows = np.tile(unit, len(cells))
-    return csr_array((np.ones(cells.size), (rows, cells.ravel())), shape=(1 + int(unit.max()), size))
+    return tallied(np.tile(unit, len(cells)), cells.ravel(), (1 + int(unit.max()), size))
 
 
 # ── Draws ──
@@ -126,3 +139,208 @@ def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) ->
         rates[..., part] = np.moveaxis(called / totals[..., None], (2, 1, 3, 0), (0, 1, 2, 3))
         prevalence[part] = totals[:, 0, 1] / totals[:, 0].sum(-1)
     return RateDraws(prevalence, *rates)
+
+
+# 0.01, 0.02, …, 0.99.
+EVEN = np.arange(1, 100) / 100
+# Edges of bins are sums, which differ in their last digits from the numbers that they stand for.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionData(Held):
+    """Examples of each group, placed between thresholds by each system."""
+
+    # Ascending, (T,).
+    thresholds: Array
+    # The examples of each element of `leading`.
+    groups: list[PlacedExamples]
+    # An array with the dims of the groups.
+    leading: xr.DataArray
+    # Names of the systems; None of one that has no name.
+    systems: list[Any] | None = None
+    # Whether examples are weighted by cluster.
+    clustered: bool = False
+    dims: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        of_systems = () if self.systems is None else (DIM,)
+        object.__setattr__(self, "dims", (*map(str, self.leading.dims), *of_systems, "threshold"))
+
+    @property
+    def called(self) -> Counts:
+        """How many negatives and positives are called positive, (groups, S, 2, T)."""
+        return np.stack([group.called for group in self.groups])
+
+    @property
+    def class_totals(self) -> Counts:
+        """How many negatives and positives there are, (groups, 2)."""
+        return np.stack([group.counts[0].sum(-1) for group in self.groups])
+
+    def streams(self, seed: int) -> list[np.random.Generator]:
+        """Return the random stream of each group."""
+        return streams(seed, "decision curve", self.leading, (group.counts for group in self.groups))
+
+    def labelled(self, values: ArrayLike, *more: str) -> xr.DataArray:
+        """Return values (groups, S, T, …) over all dims, and `more` of them."""
+        coords = dict(self.leading.coords) | {"threshold": self.thresholds}
+        shape = list(self.leading.shape)
+        if self.systems is not None:
+            coords[DIM], shape = self.systems, [*shape, len(self.systems)]
+        array = np.asarray(values)
+        return xr.DataArray(array.reshape((*shape, *array.shape[2:])), coords, (*self.dims, *more))
+
+    def of_groups(self, values: ArrayLike, *more: str) -> xr.DataArray:
+        """Return values (groups, …) over the dims of the groups, and `more`."""
+        array = np.asarray(values)
+        dims = (*map(str, self.leading.dims), *more)
+        return xr.DataArray(array.reshape((*self.leading.shape, *array.shape[1:])), self.leading.coords, dims)
+
+
+def decision_data(
+    y_true: Any,
+    y_prob: Any,
+    thresholds: ArrayLike | None,
+    by: Mapping[str, Any] | None,
+    cluster: Any,
+    pos_label: Any,
+    seed: int,
+) -> DecisionData:
+    """Return checked data; the arguments are those of `bayesperf.decision_curve`."""
+    if isinstance(y_true, BinnedScores):
+        return _of_bins(y_true, y_prob, thresholds, {"by": by, "cluster": cluster, "pos_label": pos_label})
+    if y_prob is None:
+        raise InputTypeError("y_prob", "give a probability for each label, or BinnedScores alone in the place of both.")
+    is_positive = positives(y_true, pos_label)
+    several = isinstance(y_prob, Mapping | pd.DataFrame)
+    by_system = dict(y_prob.items()) if several else {None: y_prob}
+    if not by_system:
+        raise InputError("y_prob", "a mapping of names to probabilities, of one system or more; it is empty.")
+    if taken := {TREAT_ALL, TREAT_NONE} & set(by_system):
+        raise InputError(
+            "y_prob", f"{min(taken)!r} is the name of a strategy, no system's.", "Name the system otherwise."
+        )
+    probs = np.stack([
+        _probabilities("y_prob" if name is None else f"y_prob[{name!r}]", prob, len(is_positive))
+        for name, prob in by_system.items()
+    ])  # fmt: skip
+    cuts = EVEN if thresholds is None else checked_thresholds(thresholds)
+    codes = None if cluster is None else clusters_of(cluster, len(is_positive), "y_true")
+    places = np.searchsorted(cuts, probs, side="right")
+    leading, rows = _groups(by, len(is_positive))
+    rngs = streams(seed, "groups of examples", leading, (places[:, of_group] for of_group in rows))
+    groups = [
+        _of_rows(places[:, of_group], is_positive[of_group], len(cuts), None if codes is None else codes[of_group],
+                 name, rng)
+        for of_group, name, rng in zip(rows, _names(leading), rngs, strict=True)
+    ]  # fmt: skip
+    return DecisionData(cuts, groups, leading, list(by_system) if several else None, cluster is not None)
+
+
+def checked_thresholds(thresholds: ArrayLike) -> Array:
+    """Return thresholds of probability, ascending."""
+    cuts = checks.vector("thresholds", thresholds)
+    if not ((cuts > 0) & (cuts < 1)).all():
+        raise InputError(
+            "thresholds",
+            "must be between 0 and 1, both excluded, where one error weighs infinitely much; "
+            f"they hold {cuts[(cuts <= 0) | (cuts >= 1)][0]:g}.",
+        )
+    if len(np.unique(cuts)) != len(cuts):
+        raise InputError("thresholds", "must all be different.")
+    return np.sort(cuts)
+
+
+def _probabilities(name: str, values: ArrayLike, examples: int) -> Array:
+    probs = checks.vector(name, values)
+    checks.equal_lengths({"y_true": examples, name: len(probs)})
+    _refuse_scores(name, float(probs.min()), float(probs.max()))
+    return probs
+
+
+def _refuse_scores(name: str, least: float, greatest: float) -> None:
+    if least < 0 or greatest > 1:
+        raise InputError(
+            name,
+            f"must be probabilities, from 0 to 1; they are from {least:g} to {greatest:g}.",
+            "A threshold of a decision curve is the probability at which a positive is worth the "
+            "false alarms, and scores that are no probabilities cannot be set against it. "
+            "Calibrate them on other examples (sklearn.calibration.CalibratedClassifierCV), or "
+            "compare matrices at thresholds of your own: "
+            "posterior(ConfusionMatrix.from_scores(…))[metrics.net_benefit(t)].",
+        )
+
+
+def _groups(by: Mapping[str, Any] | None, examples: int) -> tuple[xr.DataArray, list[Codes]]:
+    """Return an array with the dims of groups, and the rows of each."""
+    if by is None:
+        return xr.DataArray(0.0), [np.arange(examples)]
+    if not isinstance(by, Mapping) or not by:
+        raise InputTypeError("by", "must be a mapping of a name to the ids of examples, as {'site': ids}.")
+    if reserved := {DIM, "threshold", "draw", "strategy"} & set(by):
+        raise InputError("by", f"{min(reserved)!r} is the name of another dim.", "Name it otherwise.")
+    columns = {str(name): encode_ids(ids, f"by[{name!r}]") for name, ids in by.items()}
+    checks.equal_lengths({"y_true": examples} | {f"by[{name!r}]": len(c.codes) for name, c in columns.items()})
+    shape = [len(column.labels) for column in columns.values()]
+    place = np.ravel_multi_index([column.codes for column in columns.values()], shape)
+    coords = {name: column.labels.tolist() for name, column in columns.items()}
+    leading = xr.DataArray(np.zeros(shape), coords, list(columns))
+    return leading, [np.flatnonzero(place == i) for i in range(leading.size)]
+
+
+def _names(leading: xr.DataArray) -> list[str]:
+    """Return what each group is, for errors."""
+    labels = [[f"{dim} {label!r}" for label in leading[dim].values.tolist()] for dim in leading.dims]
+    return [", ".join(place) for place in product(*labels)]
+
+
+def _of_rows(
+    places: Codes, is_positive: Booleans, thresholds: int, cluster: Codes | None, name: str, rng: np.random.Generator
+) -> PlacedExamples:
+    """Return the examples of a group, which must have both classes."""
+    if not is_positive.any() or is_positive.all():
+        raise InputError(
+            "by",
+            f"{name} has {len(is_positive)} examples, not of both classes.",
+            "Merge it with another group, or draw the curve of the others alone.",
+        )
+    if cluster is not None:
+        cluster = np.unique(cluster, return_inverse=True)[1]
+        check_enough(1 + int(cluster.max()), f" in {name}" if name else "")
+    return of_examples(places, is_positive, thresholds, cluster, rng)
+
+
+# ── Bins ──
+
+
+def _of_bins(
+    binned: BinnedScores, y_prob: Any, thresholds: ArrayLike | None, others: Mapping[str, Any]
+) -> DecisionData:
+    """Return the data of binned scores, which know no more than their counts."""
+    for name, given in others.items():
+        if given is not None:
+            raise InputTypeError(name, "BinnedScores know their classes and scores alone; leave it out.")
+    scores_of(binned, y_prob, None)
+    ends = binned.values if binned.edges is None else binned.edges
+    _refuse_scores("y_true: scores of the bins", float(ends[0]), float(ends[-1]))
+    labels, cuts = _of_edges(binned, thresholds)
+    called = np.stack(binned.called(cuts))[::-1]
+    totals = np.array(binned.class_totals)[:, None]
+    counts = -np.diff(np.concatenate([totals, called, np.zeros_like(totals)], axis=1))
+    return DecisionData(labels, [of_counts(counts)], xr.DataArray(0.0))
+
+
+def _of_edges(binned: BinnedScores, thresholds: ArrayLike | None) -> tuple[Array, Array]:
+    """Return thresholds, and the edges of bins that they stand for; by default the edges next to 0.01, …, 0.99."""
+    if binned.edges is None:
+        cuts = EVEN if thresholds is None else checked_thresholds(thresholds)
+        return cuts, cuts
+    inner = binned.edges[1:-1]
+    if not len(inner):
+        raise InputError("y_true", "one bin alone has no threshold in it.", "Count in more bins.")
+    asked = EVEN if thresholds is None else checked_thresholds(thresholds)
+    nearest = inner[np.abs(inner - asked[:, None]).argmin(1)]
+    if thresholds is None:
+        cuts = np.unique(nearest)
+        return cuts.round(12), cuts
+    return asked, np.where(np.abs(nearest - asked) < _ROUNDING, nearest, asked)

@@ -17,7 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import Applied, Held, applied, by_name
+from bayesperf.core.fields import Held
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.metrics.registry import single_valued
 
@@ -39,8 +39,8 @@ class Criterion(Held):
     # The metrics, V1 and V2.
     first: str
     second: str
-    # From the values of both and α to the criterion.
-    value: Applied | CriterionFunction
+    # From the values of both and α to the criterion: a name in `VALUES`, or a function of the caller's own.
+    value: str | CriterionFunction
     # The criterion, for people to read.
     formula: str
 
@@ -68,51 +68,34 @@ class Criterion(Held):
         return np.asarray(_TIE * (loss + 1e-3 * np.abs(first - second)))
 
 
-@by_name
-def _weighted_mean(first: Array, second: Array, alpha: float) -> Array:
-    return alpha * first + (1 - alpha) * second
-
-
-@by_name
-def _negative_weighted_mean(first: Array, second: Array, alpha: float) -> Array:
-    return -(alpha * first + (1 - alpha) * second)
-
-
-@by_name
-def _negative_harmonic_mean(first: Array, second: Array, alpha: float) -> Array:
+def _harmonic_mean(first: Array, second: Array) -> Array:
     total = first + second
-    return -2 * np.divide(first * second, total, out=np.zeros_like(total), where=total > 0)
+    return 2 * np.divide(first * second, total, out=np.zeros_like(total), where=total > 0)
 
 
-@by_name
-def _distance_of_first(first: Array, second: Array, alpha: float) -> Array:
-    return np.abs(alpha - first)
-
-
-@by_name
-def _distance_of_second(first: Array, second: Array, alpha: float) -> Array:
-    return np.abs(alpha - second)
-
-
-@by_name
-def _distance_of_both(first: Array, second: Array, alpha: float) -> Array:
-    return np.abs(first - second)
-
-
+# What is minimised, by the name that a criterion holds: from the values of both metrics and α.
+VALUES: dict[str, CriterionFunction] = {
+    "weighted_mean": lambda first, second, alpha: alpha * first + (1 - alpha) * second,
+    "negative_weighted_mean": lambda first, second, alpha: -(alpha * first + (1 - alpha) * second),
+    "negative_harmonic_mean": lambda first, second, _: -_harmonic_mean(first, second),
+    "distance_of_first": lambda first, _, alpha: np.abs(alpha - first),
+    "distance_of_second": lambda _, second, alpha: np.abs(alpha - second),
+    "distance_of_both": lambda first, second, _: np.abs(first - second),
+}
 # Bengio, Mariéthoz & Keller (2005), The expected performance curve, eqs. 8 and 10–13. The last three have no α.
 _RATES, _RETRIEVAL = ("fpr", "fnr"), ("precision", "recall")
 CRITERIA = {
     criterion.name: criterion
     for criterion in (
-        Criterion("far_frr", *_RATES, applied(_weighted_mean), "α·FAR + (1 − α)·FRR"),
-        Criterion("precision_recall", *_RETRIEVAL, applied(_negative_weighted_mean), "−(α·precision + (1 − α)·recall)"),
-        Criterion("far", *_RATES, applied(_distance_of_first), "|α − FAR|"),
-        Criterion("frr", *_RATES, applied(_distance_of_second), "|α − FRR|"),
-        Criterion("precision", *_RETRIEVAL, applied(_distance_of_first), "|α − precision|"),
-        Criterion("recall", *_RETRIEVAL, applied(_distance_of_second), "|α − recall|"),
-        Criterion("f1", *_RETRIEVAL, applied(_negative_harmonic_mean), "−F1"),
-        Criterion("equal_error", *_RATES, applied(_distance_of_both), "|FAR − FRR|"),
-        Criterion("break_even", *_RETRIEVAL, applied(_distance_of_both), "|precision − recall|"),
+        Criterion("far_frr", *_RATES, "weighted_mean", "α·FAR + (1 − α)·FRR"),
+        Criterion("precision_recall", *_RETRIEVAL, "negative_weighted_mean", "−(α·precision + (1 − α)·recall)"),
+        Criterion("far", *_RATES, "distance_of_first", "|α − FAR|"),
+        Criterion("frr", *_RATES, "distance_of_second", "|α − FRR|"),
+        Criterion("precision", *_RETRIEVAL, "distance_of_first", "|α − precision|"),
+        Criterion("recall", *_RETRIEVAL, "distance_of_second", "|α − recall|"),
+        Criterion("f1", *_RETRIEVAL, "negative_harmonic_mean", "−F1"),
+        Criterion("equal_error", *_RATES, "distance_of_both", "|FAR − FRR|"),
+        Criterion("break_even", *_RETRIEVAL, "distance_of_both", "|precision − recall|"),
     )
 }
 
@@ -137,7 +120,7 @@ def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str]
 
 def nearest(criterion: Criterion) -> tuple[Criterion, Criterion]:
     """Return the criteria that bring each of the two metrics of a criterion to α."""
-    return replace(criterion, value=_distance_of_first), replace(criterion, value=_distance_of_second)
+    return replace(criterion, value="distance_of_first"), replace(criterion, value="distance_of_second")
 
 
 def grid(alphas: ArrayLike | None) -> Array:
@@ -202,8 +185,9 @@ def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float
 
 def _values(criterion: Criterion, first: Array, second: Array, alpha: float) -> Array:
     """Return the values of a criterion, checked; those that are undefined are never the least."""
+    function = VALUES[criterion.value] if isinstance(criterion.value, str) else criterion.value
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        values = np.asarray(criterion.value(first, second, alpha), dtype=float)
+        values = np.asarray(function(first, second, alpha), dtype=float)
     if values.shape != first.shape:
         raise InputError(
             "criterion",
@@ -219,23 +203,14 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
 
     Parameters
     ----------
-    y_true : array-like (n,)
-        Labels of two classes.
-    y_score : array-like (n,)
-        Scores, greater for the positive class. What scores at least the threshold is called positive.
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+    y_true, y_score, pos_label
+        As in `roc_curve`.
 
     Returns
     -------
     float
         The middle between two neighbouring scores, -inf (all is called positive) or inf (nothing is). Of several at
         which they differ equally, the one where both are least; of these the lowest.
-
-    Raises
-    ------
-    ValueError
-        If there are not two classes, or scores are missing.
 
     Examples
     --------
@@ -255,17 +230,12 @@ def break_even_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = No
     Parameters
     ----------
     y_true, y_score, pos_label
-        As in `equal_error_threshold`.
+        As in `roc_curve`.
 
     Returns
     -------
     float
         As `equal_error_threshold`; of several at which they differ equally, the one where both are greatest.
-
-    Raises
-    ------
-    ValueError
-        If there are not two classes, or scores are missing.
 
     Examples
     --------

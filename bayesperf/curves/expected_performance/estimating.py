@@ -12,10 +12,9 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.curves.expected_performance.criteria import CriterionFunction, criterion_of, grid
-from bayesperf.curves.expected_performance.interval_counts import Examples
+from bayesperf.curves.expected_performance.criteria import Criterion, CriterionFunction, criterion_of, grid
 from bayesperf.curves.expected_performance.performance_curve import LABELS, ExpectedPerformanceCurve
-from bayesperf.curves.expected_performance.system import System, by_system, systems_from
+from bayesperf.curves.expected_performance.system import Examples, System, by_system, systems_from
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -54,79 +53,45 @@ def epc(
     Parameters
     ----------
     dev, test : (y_true, y_score)
-        Labels of two classes and scores of the development and the test set. What scores at least the threshold is
-        called positive. Several systems are given by name: as (y_true, {name: y_score}) of the same examples, or as
-        {name: (y_true, y_score)} of different ones.
+        The development and the test set. What scores at least the threshold is called positive. Several systems are
+        given by name: as (y_true, {name: y_score}) of the same examples, or as {name: (y_true, y_score)}.
     folds : array-like (n,), optional
-        Where there is no development set: the fold of each test example. Thresholds for a fold are chosen on the scores
-        of all others, and the counts of all folds make the curve.
+        Where there is no development set: the fold of each test example, whose threshold all others choose.
     criterion : str or callable
-        What is minimised on the development set:
-
-        - "far_frr": α·FAR + (1 − α)·FRR, with FAR the false positive rate and FRR the false negative rate;
-        - "precision_recall": −(α·precision + (1 − α)·recall);
-        - "far", "frr", "precision", "recall": how far that rate is from α;
-        - "f1": −F1; "equal_error": abs(FAR − FRR); "break_even": abs(precision − recall). They have no α, so one will
-          do: ``alphas=[0.5]``;
-        - a function C(V1, V2, α) of arrays of two metrics, which returns an array of their shape. Where it is NaN the
-          threshold is not chosen.
+        What is minimised, with FAR the false positive and FRR the false negative rate: "far_frr", α·FAR + (1 − α)·FRR;
+        "precision_recall", −(α·precision + (1 − α)·recall); "far", "frr", "precision", "recall", how far that rate is
+        from α. Without α, so that ``alphas=[0.5]`` will do: "f1", −F1; "equal_error", abs(FAR − FRR); "break_even",
+        abs(precision − recall). Or a function C(V1, V2, α) of arrays of two metrics, which returns an array of their
+        shape; where it is NaN the threshold is not chosen.
     criterion_metrics : (str, str), optional
         The metrics V1 and V2 of a function; by default FAR and FRR.
     metric : str or Metric
         Any metric of a matrix of two classes.
     alphas : array-like (a,), optional
         Ascending, in [0, 1]; by default 0, 0.01, …, 1.
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     cluster, dev_cluster : array-like (n,), optional
-        The cluster (subject, site, image) of each test and of each development example; of systems on different
-        examples a mapping of such. Clusters are then drawn as wholes, those of the development set where `resample` is
-        "both".
+        The cluster of each test and of each development example, which are drawn as wholes; of systems on different
+        examples a mapping of such.
     method : {"bayesian_bootstrap", "bootstrap"}
         Of the draws behind bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples and of
         the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
     prior : str or Prior, optional
-        Of the cells, as in `bayesperf.posterior`; by default Jeffreys'. Its pseudo-examples score −∞ or ∞, so that at
-        every α by itself the draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
+        Of the cells, as in `bayesperf.posterior`. Its pseudo-examples score −∞ or ∞, so that at every α by itself the
+        draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
     resample : {"test", "both"}
         What bands are of. "test": the system in use with these thresholds; only the test set is drawn. "both": the
         system and the choosing of its thresholds: development sets of the same size are drawn too, from the posterior
         of the population they come from, and thresholds chosen anew. With folds both are of the same drawn examples.
-    draws : int
-        How many.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
-    progressbar : bool
-        Shown on a terminal, while draws are made.
-
-    Returns
-    -------
-    ExpectedPerformanceCurve
-        Of several systems over ``model``; `ExpectedPerformanceCurve.contrast` compares them.
-
-    Raises
-    ------
-    TypeError
-        If `dev` or `test` is no pair.
-    ValueError
-        If the systems of both sets are not the same, a set holds one class only or scores are missing, both sets are
-        the same, values of α are out of order or outside [0, 1], the metric has no single value, or an option is not of
-        its kind.
+    pos_label, draws, random_seed, progressbar
+        As in `bayesperf.roc_curve`.
 
     Notes
     -----
-    Thresholds lie in the middle between two neighbouring development scores, at -inf (all is called positive) or at inf
-    (nothing is). Of several that minimise the criterion the one is taken at which V1 and V2 together are best: so at
-    α = 0, where by "far_frr" all thresholds without false rejections are alike, the one with the fewest false
-    acceptances. Of those that still tie, the one at which V1 and V2 differ least, then the lowest. With scores negated
-    and labels swapped, the curve is its mirror image. Drawn development sets choose among 512 candidates at most, all
-    of them where few examples are beyond.
-
-    docs/coverage.md says how often bands cover.
-
-    References
-    ----------
-    Bengio, Mariéthoz & Keller (2005), The expected performance curve, ICML workshop on ROC analysis.
+    Thresholds lie in the middle between two neighbouring development scores, or at ∓inf (all, or nothing, is called
+    positive). Of several the one is taken at which V1 and V2 together are best, then the one where they differ least,
+    then the lowest. Drawn development sets choose among 512 candidates at most, all of them where few examples are
+    beyond. docs/coverage.md says how often bands cover. The source is Bengio, Mariéthoz & Keller (2005), The expected
+    performance curve, ICML workshop on ROC analysis.
 
     Examples
     --------
@@ -135,8 +100,6 @@ def epc(
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 200)
     >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)), alphas=[0.2, 0.5, 0.8])
-    >>> curve.dataset["half_total_error_rate"].values
-    array([0.195 , 0.1825, 0.2475])
     >>> curve.band()["half_total_error_rate"].sel(alpha=0.5).round(2).values
     array([0.15, 0.22])
     """
@@ -144,20 +107,8 @@ def epc(
         raise InputTypeError("test", "give the labels and scores of the test set, (y_true, y_score).")
     checks.one_of("resample", resample, RESAMPLED)
     parts = systems_from(dev, test, folds, pos_label, cluster, dev_cluster)
-    return _curve(
-        parts,
-        not isinstance(test, Mapping),
-        criterion,
-        criterion_metrics,
-        metric,
-        alphas,
-        method,
-        prior,
-        resample,
-        draws,
-        random_seed,
-        progressbar,
-    )
+    chosen = criterion_of(criterion, criterion_metrics)
+    return _curve(parts, test, chosen, metric, alphas, method, prior, resample, draws, random_seed, progressbar)
 
 
 @checked
@@ -195,11 +146,6 @@ def epc_a_posteriori(
         Its `expected_performance` is the source's E[V]_post: G is (A + 1/2)/2, with A the area under FRR against FAR,
         to within 1/4n for n examples in the smaller class.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As `epc`.
-
     Examples
     --------
     >>> import numpy as np
@@ -214,29 +160,17 @@ def epc_a_posteriori(
     tests = by_system("test", test, cluster)
     tested = {name: Examples.of(pair, "test", pos_label, ids) for name, (pair, ids) in tests.items()}
     parts = {name: System.without_folds(each, each) for name, each in tested.items()}
-    return _curve(
-        parts,
-        not isinstance(test, Mapping),
-        criterion,
-        criterion_metrics,
-        metric,
-        alphas,
-        method,
-        prior,
-        "test",
-        draws,
-        random_seed,
-        progressbar,
-    )
+    chosen = criterion_of(criterion, criterion_metrics)
+    return _curve(parts, test, chosen, metric, alphas, method, prior, "test", draws, random_seed, progressbar)
 
 
 def _curve(
-    parts: Mapping[Any, System], paired: bool, criterion: str | CriterionFunction,
-    criterion_metrics: tuple[str, str] | None, metric: str | Metric, alphas: ArrayLike | None, method: str,
-    prior: str | priors.Prior | None, resample: str, draws: int, random_seed: Any, progressbar: bool,
+    parts: Mapping[Any, System], test: Any, criterion: Criterion, metric: str | Metric, alphas: ArrayLike | None,
+    method: str, prior: str | priors.Prior | None, resample: str, draws: int, random_seed: Any, progressbar: bool,
 ) -> ExpectedPerformanceCurve:  # fmt: skip
     """Return the curve of systems by options, checked."""
     checks.one_of("method", method, METHODS)
+    paired = not isinstance(test, Mapping)
     alpha, prior_text = _pseudo_counts(prior, method)
     if paired and alpha.any() and len(parts) > _MOST_SYSTEMS:
         raise InputError(
@@ -246,7 +180,7 @@ def _curve(
         )
     return ExpectedPerformanceCurve(
         parts=parts,
-        criterion=criterion_of(criterion, criterion_metrics),
+        criterion=criterion,
         metric=single_valued(metric, LABELS, 1),
         alphas=grid(alphas),
         method=method,

@@ -21,10 +21,10 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
-from bayesperf.curves.curve_marginals import DIM, draws_along, marginal_of_draws
 from bayesperf.curves.expected_performance.criteria import Criterion, nearest
 from bayesperf.curves.expected_performance.resampled_cells import Resampling, drawn_cells
 from bayesperf.curves.expected_performance.system import System, ThresholdRule
+from bayesperf.curves.scored_systems import DIM, draws_along, marginal_of_scores
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -185,20 +185,15 @@ class ExpectedPerformanceCurve(CurveOfParts):
         Returns
         -------
         xarray.Dataset
-            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound).
-
-        Notes
-        -----
-        Means are exact for up to 512 different values of the metric on the development set; for more, over an even
-        grid of 512 values of α. With thresholds chosen on the test set, G would be (A + 1/2)/2 with A the area under
-        FRR against FAR, which is 1 − the area under the ROC curve.
+            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound). Means are exact
+            for up to 512 different values of the metric on the development set; for more, over an even grid of 512
+            values of α.
 
         Examples
         --------
         >>> import numpy as np
         >>> from bayesperf.curves import epc
-        >>> rng = np.random.default_rng(0)
-        >>> y = np.repeat([0, 1], 200)
+        >>> rng, y = np.random.default_rng(0), np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
         >>> means = curve.expected_performance()
         >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
@@ -229,8 +224,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         --------
         >>> import numpy as np
         >>> from bayesperf.curves import epc
-        >>> rng = np.random.default_rng(0)
-        >>> y = np.repeat([0, 1], 200)
+        >>> rng, y = np.random.default_rng(0), np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
         >>> curve.expected_performance_marginal().prob_below(0.3).sel(quantity="G").round(1).item()
         0.9
@@ -256,47 +250,35 @@ class ExpectedPerformanceCurve(CurveOfParts):
             Names of the systems; by default the two that there are.
         question : {"models", "thresholds"}
             "models": which model does better, its thresholds chosen on development sets like this one? Development and
-            test sets are drawn together, and thresholds chosen anew in every draw. "thresholds": which does better at
-            the very thresholds that were chosen? They stay as they are, and test sets alone are drawn.
+            test sets are drawn together, and thresholds chosen anew in every draw, as with ``resample="both"``; not of
+            curves a posteriori. "thresholds": which does better at the very thresholds that were chosen? Test sets
+            alone are drawn.
         rope : float
             Half-width of the region of practical equivalence, on the metric's scale.
 
         Returns
         -------
         Comparison
-            Over ``alpha``.
-
-        Raises
-        ------
-        ValueError
-            If there are not two systems of these names; if thresholds were chosen a posteriori, and the question is of
-            models.
-
-        Notes
-        -----
-        Of systems tested on the same examples, each pair of intervals that the two score an example in gets one weight,
-        so errors that they share cancel. Pseudo-examples of the prior are as in `bayesperf.compare`. Thresholds are
-        drawn as in `bayesperf.curves.epc` with ``resample="both"``.
-
-        docs/coverage.md says how often systems that are alike are found to differ.
+            Over ``alpha``. Of systems tested on the same examples, errors that they share cancel; pseudo-examples of
+            the prior are as in `bayesperf.compare`. docs/coverage.md says how often systems that are alike are found to
+            differ.
 
         Examples
         --------
         >>> import numpy as np
         >>> from bayesperf.curves import epc
-        >>> rng = np.random.default_rng(1)
-        >>> y = np.repeat([0, 1], 300)
-        >>> dev, test = (
-        ...     (y, {name: rng.normal(y * shift) for name, shift in {"good": 1, "better": 2}.items()}) for _ in range(2)
-        ... )
-        >>> epc(dev, test).contrast("better", "good").prob_better.sel(alpha=[0.2, 0.5]).round(1).values
-        array([1., 1.])
+        >>> rng, y = np.random.default_rng(1), np.repeat([0, 1], 300)
+        >>> dev, test = ((y, {"good": rng.normal(y), "better": rng.normal(2 * y)}) for _ in range(2))
+        >>> epc(dev, test, alphas=[0.5]).contrast("better", "good").prob_better.round(1).values
+        array([1.])
         """
         pair = self._pair(a, b, question)
         drawn = pair.joint_draws()[self.metric.name]
         quantity = Quantity.of(self.metric, Scope("chosen", detail=QUESTIONS[question][1]))
         leading = drawn.isel(draw=0, drop=True)
-        marginal = marginal_of_draws(quantity, drawn.values, leading, self.random_seed, self.distribution, joint=True)
+        marginal = marginal_of_scores(
+            quantity, drawn.values, self.random_seed, leading, inference=self.distribution, joint=True
+        )
         asked = Asked(DIM, checks.rope(rope), "difference", self.n_draws, self.random_seed, False)
         related = "the same test examples" if self.paired else "different test examples"
         over_alpha = xr.zeros_like(leading.isel({DIM: 0}, drop=True))
@@ -330,13 +312,10 @@ class ExpectedPerformanceCurve(CurveOfParts):
         --------
         >>> import numpy as np
         >>> from bayesperf.curves import epc
-        >>> rng = np.random.default_rng(1)
-        >>> y = np.repeat([0, 1], 300)
-        >>> dev, test = (
-        ...     (y, {name: rng.normal(y * shift) for name, shift in {"good": 1, "better": 2}.items()}) for _ in range(2)
-        ... )
-        >>> epc(dev, test).difference()["significant"].sel(alpha=[0.2, 0.5]).values
-        array([ True,  True])
+        >>> rng, y = np.random.default_rng(1), np.repeat([0, 1], 300)
+        >>> dev, test = ((y, {"good": rng.normal(y), "better": rng.normal(2 * y)}) for _ in range(2))
+        >>> epc(dev, test, alphas=[0.5]).difference()["significant"].values
+        array([ True])
         """
         pair, prob = self._pair(a, b, question), checks.probability("ci_prob", ci_prob)
         checks.one_of("kind", kind, KINDS)
@@ -354,17 +333,15 @@ class ExpectedPerformanceCurve(CurveOfParts):
         """Return the bootstrap percentile test of the source at each α, which is of the two thresholds.
 
         Test examples (or their clusters) alone are resampled, for both systems alike if paired, and thresholds stay as
-        they were chosen. It is not a test of the models: of two that are alike, with thresholds chosen on 100
-        development examples of each class, it finds a difference near the ends in four of ten cases.
+        they were chosen. It is not a test of the models: of two that are alike it often finds a difference near the
+        ends (docs/coverage.md).
 
         Parameters
         ----------
         a, b : label, optional
-            Names of the systems; by default the two that there are.
-        draws : int
-            Resamples.
-        random_seed : int or numpy.random.Generator
-            Their seed.
+            As in `contrast`.
+        draws, random_seed
+            Number and seed of resamples.
         ci_prob : float
             Share of resamples inside the interval.
 
@@ -373,11 +350,8 @@ class ExpectedPerformanceCurve(CurveOfParts):
         xarray.Dataset
             Over ``alpha``: ``difference``, the mean over resamples; ``interval`` (last dim ``ci_bound``), the one
             centred there that holds a share `ci_prob` of them; and ``p_value``: the systems differ at level p if 0 is
-            outside the interval that holds 1 − p. Resamples in which the metric is undefined are left out.
-
-        Notes
-        -----
-        Bengio, Mariéthoz & Keller (2005), section 5; Efron & Tibshirani (1993), An introduction to the bootstrap.
+            outside the interval that holds 1 − p. Resamples in which the metric is undefined are left out. (Bengio,
+            Mariéthoz & Keller 2005, section 5; Efron & Tibshirani 1993, An introduction to the bootstrap.)
         """
         prob = checks.probability("ci_prob", ci_prob)
         n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
@@ -505,8 +479,8 @@ class ExpectedPerformanceCurve(CurveOfParts):
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels))
         quantity = Quantity(name, self.scope, greater_is_better=greater_is_better, words=words)
         examples = self.cm.counts.isel(alpha=0, drop=True)
-        return marginal_of_draws(quantity, drawn, leading, self.random_seed, self.distribution, examples,
-                                 joint=bool(self.names))  # fmt: skip
+        return marginal_of_scores(quantity, drawn, self.random_seed, leading, inference=self.distribution,
+                                  examples=examples, joint=bool(self.names))  # fmt: skip
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> list[Array]:
         """Return draws of the cells of each system (n, a, actual, predicted) at thresholds that rules choose."""

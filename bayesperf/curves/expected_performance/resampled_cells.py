@@ -13,25 +13,24 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.fields import held
-from bayesperf.core.weights import alike, blocks_of_draws
-from bayesperf.curves.expected_performance.interval_counts import (
+from bayesperf.core.weights import alike, blocks_of_draws, tallied
+from bayesperf.curves.expected_performance.system import (
     Examples,
     IntervalCounts,
+    System,
+    ThresholdRule,
     cell_probabilities,
     cells_at_cuts,
+    choose_candidates,
 )
-from bayesperf.curves.expected_performance.system import System, ThresholdRule, choose_candidates
 from bayesperf.distributions.drawing import gamma_masses
 
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**20
 
 
-@held
 class Resampling(NamedTuple):
     """How cells are drawn."""
 
@@ -155,7 +154,7 @@ class ResampledTables:
                 row, column = np.concatenate([row, pseudo_codes[i]]), np.concatenate([column, pseudo])
             inside = row >= 0
             shape = int(np.prod(table.shape)), len(weights) + len(pseudo)
-            sums.append(csr_array((np.ones(inside.sum()), (row[inside], column[inside])), shape=shape))
+            sums.append(tallied(row[inside], column[inside], shape))
         return cls(tables, len(tested), np.concatenate([weights, pseudo_weights]), len(weights), sums)
 
     @property

@@ -16,11 +16,10 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
-from bayesperf.curves.areas.score_functions import score_function_named
+from bayesperf.curves.areas.weighted_scores import score_function_named
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts, draws_of_intercept, draws_of_line
 from bayesperf.curves.reliability.frequency_curve import BINS
-from bayesperf.curves.reliability.lines import draws_of_intercept, draws_of_line
 from bayesperf.curves.reliability.measures import MEASURES, Calibration, CalibrationFigures
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
 from bayesperf.data.classifier_scores import ClassProbabilities, has_columns
 
 TOP_LABEL = "top label"
@@ -50,72 +49,43 @@ def calibration(
         Probabilities of the positive class, or of each of K classes (a data frame has them as its columns). Of classes
         the measures are of the top label, whether it is right as often as its probability says, and of each class
         against the others.
-    pos_label : label, optional
-        The positive class of two; inferred for {0, 1}, {-1, 1} and {False, True}.
     labels : sequence (K,), optional
         The classes in the order of the columns; by default sorted, as scikit-learn has them.
     bins : int
         How many bins of about equally many examples the squared calibration error has.
     draws : int
         How many draws each posterior has, and how many sets of labels are drawn from the probabilities.
-    random_seed : int or numpy.random.Generator
-        Seed of these.
-    progressbar : bool
-        Shown on a terminal only, and if it takes long.
-
-    Returns
-    -------
-    Calibration
-
-    Raises
-    ------
-    TypeError
-        If `y_prob` is missing, or given beside binned scores; if `labels` are given for two classes' probabilities.
-    ValueError
-        If probabilities are missing or outside [0, 1], or those of all classes do not add up to 1; if `labels` are not
-        those of the columns.
+    pos_label, random_seed, progressbar
+        As in `bayesperf.roc_curve`.
 
     Notes
     -----
     ``calibration_in_the_large`` is the mean of y − p, by the Bayesian bootstrap, as are ``brier``, the mean of
-    (p − y)², and ``log_loss``, the mean of −log p of what happened: the posteriors of
-    `bayesperf.curves.weighted_score`.
+    (p − y)², and ``log_loss``, the mean of −log p of what happened (`bayesperf.curves.weighted_score`).
 
     ``calibration_slope`` is β of the recalibration line, log-odds of the frequency = α + β log-odds of the probability:
-    less than 1 is overconfident, its probabilities are too extreme. ``calibration_intercept`` is α where β is 1: above
-    0 its probabilities are too low. Both have the posterior of logistic regression with the priors Normal(1, 2.5) and
-    Normal(0, 2.5), which exists where the probabilities separate the classes, too. (`bayesperf.curves.weighted_score`
-    has "calibration_slope" without a prior, and without the assumption that the line is straight.)
+    less than 1 is overconfident. ``calibration_intercept`` is α where β is 1: above 0 the probabilities are too low.
+    Their priors are Normal(1, 2.5) and Normal(0, 2.5). (`weighted_score` has a "calibration_slope" without a prior.)
 
-    ``squared_calibration_error`` is the mean over bins of (mean probability − frequency)². With the frequency observed
-    it would be biased upward, however good the system; it is estimated by products of different examples, which is
-    unbiased, and so may be negative. Where a bin holds one probability only it is the estimator of Kumar, Liang & Ma
-    (2019); where it holds several theirs is biased downward by the variance of these over n − 1. Its root is biased,
-    and so would be any posterior of it: it is set beside the values of a calibrated system instead.
+    ``squared_calibration_error`` is the mean over bins of (mean probability − frequency)², estimated without bias by
+    products of different examples, so that it may be negative. Where a bin holds one probability only it is the
+    estimator of Kumar, Liang & Ma (2019, NeurIPS). Its root is biased, and so would be any posterior of it: it is set
+    beside the values of a calibrated system instead.
 
     ``brier_miscalibration``, ``brier_discrimination`` and ``brier_uncertainty``, and those of the log loss, are the
-    decomposition of Dimitriadis, Gneiting & Jordan (2021): miscalibration is by how much the isotonic line would lower
-    the score, discrimination by how much that is below the score of one probability for all, which is the uncertainty.
-    score = miscalibration − discrimination + uncertainty, exactly. Miscalibration is never negative, and is above 0 in
-    any sample of a calibrated system: look where it is among those.
+    decomposition of Dimitriadis, Gneiting & Jordan (2021, PNAS 118): by how much the isotonic line would lower the
+    score; how much that is below the score of one probability for all; and this one. score = miscalibration −
+    discrimination + uncertainty, exactly. Miscalibration is above 0 in any sample of a calibrated system: look where it
+    is among those.
 
-    What a perfectly calibrated system would show is computed from labels drawn from the probabilities, of the same
-    examples. The ``tail`` of the Brier score is the test of Spiegelhalter (1986) without its normal approximation.
-
-    References
-    ----------
-    Kumar, Liang & Ma (2019), Verified uncertainty calibration, NeurIPS. Dimitriadis, Gneiting & Jordan (2021), Stable
-    reliability diagrams for probabilistic classifiers, PNAS 118. Spiegelhalter (1986), Probabilistic prediction in
-    patient management and clinical trials, Statistics in Medicine 5.
+    What a calibrated system would show is computed from labels drawn from the probabilities of the same examples. The
+    ``tail`` of the Brier score is the test of Spiegelhalter (1986) without its normal approximation.
 
     Examples
     --------
     >>> import bayesperf as bp
     >>> y_true, y_prob = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
     >>> calibration = bp.curves.calibration(y_true, y_prob, bins=2)
-    >>> table = calibration.summary().set_index("metric")
-    >>> table["observed"].filter(like="brier").round(3).to_dict()
-    {'brier': 0.183, 'brier_miscalibration': 0.037, 'brier_discrimination': 0.104, 'brier_uncertainty': 0.25}
     >>> calibration["calibration_slope"].prob_below(1).round(1).item()
     0.2
     """

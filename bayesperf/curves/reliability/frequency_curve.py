@@ -19,9 +19,8 @@ from bayesperf.core.arrays import CI_BOUND, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, sentence
 from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened
-from bayesperf.curves.curve_marginals import systems_of
-from bayesperf.curves.reliability.lines import draws_of_line, isotonic_band, isotonic_line
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import ProbabilityCounts, draws_of_line, isotonic_band, isotonic_line
+from bayesperf.curves.scored_systems import systems_of
 from bayesperf.intervals.proportions import proportion
 
 METHODS = ("isotonic", "bins", "logistic")
@@ -49,30 +48,21 @@ class ReliabilityCurve(CurveOfParts):
     points of the curve. By "isotonic" it holds beyond the points, too: the upper bound of a point back to the one
     before, the lower bound on to the next.
 
-    By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the
-    level ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and
-    ends at 1 where it has no negatives. It is of the mean frequency in the bin, which is that at the mean
-    probability if the curve is straight there.
+    By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the level
+    ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and ends at 1
+    where it has no negatives (Brown, Cai & DasGupta 2001, Statistical Science 16). It is of the mean frequency in the
+    bin, which is that at the mean probability if the curve is straight there.
 
-    By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023): a confidence
-    band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
-    probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and
-    after it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different
-    probabilities are put into 200 groups of about equally many examples first; that is valid, because groups are
-    made without a look at the labels, and about as narrow as of 1,000. Where the bounds would exclude the isotonic
-    line, which is evidence that the frequency falls somewhere, they are widened to hold it.
+    By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023, Biometrika 110): a
+    confidence band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
+    probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and after
+    it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different probabilities
+    are put into 200 groups first, without a look at the labels. Where the bounds would exclude the isotonic line, which
+    is evidence that the frequency falls somewhere, they are widened to hold it.
 
-    By "logistic" it lies between quantiles of the drawn lines, or between the ranks that hold a share `ci_prob` of
-    them wholly; it is as good as the assumption that the line is straight in log-odds.
-
-    docs/coverage.md says what they cover. A Bayesian bootstrap of the isotonic line is no band: its 95 %
-    intervals held the whole curve in none of 400 data sets of 100 examples.
-
-    References
-    ----------
-    Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023), Honest calibration assessment for binary outcome predictions,
-    Biometrika 110. Brown, Cai & DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science
-    16.
+    By "logistic" it is of drawn lines, and as good as the assumption that the line is straight in log-odds.
+    docs/coverage.md says what bands cover. A Bayesian bootstrap of the isotonic line is no band: it covers far too
+    seldom.
 
     Examples
     --------
@@ -269,40 +259,26 @@ def reliability_curve(
         Probabilities of the positive class; or those of several systems for the same examples, by name.
     method : {"isotonic", "bins", "logistic"}
         "isotonic": the frequency that does not fall as the probability rises and is nearest to the labels, without any
-        further assumption and nothing to choose. "bins": the share of positives in bins of about equally many
-        examples. "logistic": the line log-odds of the frequency = α + β log-odds of the probability, of which two
-        numbers are to be learned, so that it says most of few examples; α ~ Normal(0, 2.5), β ~ Normal(1, 2.5), both
-        weak: calibrated probabilities have (0, 1).
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
+        further assumption and nothing to choose. "bins": the share of positives in bins of about equally many examples.
+        "logistic": the line of `recalibrate`, of which two numbers are to be learned, so that it says most of few
+        examples.
     bins : int, optional
         How many bins, by default 10; of method "bins" only. Equal probabilities stay in one bin, so there may be fewer.
     draws : int
         How many lines are drawn from their posterior; of method "logistic" only.
-    random_seed : int or numpy.random.Generator
-        Seed of these.
+    pos_label, random_seed
+        As in `roc_curve`.
 
     Returns
     -------
     ReliabilityCurve
         Of several systems over ``model``.
 
-    Raises
-    ------
-    TypeError
-        If `y_prob` is missing, or given beside binned scores.
-    ValueError
-        If there are not two classes; if probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1.
-
     Notes
     -----
     The points of "bins" are those of `sklearn.calibration.calibration_curve` with ``strategy="quantile"``; the isotonic
     line is that of `sklearn.isotonic.IsotonicRegression`. It is fitted to every wiggle of the labels and so is never
-    quite the diagonal, even of calibrated probabilities: look at the band.
-
-    References
-    ----------
-    Dimitriadis, Gneiting & Jordan (2021), Stable reliability diagrams for probabilistic classifiers, PNAS 118.
+    quite the diagonal, even of calibrated probabilities (Dimitriadis, Gneiting & Jordan 2021): look at the band.
 
     Examples
     --------

@@ -25,9 +25,8 @@ from bayesperf.core.words import (
     sentence,
     signed_value,
 )
-from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.reliability.lines import LINE_PRIORS
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.reliability.frequencies import LINE_PRIORS, ProbabilityCounts
+from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.summary_table import Summary, summary_rows
@@ -157,7 +156,7 @@ class Calibration(Answer):
         facts = MEASURES[measure]
         words = metric_title(measure)
         quantity = Quantity(measure, greater_is_better=facts.greater_is_better, words=words, bounds=facts.bounds)
-        return marginal_of_draws(quantity, draws, leading, self.random_seed, facts.posterior)
+        return marginal_of_scores(quantity, draws, self.random_seed, leading, inference=facts.posterior)
 
     def _rows(self) -> Iterator[tuple[Any, CalibrationFigures, str]]:
         """Yield the label, its figures and the measure of each row of the summary."""
@@ -171,10 +170,8 @@ class Calibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals, and of the range of calibrated systems.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed. The range is equal-tailed.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`; the range of calibrated systems is equal-tailed, of that probability.
 
         Returns
         -------
@@ -228,10 +225,8 @@ class Calibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals, and of the range of calibrated systems.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`; the range of calibrated systems is equal-tailed, of that probability.
 
         Examples
         --------

@@ -18,15 +18,15 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import enumerated, estimate, sentence
-from bayesperf.curves.curve_marginals import marginal_of_draws
-from bayesperf.curves.reliability.lines import (
+from bayesperf.curves.reliability.frequencies import (
     ISOTONIC_PRIOR,
     LINE_PRIORS,
+    ProbabilityCounts,
     draws_of_isotonic_line,
     draws_of_line,
     interpolated,
 )
-from bayesperf.curves.reliability.probability_counts import ProbabilityCounts
+from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
@@ -98,22 +98,13 @@ class Recalibration(Answer):
         Marginal
             Over ``probability``, which is `new_prob`, if that is an array. Its mean is the recalibrated probability.
 
-        Raises
-        ------
-        ValueError
-            If probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1; if there is no such group; if
-            there are too many at once.
-
         Examples
         --------
         >>> import bayesperf as bp
-        >>> frame = bp.datasets.load("breast_cancer")
-        >>> one = frame[frame["model"] == "naive_bayes"]
-        >>> y_prob = one["score"].clip(1e-4, 1 - 1e-4)
-        >>> recalibration = bp.curves.recalibrate(one["actual"], y_prob, pos_label="malignant")
-        >>> probability = recalibration.predict([0.05, 0.5, 0.95])
-        >>> probability.mean().values.round(2), probability.eti(0.9).values.round(2)[0]
-        (array([0.29, 0.54, 0.77]), array([0.22, 0.36]))
+        >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
+        >>> line = bp.curves.recalibrate(frame["actual"], frame["score"].clip(1e-4, 0.9999), pos_label="malignant")
+        >>> line.predict([0.05, 0.5, 0.95]).mean().values.round(2)
+        array([0.29, 0.54, 0.77])
         """
         given = np.asarray(new_prob)
         at = checks.probabilities("new_prob", checks.vector("new_prob", np.atleast_1d(given)))
@@ -122,7 +113,7 @@ class Recalibration(Answer):
             raise InputError("new_prob", f"{at.size:,} probabilities are too many at once; give {most:,} at most.")
         leading = xr.DataArray(np.zeros(len(at)), {"probability": at}, ["probability"])
         quantity = Quantity("probability", Scope("own", detail=_ESTIMANDS[self.method]), bounds=(0, 1))
-        marginal = marginal_of_draws(quantity, self._lines(at, group).T, leading, self.random_seed)
+        marginal = marginal_of_scores(quantity, self._lines(at, group).T, self.random_seed, leading)
         return marginal.isel(probability=0) if given.ndim == 0 else marginal
 
     def _lines(self, at: Array, group: Any = None) -> Array:
@@ -154,17 +145,15 @@ class Recalibration(Answer):
         drawn = self.draws[parameter].transpose(..., "sample")
         bounds = (0.0 if parameter.endswith("spread") else -np.inf, np.inf)
         quantity = Quantity(parameter, Scope("own", detail=_PARAMETERS), bounds=bounds)
-        return marginal_of_draws(quantity, drawn.values, drawn.isel(sample=0, drop=True), self.random_seed)
+        return marginal_of_scores(quantity, drawn.values, self.random_seed, drawn.isel(sample=0, drop=True))
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
         """Return a tidy table: a row for each parameter of a logistic line, and for each bin of an isotonic one.
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals.
-        ci_kind : {"hdi", "eti"}
-            Highest-density or equal-tailed.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Returns
         -------
@@ -206,10 +195,8 @@ class Recalibration(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the intervals.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Examples
         --------
@@ -271,11 +258,8 @@ def recalibrate(
 
     Parameters
     ----------
-    y_true : array-like (n,) or BinnedScores
-        Labels of two classes. Binned scores within [0, 1] stand in the place of labels and probabilities, each bin for
-        its middle.
-    y_prob : array-like (n,)
-        Probabilities of the positive class. The examples should be others than those that the system was trained on.
+    y_true, y_prob
+        As in `reliability_curve`, of one system. The examples should be others than those that it was trained on.
     method : {"logistic", "isotonic"}
         "logistic": a line, log-odds of the frequency = α + β log-odds of the probability, of which two numbers are
         learned, so that few examples suffice; its intervals are as good as the assumption that the line is straight.
@@ -285,14 +269,10 @@ def recalibrate(
         Groups of examples, as ``{"site": ids}``, whose lines differ; of method "logistic" only. Each group has a line
         about that of the population, so that one with few examples resembles the others: the model ``recalibration``
         of `bayesperf.fit`, which is sampled.
-    pos_label : label, optional
-        The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     draws : int
         How many lines are drawn from their posterior.
-    random_seed : int or numpy.random.Generator
-        Seed of these.
-    progressbar : bool
-        Shown while lines of groups are sampled.
+    pos_label, random_seed, progressbar
+        As in `bayesperf.roc_curve`.
 
     Returns
     -------
@@ -301,11 +281,9 @@ def recalibrate(
 
     Raises
     ------
-    TypeError
-        If `y_prob` is missing, or given beside binned scores; if groups are given beside those, or by "isotonic".
-    ValueError
-        If there are not two classes; if probabilities are missing or outside [0, 1], or, by "logistic", 0 or 1 (clip
-        them: the line depends on where); if there are too few examples for "isotonic".
+    TypeError, ValueError
+        If probabilities are, by "logistic", 0 or 1 (clip them: the line depends on where); if there are too few
+        examples for "isotonic"; if an argument is not of its kind.
 
     Warns
     -----
@@ -314,17 +292,12 @@ def recalibrate(
 
     Notes
     -----
-    "logistic" has the priors α ~ Normal(0, 2.5) and β ~ Normal(1, 2.5), and is integrated on a grid; lines of groups
-    are sampled by NUTS. To have other priors, fit the model ``recalibration`` with them.
+    "logistic" has the priors α ~ Normal(0, 2.5) and β ~ Normal(1, 2.5), and is integrated on a grid (Cox 1958,
+    Biometrika 45). To have other priors, fit the model ``recalibration`` with them.
 
-    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021): of √n bins of equally many examples, each
-    with a Beta posterior, draws are replaced by the nearest frequencies that do not fall; between bins the line is
-    straight. The Bayesian bootstrap of the isotonic line, which has a bin for each example, covers too seldom.
-
-    References
-    ----------
-    Cox (1958), Two further applications of a model for binary regression, Biometrika 45. Chakraborty & Ghosal (2021),
-    Coverage of credible intervals in nonparametric monotone regression, Annals of Statistics 49.
+    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021, Annals of Statistics 49): of √n bins of
+    equally many examples, each with a Beta posterior, draws are replaced by the nearest frequencies that do not fall.
+    The Bayesian bootstrap of the isotonic line, which has a bin for each example, covers too seldom.
 
     Examples
     --------
@@ -333,9 +306,8 @@ def recalibrate(
     >>> rng = np.random.default_rng(0)
     >>> y_prob = rng.uniform(size=500)
     >>> y_true = rng.random(500) < y_prob**2
-    >>> recalibration = bp.curves.recalibrate(y_true, y_prob)
-    >>> recalibration.predict(0.5).mean().round(2).item(), recalibration["intercept"].prob_below(0).round(2).item()
-    (0.24, 1.0)
+    >>> bp.curves.recalibrate(y_true, y_prob).predict(0.5).mean().round(2).item()
+    0.24
     """
     checks.one_of("method", method, METHODS)
     count, seed = checks.count("draws", draws, least=_CHAINS), checks.seed(random_seed)

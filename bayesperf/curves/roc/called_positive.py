@@ -1,4 +1,4 @@
-"""The rate at which a class is called positive along the thresholds, in draws.
+"""The rate at which a class is called positive along the thresholds, in draws, and the areas of parts of the curve.
 
 Thresholds are numbered from 0, above every score, down through the distinct scores. Going down, the rate rises from 0
 to 1 in steps that have Dirichlet weights; every threshold has its position among the steps, counted from the top.
@@ -7,11 +7,18 @@ to 1 in steps that have Dirichlet weights; every threshold has its position amon
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.posteriors.quantity import Quantity
+
+PARTIAL_NAME = "partial_roc_auc"
+_RATES = {"fpr": "false positive rates", "recall": "recalls"}
 
 
 class Steps(NamedTuple):
@@ -21,6 +28,10 @@ class Steps(NamedTuple):
     sizes: Counts
     # Position of each threshold among the steps, from 0 to m, (T,).
     positions: Array
+
+    def summed(self, weights: Array) -> Array:
+        """Return the weights of the steps (draws, m), given those of gaps or examples from the top down."""
+        return np.asarray(np.add.reduceat(weights, np.cumsum(self.sizes) - self.sizes, axis=1))
 
 
 def steps_at_scores(called: Counts) -> Steps:
@@ -115,3 +126,88 @@ def area_between(positive: PositiveRates, negative: PositiveRates, low: float, h
     bottom, top = np.split(interpolated(negative, positive, np.array([low, high])), 2, axis=1)
     recall, fpr = positive.at_every_threshold(), negative.at_every_threshold()
     return np.asarray(np.trapezoid(recall.clip(bottom, top), fpr.clip(low, high)))
+
+
+# ── Parts of a curve ──
+
+
+class PartOfCurve(NamedTuple):
+    """A part of a ROC curve.
+
+    The area between two false positive rates is that below the curve, between two recalls that to the right of it, the
+    integral of specificity over recall. A standardised one is on a scale on which that by chance is ½ and the greatest
+    possible 1 (McClish 1989).
+    """
+
+    # "fpr" or "recall".
+    rate: str
+    low: float
+    high: float
+    standardized: bool
+
+    @property
+    def quantity(self) -> Quantity:
+        """What its area is."""
+        return Quantity(PARTIAL_NAME, greater_is_better=True, words=self.words, bounds=self.bounds)
+
+    @property
+    def words(self) -> str:
+        """What its area is, in words."""
+        side = "area under the ROC curve" if self.rate == "fpr" else "area beside the ROC curve"
+        standardized = ", standardised" if self.standardized else ""
+        return f"{side} from {self.rate} {self.low:g} to {self.high:g}{standardized}"
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest possible area."""
+        least, greatest = self.scaled(np.array([0, self.high - self.low])).tolist()
+        return least, greatest
+
+    def scaled(self, areas: ArrayLike) -> Array:
+        """Return areas, standardised if they are to be."""
+        areas = np.asarray(areas, float)
+        if not self.standardized:
+            return areas
+        ends = np.array([self.low, self.high]) if self.rate == "fpr" else 1 - np.array([self.high, self.low])
+        greatest, by_chance = ends[1] - ends[0], (ends[1] ** 2 - ends[0] ** 2) / 2
+        return np.asarray((1 + (areas - by_chance) / (greatest - by_chance)) / 2)
+
+    def areas(self, recall: PositiveRates, fpr: PositiveRates) -> Array:
+        """Return the areas (draws,) under curves of given rates."""
+        if self.rate == "fpr":
+            found = area_between(recall, fpr, self.low, self.high)
+        else:
+            # Seen from its other end, a curve is specificity over the false negative rate.
+            found = area_between(fpr.negative_rates(), recall.negative_rates(), 1 - self.high, 1 - self.low)
+        return self.scaled(found.clip(0, self.high - self.low))
+
+
+def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | None:
+    """Return the part between two rates, checked; None where none are given, or it is all of the curve."""
+    given = {name: ends for name, ends in (("fpr", fpr), ("recall", recall)) if ends is not None}
+    if len(given) > 1:
+        raise InputTypeError(
+            "fpr and recall", "a part of the curve lies between two rates of one kind; give one of them."
+        )
+    if not given:
+        if standardized:
+            raise InputTypeError(
+                "standardized", "it is of a part of the curve.", "Give fpr=(low, high) or recall=(low, high)."
+            )
+        return None
+    ((rate, ends),) = given.items()
+    low, high = range_of_rates(rate, ends, rate)
+    # The area of all of the curve is the AUC, and by chance ½, as it is.
+    return None if (low, high) == (0, 1) else PartOfCurve(rate, low, high, standardized)
+
+
+def range_of_rates(name: str, ends: Any, rate: str) -> tuple[float, float]:
+    """Return two false positive rates or recalls, checked."""
+    try:
+        low, high = ends
+    except (TypeError, ValueError):
+        raise InputTypeError(name, f"must be two {_RATES[rate]}; it is {ends!r}.") from None
+    low, high = checks.number(name, low), checks.number(name, high)
+    if not 0 <= low < high <= 1:
+        raise InputError(name, f"must be {_RATES[rate]}, 0 ≤ low < high ≤ 1; they are {low}, {high}.")
+    return low, high

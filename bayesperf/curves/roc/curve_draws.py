@@ -1,24 +1,26 @@
-"""Draws of whole ROC curves, by the Bayesian bootstrap, smoothed or not, or binormal; and the observed curve."""
+"""Draws of whole ROC curves, by the Bayesian bootstrap or binormal, of one system or of several; the observed curve."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.weights import weight_blocks
-from bayesperf.curves.areas.partial_areas import PartOfCurve
 from bayesperf.curves.roc.called_positive import (
+    PartOfCurve,
     PositiveRates,
     Steps,
     interpolated,
     steps_at_scores,
     steps_between_scores,
 )
+from bayesperf.curves.scored_systems import orders_of
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores, by_class
 
@@ -62,18 +64,23 @@ class RocDraws(ABC):
         return rng.beta(positive, negative, (draws, 1))
 
 
+Rates = tuple[PositiveRates, PositiveRates]
+
+
 class _Weighted(RocDraws):
     """Curves that weights of the examples make."""
 
-    steps: Callable[[Counts], Steps]
+    steps: Callable[[Counts], Steps] = staticmethod(steps_between_scores)
 
     @abstractmethod
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
-        """Yield the rates at which positives and negatives are called positive, some draws at a time."""
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        """Yield weights of the steps of positives and of negatives, some draws at a time."""
 
-    def _blocks(self) -> Iterator[tuple[PositiveRates, PositiveRates]]:
-        called = self.scores.called(self.thresholds)
-        return self._rates_of_steps(*(self.steps(of_class) for of_class in called))
+    def _blocks(self) -> Iterator[Rates]:
+        """Yield the rates at which positives and negatives are called positive, some draws at a time."""
+        positive, negative = (self.steps(of_class) for of_class in self.scores.called(self.thresholds))
+        for of_positive, of_negative in self._weights_of(positive, negative):
+            yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
     def recall(self, fpr: Array) -> Array:
         return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in self._blocks()])
@@ -107,8 +114,8 @@ class Observed(_Weighted):
         negative, positive = self.scores.class_totals
         return np.array([[positive / (positive + negative)]])
 
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
-        yield PositiveRates.of(positive, positive.sizes[None, :]), PositiveRates.of(negative, negative.sizes[None, :])
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        yield positive.sizes[None, :], negative.sizes[None, :]
 
 
 @dataclass(frozen=True)
@@ -119,18 +126,17 @@ class Bootstrapped(_Weighted):
     draws: int
     seed: int
     progressbar: bool
-    steps = staticmethod(steps_between_scores)
 
     @property
     def prevalence(self) -> Array:
         return self._drawn_prevalence(self.draws, self.seed)
 
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         rng = np.random.default_rng([self.seed, _CURVE])
         sizes = np.concatenate([positive.sizes, negative.sizes])
         for weights in weight_blocks(rng, sizes, self.draws, self.progressbar):
             of_positive, of_negative = np.split(weights, [len(positive.sizes)], axis=1)
-            yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
+            yield of_positive, of_negative
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,6 @@ class ClusterBootstrapped(_Weighted):
     draws: int
     seed: int
     progressbar: bool
-    steps = staticmethod(steps_between_scores)
 
     @property
     def prevalence(self) -> Array:
@@ -164,45 +169,25 @@ class ClusterBootstrapped(_Weighted):
         for weights in weight_blocks(rng, np.ones(len(units) + 2), self.draws, self.progressbar, units):
             yield from np.split(weights, range(at_once, len(weights), at_once))
 
-    def _rates_of_steps(self, positive: Steps, negative: Steps) -> Iterator[tuple[PositiveRates, PositiveRates]]:
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         for weights in self._weights():
-            yield tuple(  # type: ignore[misc]
-                PositiveRates.of(steps, self._of_steps(steps, weights[:, of_class[::-1]], weights[:, -1 - i :][:, :1]))
-                for i, (steps, of_class) in enumerate(zip((positive, negative), self.clusters, strict=True))
-            )
-
-    def _of_steps(self, steps: Steps, weights: Array, beyond: Array) -> Array:
-        """Return the weights of steps, given those of examples from the greatest score down."""
-        padded = np.concatenate([beyond, weights, beyond], axis=1)
-        weights = (padded[:, :-1] + padded[:, 1:]) / 2
-        first = np.cumsum(steps.sizes) - steps.sizes
-        return np.asarray(np.add.reduceat(weights, first, axis=1))
+            # Examples from the greatest score down, between one more at either end.
+            padded = [
+                np.c_[beyond, weights[:, of_class[::-1]], beyond]
+                for of_class, beyond in zip(self.clusters, (weights[:, [-1]], weights[:, [-2]]), strict=True)
+            ]
+            of_positive, of_negative = ((each[:, :-1] + each[:, 1:]) / 2 for each in padded)
+            yield positive.summed(of_positive), negative.summed(of_negative)
 
 
 def weighted_curves(
-    scores: Scores | BinnedScores,
-    clusters: tuple[Codes, Codes] | None,
-    draws: int,
-    seed: int,
-    progressbar: bool,
+    scores: Scores | BinnedScores, clusters: tuple[Codes, Codes] | None, draws: int, seed: int, progressbar: bool
 ) -> Bootstrapped | ClusterBootstrapped:
     """Return draws by weights of the examples, or of their clusters."""
     if clusters is None:
         return Bootstrapped(scores, draws, seed, progressbar)
     assert isinstance(scores, Scores)
     return ClusterBootstrapped(scores, clusters, draws, seed, progressbar)
-
-
-def partial_areas(
-    scores: Scores | BinnedScores,
-    clusters: tuple[Codes, Codes] | None,
-    part: PartOfCurve,
-    draws: int,
-    seed: int,
-    progressbar: bool,
-) -> Array:
-    """Return areas of a part of the curves of a band, (draws,)."""
-    return weighted_curves(scores, clusters, draws, seed, progressbar).areas(part)
 
 
 @dataclass(frozen=True)
@@ -243,3 +228,76 @@ class Binormal(RocDraws):
         for mean, spread in zip(self.mean, self.spread, strict=True):
             above = ndtr((mean[:, None] - thresholds) / spread[:, None])
             yield above[:1], above[1:]
+
+
+# ── Parts of the curves of systems on the same examples ──
+
+
+def partial_area_draws(
+    positive: Array,
+    negative: Array,
+    part: PartOfCurve,
+    cluster: Codes | None,
+    draws: int,
+    rng: np.random.Generator,
+    progressbar: bool,
+) -> Array:
+    """Return draws of areas of a part of the curves of systems with scores (S, n) and (S, m), (S, draws).
+
+    One set of weights is for all. They are smoothed, as bands are: by weights of the scores alone parts are too great,
+    and their intervals too narrow. The weight of a positive is that of the gap just above its score, the weight of a
+    negative that of the gap just below. The gap that is left, below all positives or above all negatives, is where a
+    class overlaps the other unseen: each system has its own there, unless it orders the examples as another does.
+    Clusters (n + m,), if there are any, have positives first.
+    """
+    systems = [_Falling.of(*scores) for scores in zip(positive, negative, strict=True)]
+    order = orders_of(np.concatenate([positive, negative], 1))
+    numbers, orders = (positive.shape[1], negative.shape[1]), 1 + int(order.max())
+    separated = any(falling.separated for falling in systems)
+    beyond = np.repeat(_weights_beyond(numbers[0], cluster if separated else None), orders)
+    ends = np.cumsum([*numbers, orders])
+    blocks = []
+    for weights in weight_blocks(rng, np.concatenate([np.ones(sum(numbers)), beyond]), draws, progressbar, cluster):
+        of_positive, of_negative, below, above = np.split(weights, ends, axis=1)
+        rates = [
+            falling.rates(of_positive, of_negative, below[:, [own]], above[:, [own]])
+            for falling, own in zip(systems, order, strict=True)
+        ]
+        blocks.append([part.areas(*of_system) for of_system in rates])
+    return np.concatenate(blocks, 1)
+
+
+def _weights_beyond(positives: int, cluster: Codes | None) -> list[float]:
+    """Return the mean weight of the gap that is left to positives, and to negatives, where examples have one of 1.
+
+    It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
+    classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
+    """
+    if cluster is None:
+        return [1.0, 1.0]
+    return [len(codes) / len(np.unique(codes)) for codes in np.split(cluster, [positives])]
+
+
+class _Falling(NamedTuple):
+    """The examples of a system from the greatest score down: the order of either class, and its steps."""
+
+    separated: bool
+    orders: tuple[Codes, Codes]
+    steps: tuple[Steps, Steps]
+
+    @classmethod
+    def of(cls, positive: Array, negative: Array) -> Self:
+        """Return the order of scores (n,) and (m,), and the steps between them."""
+        system = Scores(np.sort(positive), np.sort(negative))
+        called = system.called(np.r_[np.inf, system.thresholds])
+        orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
+        return cls(system.separated, orders, (steps_between_scores(called[0]), steps_between_scores(called[1])))
+
+    def rates(self, positive: Array, negative: Array, below: Array, above: Array) -> Rates:
+        """Return recall and false positive rate by weights (draws, …), which are summed over ties."""
+        of_positive, of_negative = self.steps
+        weights = np.c_[positive[:, self.orders[0]], below], np.c_[above, negative[:, self.orders[1]]]
+        return (
+            PositiveRates.of(of_positive, of_positive.summed(weights[0])),
+            PositiveRates.of(of_negative, of_negative.summed(weights[1])),
+        )

@@ -17,16 +17,20 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.area_marginals import INFERENCES
-from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.partial_areas import PartOfCurve, range_of_rates
+from bayesperf.curves.areas.auc import INFERENCES, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.clustered_scores import bootstrap_of, clusters_by_score
 from bayesperf.curves.curve import KINDS, Curve
-from bayesperf.curves.curve_marginals import examples_of, marginal_of_draws
-from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, partial_areas, weighted_curves
-from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, CurveKind
-from bayesperf.curves.roc.operating_point import threshold_choice
+from bayesperf.curves.roc.called_positive import PartOfCurve, range_of_rates
+from bayesperf.curves.roc.curve_draws import (
+    Binormal,
+    Bootstrapped,
+    ClusterBootstrapped,
+    Observed,
+    RocDraws,
+    weighted_curves,
+)
+from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, CurveKind, threshold_choice
+from bayesperf.curves.scored_systems import bootstrap_of, clusters_by_score, marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.matrix import ConfusionMatrix
@@ -157,19 +161,15 @@ class ThresholdCurve(Curve):
         ci_prob, kind
             As in `Curve.band`.
         method : {"wilson", "clopper_pearson", "agresti_coull"}, optional
-            Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise only;
-            by default the method of the curve.
-
-        Raises
-        ------
-        ValueError
-            If a simultaneous band is asked of intervals that are each threshold's own; if confidence intervals, which
-            take examples to be independent, are asked of clusters.
+            Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise and
+            of independent examples only; by default the method of the curve.
 
         Examples
         --------
         >>> import bayesperf as bp
         >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
+        >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
+        array([0.26, 0.98])
         >>> curve.band(method="wilson").sel(threshold=0.45)["recall"].round(2).values
         array([0.3 , 0.95])
         """
@@ -251,6 +251,10 @@ class ThresholdCurve(Curve):
         if self.method == "binormal":
             assert isinstance(self.scores, Scores)
             return Binormal.fitted(self.scores, self.n_draws, self.random_seed)
+        return self._bootstrapped
+
+    @property
+    def _bootstrapped(self) -> Bootstrapped | ClusterBootstrapped:
         return weighted_curves(self.scores, self.clusters, self.n_draws, self.random_seed, self.progressbar)
 
     # ── Areas ──
@@ -259,14 +263,9 @@ class ThresholdCurve(Curve):
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
-        By the Bayesian bootstrap, as `bayesperf.roc_auc` and `bayesperf.curves.weighted_score` ("average_precision")
-        have it (their notes say how often its intervals cover, and what few positives do), also where the band is by
-        "beta", which says nothing of how thresholds belong together; or binormal.
-
-        Raises
-        ------
-        ValueError
-            Of a DET curve, whose area is not in use.
+        It is that of `bayesperf.roc_auc`, or of `bayesperf.curves.weighted_score` ("average_precision"), by the
+        Bayesian bootstrap, also where the band is by "beta"; or binormal. The area of a DET curve is not in use, and is
+        refused.
         """
         if self.name == "det":
             raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
@@ -296,10 +295,7 @@ class ThresholdCurve(Curve):
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
         Not standardised, the greatest possible is high − low, chance gives (high² − low²)/2, and divided by high − low
-        it is the mean recall over that range. From 0 to 1 it is the AUC.
-
-        ``roc_auc`` of a mapping of systems, with ``fpr=(low, high)``, has those of systems judged on the same examples,
-        which `bayesperf.compare` compares.
+        it is the mean recall over that range. From 0 to 1 it is the AUC. (``roc_auc`` has those of several systems.)
 
         Parameters
         ----------
@@ -309,8 +305,7 @@ class ThresholdCurve(Curve):
             What rates they are. Between two recalls it is the area to the right of the curve: the integral of
             specificity over recall.
         standardized : bool
-            Whether the area is put on a scale on which that by chance is ½ and the greatest possible 1, as scikit-learn
-            has it (McClish 1989, Medical Decision Making 9).
+            As in `bayesperf.roc_auc`.
 
         Examples
         --------
@@ -329,7 +324,7 @@ class ThresholdCurve(Curve):
             along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
             values = part.scaled(self._integral(part.low, part.high, along))
         else:
-            values = partial_areas(self.scores, self.clusters, part, self.n_draws, self.random_seed, self.progressbar)
+            values = self._bootstrapped.areas(part)
         return self._marginal(part.quantity, values)
 
     def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
@@ -348,8 +343,7 @@ class ThresholdCurve(Curve):
         Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
         uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
         `bayesperf.curves.epc` has other examples choose, and `bayesperf.choose_threshold` chooses one threshold and
-        takes the optimism off. (Of a threshold that is fixed already the rates are those of
-        ``posterior(ConfusionMatrix.from_scores(…))``.)
+        takes the optimism off.
 
         Parameters
         ----------
@@ -364,10 +358,8 @@ class ThresholdCurve(Curve):
         Returns
         -------
         dict of str to Marginal
-            ``threshold``, ``fpr`` and ``recall``, of one joint draw: in each draw the threshold is the one that meets
-            the target there, inf where nothing may be called positive, and the rates are those at it. ``observed`` of
-            each is that of the point of the curve itself that meets the target. A threshold looks better than it is by
-            the examples that chose it: let other examples choose.
+            ``threshold``, ``fpr`` and ``recall``, of one joint draw; inf where nothing may be called positive.
+            ``observed`` of each is that of the point of the curve itself that meets the target.
 
         Examples
         --------
@@ -404,18 +396,22 @@ class ThresholdCurve(Curve):
         return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self.clusters)
 
     def _marginal(self, quantity: Quantity, values: Array, score: xr.DataArray | None = None) -> Marginal:
-        examples, seed = examples_of(self.scores.class_totals), self.random_seed
-        return marginal_of_draws(quantity, values, xr.DataArray(0.0), seed, self._inference, examples, score)
+        return marginal_of_scores(
+            quantity,
+            values,
+            self.random_seed,
+            inference=self._inference,
+            examples=self.scores.class_totals,
+            score=score,
+        )
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            As in `Marginal.in_words`.
 
         Examples
         --------
@@ -496,16 +492,15 @@ def roc_curve(
     y_score : array-like (n,)
         Scores; what scores at least the threshold is called positive.
     method : {"bayesian_bootstrap", "beta", "binormal"}
-        How the band is made. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class.
-        "beta" takes every threshold by itself: the posterior of each rate from the counts there. "binormal" assumes
-        scores that are normal in either class: the model ``binormal_roc`` with its default priors.
+        How the band is made. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class
+        (Gu, Ghosal & Roy 2008, Statistics in Medicine 27). "beta" takes every threshold by itself: the posterior of
+        each rate from the counts there. "binormal" assumes scores that are normal in either class: the model
+        ``binormal_roc``.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     cluster : array-like (n,) or mapping, optional
-        The cluster (subject, site, image) of each example, named as ``{"patient": ids}`` if you like; of clusters
-        within clusters, ``{"hospital": ids, "patient": ids}``, the first are those that count. By "bayesian_bootstrap"
-        a cluster then has one weight, Gamma((G − 2)/G) of G: its examples are drawn together, in the band, the area and
-        operating points.
+        The cluster of each example, as in `roc_auc`, by "bayesian_bootstrap": its examples are drawn together, in the
+        band, the area and operating points.
     draws : int
         How many curves are drawn.
     prior : str or Prior, optional
@@ -523,15 +518,8 @@ def roc_curve(
 
     Raises
     ------
-    TypeError
-        If `y_score` is missing, or given beside binned scores.
-    ValueError
-        If there are not two classes, or scores are missing or inf; if an option is not of its kind, or needs the scores
-        that bins hide.
-
-    References
-    ----------
-    Gu, Ghosal & Roy (2008), Bayesian bootstrap estimation of ROC curve, Statistics in Medicine 27.
+    TypeError, ValueError
+        If an argument is not of its kind, or an option needs the scores that bins hide.
 
     Examples
     --------
@@ -539,8 +527,6 @@ def roc_curve(
     >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
     >>> curve.dataset["recall"].values
     array([0.  , 0.25, 0.5 , 0.5 , 0.75, 0.75, 0.75, 1.  , 1.  ])
-    >>> curve.band()["recall"].sel(fpr=0.5).round(2).values
-    array([0.26, 0.98])
     """
     return _curve("roc", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 
@@ -575,21 +561,11 @@ def precision_recall_curve(
         Its points are those of scikit-learn, the other way round: (0, 1) at threshold inf, then one for every distinct
         score.
 
-    Raises
-    ------
-    ValueError
-        As `roc_curve`.
-
-    References
-    ----------
-    Davis & Goadrich (2006), The relationship between precision-recall and ROC curves, ICML.
-
     Examples
     --------
     >>> import bayesperf as bp
-    >>> curve = bp.precision_recall_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
-    >>> curve.dataset["precision"].round(2).values
-    array([1.  , 1.  , 1.  , 0.67, 0.75, 0.6 , 0.5 , 0.57, 0.5 ])
+    >>> bp.precision_recall_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).dataset["precision"].round(2).values
+    array([1.  , 1.  , 0.5 , 0.67, 0.5 ])
     """
     return _curve(
         "precision_recall", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar
@@ -624,17 +600,11 @@ def det_curve(
         Its points are those of scikit-learn, the other way round: from the last threshold without a false positive,
         which may be inf, to the first without a false negative.
 
-    Raises
-    ------
-    ValueError
-        As `roc_curve`.
-
     Examples
     --------
     >>> import bayesperf as bp
-    >>> curve = bp.curves.det_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
-    >>> curve.dataset["fnr"].values
-    array([0.5 , 0.5 , 0.25, 0.25, 0.25, 0.  ])
+    >>> bp.curves.det_curve([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).dataset["fnr"].values
+    array([0.5, 0.5, 0. ])
     """
     return _curve("det", y_true, y_score, method, pos_label, cluster, draws, prior, random_seed, progressbar)
 

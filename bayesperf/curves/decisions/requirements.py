@@ -15,17 +15,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from scipy.special import betaincc
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.arrays import Array, Booleans, Codes, Numbers
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import chance, format_value, percentage
-from bayesperf.curves.chosen_thresholds.candidates import Cells
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
@@ -43,6 +42,22 @@ _BEGINNINGS = ((1 / 5, 3 / 5), (2 / 5, 1 / 5), (3 / 5, 1 / 5))
 _ONE_BEGINNING = ((0.0, 1.0),)
 # Up to so many trials the successes needed are found for each number.
 _EVERY = 1024
+
+
+class Cells(NamedTuple):
+    """Cells (…, T) at thresholds from the strictest down: inf, at which nothing is called positive, then candidates."""
+
+    tp: Numbers
+    fn: Numbers
+    fp: Numbers
+    tn: Numbers
+
+
+def cells_of(counts: Numbers) -> Cells:
+    """Return the cells at all thresholds, given how many negatives and positives (…, 2, T − 1) are between them."""
+    called = np.concatenate([np.zeros_like(counts[..., :1]), counts.cumsum(-1)], axis=-1)
+    (fp, tp), (tn, fn) = (np.moveaxis(part, -2, 0) for part in (called, called[..., -1:] - called))
+    return Cells(tp, fn, fp, tn)
 
 
 @dataclass(frozen=True)

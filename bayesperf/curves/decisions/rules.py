@@ -11,8 +11,7 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.curves.chosen_thresholds.candidates import Cells
-from bayesperf.curves.chosen_thresholds.requirements import ThresholdRequirement
+from bayesperf.curves.decisions.requirements import Cells, ThresholdRequirement
 from bayesperf.metrics.formulas import cost as cost_metric
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
