@@ -28,12 +28,12 @@ def classes_in_words(counts: Mapping[str, int], wanted: str = "") -> str:
 
 def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:
     """Return the label that is most like a text; nothing if none is."""
-    by_key = {_plain(label): label for label in reversed(labels)}
-    found = get_close_matches(_plain(wanted), by_key, 1, alike)
+    by_key = {plain(label): label for label in reversed(labels)}
+    found = get_close_matches(plain(wanted), by_key, 1, alike)
     return by_key[found[0]] if found else ""
 
 
-def _plain(label: str) -> str:
+def plain(label: str) -> str:
     """Return a label without capitals, blanks and signs, its accents in one form."""
     return re.sub(r"[\W_]+", "", normalize("NFKC", label).casefold()) or label
 
@@ -47,7 +47,7 @@ def about_labels(counts: Mapping[str, int]) -> list[str]:
     """Return warnings of labels that are probably one, by spelling or by coding, or that stand for missing values."""
     groups: dict[str, list[str]] = {}
     for text in sorted(counts, key=lambda label: -counts[label]):
-        groups.setdefault(_plain(text), []).append(text)
+        groups.setdefault(plain(text), []).append(text)
     said = []
     for words in _SAME.values():
         same = [labels[0] for key, labels in groups.items() if key in words.split()]

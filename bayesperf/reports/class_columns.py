@@ -12,7 +12,7 @@ import pandas as pd
 from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.class_names import about_labels, classes_in_words, merged_by, nearest
+from bayesperf.files.class_names import about_labels, classes_in_words, merged_by, nearest, plain
 from bayesperf.files.settings import Settings
 
 _BOOLEANS = {"true": True, "false": False}
@@ -84,7 +84,8 @@ def _refuse_strangers(frame: pd.DataFrame, settings: Settings, rows: Counts | No
     """Refuse predictions of which no label is an actual one: two codings, which would count as classes apart."""
     pairs = frame[[settings.actual, settings.predicted]].dropna()
     actual, predicted = ({*map(_text, pairs[name].unique())} for name in pairs)
-    if settings.labels or actual & predicted or min(len(actual), len(predicted)) < 2:
+    are_scores = any("." in label for label in predicted) and pd.api.types.is_numeric_dtype(pairs[settings.predicted])
+    if settings.labels or are_scores or actual & predicted or min(len(actual), len(predicted)) < 2:
         return
     weights = pd.Series(1 if rows is None else rows, frame.index)[pairs.index]
     kinds = [pairs[name].map(_text) for name in (settings.predicted, settings.actual)]
@@ -104,7 +105,7 @@ def _about_twins(counts: dict[str, int]) -> list[str]:
     said = []
     for label in (label for label, n in counts.items() if not n):
         near = nearest(label, known, 0.8)
-        if near and _DIGITS.sub("", near) != _DIGITS.sub("", label):
+        if near and _DIGITS.sub("", plain(near)) != _DIGITS.sub("", plain(label)):
             said.append(
                 f"Label {label!r} is predicted and never actual, and looks like {near!r}. To merge them: "
                 f"{merged_by(label, near)}."

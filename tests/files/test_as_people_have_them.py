@@ -98,7 +98,7 @@ UNREADABLE = {
     "columns.json": (ONE.to_json().encode(), "columns.json: cannot be read: field"),
     "twice.jsonl": (b'{"actual": 1, "actual": 0}\n', "twice.jsonl: an object has two fields called 'actual'"),
     "cut.jsonl": (b'{"actual": 1, "predicted": 0}\n{"act', "cut.jsonl: cannot be read: it is no JSON there, "),
-    "latin.jsonl": ('{"actual": "é", "predicted": 0}\n'.encode("latin-1"), "latin.jsonl: cannot be read: it is not"),
+    "latin.jsonl": ('{"actual": "ééé", "predicted": 0}\n'.encode("latin-1"), "latin.jsonl: cannot be read: it is not"),
     "empty.jsonl": (b"", "empty.jsonl: cannot be read: the file is empty."),
     "header.csv": (b"actual,predicted\n", "header.csv: holds no rows."),
     "none.csv": (b"1,0\n0,0\n", "and 'predicted', for --predicted; its columns are '1', '0'. The first line"),
