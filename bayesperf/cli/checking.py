@@ -33,7 +33,7 @@ def check(files: Files, settings: Settings) -> None:
     """
     _refuse_what_is_not_there(settings)
     from bayesperf.posteriors.requirement import Requirement
-    from bayesperf.reports.answers_in_words import what_was_read
+    from bayesperf.reports.data_in_words import what_was_read
     from bayesperf.reports.verdicts import overall
 
     compared = [_metric_of_versions(name) for name in settings.metrics or ("accuracy",)]
@@ -203,9 +203,21 @@ def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confid
 
 def _print(verdicts: list[Verdict], rule: str, read: str, format_: str) -> None:
     """Print verdicts in a format."""
-    from bayesperf.reports import verdicts as words
+    from bayesperf.reports.verdicts import as_blocks, in_one_sentence, overall
 
-    if format_ == "text":
-        words.print_verdicts(verdicts, rule, read)
+    blocks = as_blocks(verdicts, rule, read)
+    if format_ == "json":
+        from bayesperf.reports.render.json import in_json
+
+        facts = {"verdict": overall(verdicts), "in_words": in_one_sentence(verdicts, rule), "read": read}
+        print(in_json(facts, blocks))
+    elif format_ == "markdown":
+        from bayesperf.reports.render.markdown import in_markdown
+
+        print(in_markdown(blocks))
     else:
-        print({"markdown": words.verdicts_as_markdown, "json": words.verdicts_as_json}[format_](verdicts, rule, read))
+        from rich.console import Console
+
+        from bayesperf.reports.render.terminal import print_blocks
+
+        print_blocks(blocks, Console())

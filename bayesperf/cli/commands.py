@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import time
 from dataclasses import replace
@@ -20,6 +19,7 @@ from bayesperf.cli.planning import plan
 from bayesperf.cli.running_commands import (
     NAMES,
     analysed,
+    answer,
     prepare_streams,
     refuse_input,
     refuse_unwritable,
@@ -69,15 +69,7 @@ def summary(files: Files, settings: Settings) -> None:
         return
     analysis = analysed(files, settings)
     say_warnings(analysis)
-    from rich.console import Console
-
-    from bayesperf.reports.json_output import report_as_json
-    from bayesperf.reports.terminal import print_tables
-
-    if settings.json:
-        print(report_as_json(analysis))
-    else:
-        print_tables(analysis, Console())
+    answer(analysis, "summary", settings.json)
 
 
 def compare(files: Files, settings: Settings) -> None:
@@ -88,34 +80,26 @@ def compare(files: Files, settings: Settings) -> None:
     if settings.scores and settings.threshold is None:
         raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
     analysis = analysed(files, settings, compared=True)
-    from rich.console import Console
-
     from bayesperf.reports.analysis import check_systems
-    from bayesperf.reports.json_output import comparison_as_json
-    from bayesperf.reports.terminal import print_comparison
 
     check_systems(analysis.counts, analysis.settings)
     say_warnings(analysis)
-    if settings.json:
-        print(comparison_as_json(analysis))
-    else:
-        print_comparison(analysis, Console())
+    answer(analysis, "compare", settings.json)
 
 
 def report(files: Files, settings: Settings) -> None:
-    """Write a self-contained HTML page with densities, intervals, comparisons and folds."""
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds; of -o NAME.md, Markdown."""
     output = settings.output or Path("report.html")
     refuse_input(output, files)
     refuse_unwritable(output)
     analysis = analysed(files, settings, compared=True)
     from bayesperf.core.saving import write_whole
-    from bayesperf.reports.html import render
-    from bayesperf.reports.json_output import report_as_json
+    from bayesperf.reports.documents import as_html, as_json, as_markdown
 
     say_warnings(analysis)
-    line = shlex.join(["bayesperf", *sys.argv[1:]])
-    write_whole(output, render(analysis, line, title=settings.title, sources=[*map(str, files)]))
-    print(report_as_json(analysis, with_comparison=True) if settings.json else f"The report is in {output}")
+    written = as_markdown if output.suffix == ".md" else as_html
+    write_whole(output, written(analysis, settings.title, [*map(str, files)]))
+    print(as_json(analysis, "report") if settings.json else f"The report is in {output}")
 
 
 @app.command("compile", cls=Command)
@@ -152,8 +136,7 @@ def demo(settings: Settings) -> None:
     from bayesperf import datasets
     from bayesperf.core.saving import write_whole
     from bayesperf.reports.analysis import analyse
-    from bayesperf.reports.html import render
-    from bayesperf.reports.terminal import print_comparison, print_tables
+    from bayesperf.reports.documents import as_html, print_answer
 
     output = settings.output or Path("bayesperf-demo.html")
     refuse_unwritable(output)
@@ -161,11 +144,11 @@ def demo(settings: Settings) -> None:
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
     )
     predictions, console = datasets.load("breast_cancer"), Console()
-    print_tables(analyse(predictions, settings), console)
+    print_answer(analyse(predictions, settings), "summary", console)
     console.print()
-    print_comparison(analyse(predictions, replace(settings, metrics=("f1",), require=())), console)
+    print_answer(analyse(predictions, replace(settings, metrics=("f1",), require=())), "compare", console)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
-    write_whole(output, render(folds, "bayesperf demo", title="Three classifiers of breast cancer"))
+    write_whole(output, as_html(replace(folds, command="bayesperf demo"), "Three classifiers of breast cancer"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 

@@ -89,7 +89,7 @@ def plan(settings: Settings, files: Files = None) -> None:
 
 def _say_of_each(goals: Sequence[Goal], analysis: Analysis, settings: Settings) -> None:
     """Print what was read, and the answer for each system and requirement."""
-    from bayesperf.reports.answers_in_words import what_was_read
+    from bayesperf.reports.data_in_words import what_was_read
 
     pooled, documents = analysis.pooled_counts, []
     if not settings.json:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import shlex
 import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +49,8 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     from bayesperf.reports.analysis import analyse
     from bayesperf.reports.many_systems import announcement, refuse_many
 
-    analysis = analyse(predictions.frame, settings, *predictions[1:])
+    line = shlex.join(["bayesperf", *sys.argv[1:]])
+    analysis = replace(analyse(predictions.frame, settings, *predictions[1:]), command=line)
     if compared:
         refuse_many(analysis.counts, settings)
     if analysis.sliced is not None:
@@ -62,6 +65,18 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
         with shown_while("Summarising"):
             _ = analysis.summary
     return analysis
+
+
+def answer(analysis: Analysis, command: str, json: bool) -> None:
+    """Print what a command has to say, as tables or as JSON."""
+    from rich.console import Console
+
+    from bayesperf.reports.documents import as_json, print_answer
+
+    if json:
+        print(as_json(analysis, command))
+    else:
+        print_answer(analysis, command, Console())
 
 
 def say_warnings(analysis: Analysis) -> None:

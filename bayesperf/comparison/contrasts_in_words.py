@@ -32,10 +32,10 @@ _MOST_PLACES = 4
 _MOST_SHRUNK = 200
 
 
-def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -> str:
+def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, of_luck: bool = True) -> str:
     """Return one to three sentences on a comparison, for each of the first few places along its leading dims.
 
-    See `Comparison.in_words`.
+    See `Comparison.in_words`. The last is on the luck of the best of several, unless it is said elsewhere.
     """
     leading = comparison.contrast.leading
     leading = leading.isel(pair=0, drop=True) if comparison.many else leading
@@ -46,7 +46,7 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind) -
         for at, place in zip(np.ndindex(leading.shape), places[:_MOST_PLACES], strict=False)
     ]
     rest = len(places) - len(texts)
-    chosen = len(comparison.names) > 2 and comparison.greater_is_better is not None
+    chosen = of_luck and len(comparison.names) > 2 and comparison.greater_is_better is not None
     return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([_of_choice(comparison)] if chosen else [])])
 
 

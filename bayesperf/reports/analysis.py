@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,8 @@ from bayesperf.reports.designs import (
 )
 from bayesperf.reports.many_systems import best_systems, refuse_many
 from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
-from bayesperf.reports.ways_in import SHELL, WayIn
+from bayesperf.reports.svg import colour
+from bayesperf.reports.verdicts import Verdict, verdicts_of
 
 if TYPE_CHECKING:
     from bayesperf.reports.scores import ScoredSystems
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
+# A class with less than this share is rare.
+_RARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -72,12 +76,14 @@ class Analysis:
         Sentences on rows left out and columns not used.
     warnings : tuple of str
         Sentences on what is probably a mistake in the data, repeats among them.
-    way_in : WayIn
-        How a user asks for more: by options of the shell, or by arguments.
+    of_file : bool
+        Whether it comes of files, read by the command line.
     handed_in : bool
         Whether the posterior was handed in, so that its prior is not known by name.
     sliced : ConfusionMatrix or None
         The counts of each system also by the dims of slices, folds pooled.
+    command : str
+        The command that makes the report, for the reader to repeat; empty if there is none.
     """
 
     counts: ConfusionMatrix
@@ -91,9 +97,10 @@ class Analysis:
     repeats: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    way_in: WayIn = SHELL
+    of_file: bool = True
     handed_in: bool = False
     sliced: ConfusionMatrix | None = None
+    command: str = ""
 
     @property
     def pooled_counts(self) -> ConfusionMatrix:
@@ -149,7 +156,7 @@ class Analysis:
         leading = self.foremost.leading
         at = np.unravel_index(self.best, leading.shape)
         place = {str(dim): leading[dim].values[i] for dim, i in zip(leading.dims, at, strict=True)}
-        return find_slices(self.sliced, place, self.settings, progressbar=self.way_in is not SHELL)
+        return find_slices(self.sliced, place, self.settings, progressbar=not self.of_file)
 
     @property
     def foremost_counts(self) -> xr.DataArray:
@@ -177,12 +184,84 @@ class Analysis:
         return {prior: post[name] for prior, post in under.items()}
 
     @cached_property
+    def headline(self) -> list[str]:
+        """The metrics that answer the question, required, asked for or called for; the first of them tells the best.
+
+        Beside a rare positive class accuracy says little, and so it does of more than two classes.
+        """
+        if self.requirements:
+            return list(dict.fromkeys(requirement.metric for requirement in self.requirements))
+        if self.settings.metrics:
+            return [metrics.get(self.settings.metrics[0]).name]
+        usual, positive = self._usual, self.pooled.positive
+        if len(self.counts.labels) > 2:
+            called = ["recall_macro"]
+        elif positive is not None and self._shares[..., positive].max() < _RARE:
+            called = ["recall", "precision"]
+        else:
+            called = []
+        return [name for name in called if name in usual] or usual[:1]
+
+    @cached_property
     def metric_names(self) -> list[str]:
-        """Canonical names of the metrics shown, including those of the requirements."""
-        wanted = self.settings.metrics or self.pooled.default_metrics()
-        return list(
-            dict.fromkeys([*(metrics.get(name).name for name in wanted), *(r.metric for r in self.requirements)])
-        )
+        """Canonical names of the metrics shown, the headline first, those of the requirements among them."""
+        asked = [metrics.get(name).name for name in self.settings.metrics]
+        return list(dict.fromkeys([*self.headline, *(asked or self._usual)]))
+
+    @property
+    def _usual(self) -> list[str]:
+        """The usual metrics; balanced accuracy is macro recall, and stands there by one of these names."""
+        same = "recall_macro" if len(self.counts.labels) == 2 else "balanced_accuracy"
+        names = self.pooled.default_metrics()
+        return [name for name in names if name != same or len(names) == 1]
+
+    @cached_property
+    def _shares(self) -> Array:
+        """The share of each class (..., class) among the examples of each system."""
+        by_class = self.pooled_counts.counts.sum("predicted").transpose(..., "actual").values
+        return np.asarray(by_class / np.maximum(by_class.sum(-1, keepdims=True), 1))
+
+    @property
+    def majority(self) -> tuple[float, float]:
+        """The accuracy of always calling the majority class: of the systems' examples, the least and the greatest."""
+        shares = self._shares.max(-1)
+        return float(shares.min()), float(shares.max())
+
+    @cached_property
+    def best_by_metric(self) -> dict[str, list[str]]:
+        """The metrics by which each system has the best mean; none if there is one system, or several in places."""
+        if len(self.pooled.dims) != 1 or self.settings.system is None or self.of_labels:
+            return {}
+        found: dict[str, list[str]] = {}
+        for name, marginal in self.marginals.items():
+            if (
+                marginal.greater_is_better is not None
+                and marginal.dims == self.pooled.dims
+                and marginal.leading.size > 1
+            ):
+                means = marginal.mean().values * (1 if marginal.greater_is_better else -1)
+                best = str(marginal.leading[marginal.dims[0]].values[int(np.argmax(means))])
+                found.setdefault(best, []).append(name)
+        return found
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """What is shown of each requirement and system."""
+        return verdicts_of(self)
+
+    def colours(self, leading: xr.DataArray) -> list[str]:
+        """Return the colour of each place: that of its system, which has one throughout."""
+        system = self.settings.system
+        if system not in leading.dims:
+            return [colour(i) for i in range(leading.size)]
+        along = leading[system].broadcast_like(leading).transpose(*leading.dims)
+        return [self.colour_of([name]) for name in along.values.ravel().tolist()]
+
+    def colour_of(self, names: Sequence[Any]) -> str:
+        """Return the colour of a system, by its name and the places that it is in."""
+        order = self.pooled_counts.counts[self.settings.system].values.tolist() if self.settings.system else []
+        texts = list(map(str, order))
+        return colour(texts.index(str(names[0])) if names and str(names[0]) in texts else 0)
 
     @cached_property
     def systems(self) -> list[tuple[tuple[int, ...], list[str]]]:

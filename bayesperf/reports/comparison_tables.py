@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,13 @@ from rich.progress import track
 
 from bayesperf import metrics
 from bayesperf.comparison.comparing import compare
+from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.words import BEST_OF_MANY, signed_value
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.reports.blocks import Note
 
 if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis
@@ -67,6 +67,10 @@ class MetricComparison:
         """The metric."""
         return metrics.get(self.comparison.metric)
 
+    def in_words(self, ci_prob: float, of_luck: bool = False) -> str:
+        """Return which system is better; and how much luck the best owes, which is said once."""
+        return comparison_in_words(self.comparison, ci_prob, "hdi", of_luck)
+
     @property
     def contenders(self) -> list[Any]:
         """Of many systems the best and those not clearly worse, by expected rank; empty if all are to be shown.
@@ -96,15 +100,6 @@ class MetricComparison:
         order = [*(dim for dim in columns["prob_best"].dims if dim != system), system]
         table = xr.Dataset(columns).to_dataframe(dim_order=order).reset_index()
         return [{"metric": self.comparison.metric, **row} for row in table.to_dict("records")]
-
-
-def of_best(summary: pd.DataFrame, contenders: Sequence[Any]) -> pd.DataFrame:
-    """Return the differences between the first contender and the others; all, if there are no contenders."""
-    if not contenders:
-        return summary
-    pairs = summary[["a", "b"]]
-    shown: pd.DataFrame = summary[pairs.isin(contenders).all(axis=1) & (pairs == contenders[0]).any(axis=1)]
-    return shown
 
 
 def compare_systems(
@@ -147,19 +142,22 @@ def _compare_by(
 
 
 def about_contenders(contenders: Sequence[Any], systems: int) -> str:
-    """Return which of many systems are shown, and how to see the others."""
+    """Return which of many systems are shown."""
     rest = systems - len(contenders)
     not_worse = f"the {len(contenders) - 1} that are not" if len(contenders) > 1 else "none that is not"
     return (
         f"Of {systems:,} systems: {contenders[0]}, of the best expected rank, and {not_worse} worse with probability "
-        f"{CLEARLY} or more; {rest:,} {'others are' if rest != 1 else 'other is'} left out. --all shows all pairs."
+        f"{CLEARLY} or more; {rest:,} {'others are' if rest != 1 else 'other is'} left out."
     )
 
 
-def about_standing(compared: Sequence[MetricComparison]) -> str:
-    """Return how the table of each system's standing is to be read, and what to make of the best of many."""
-    several = any(len(each.comparison.names) > 2 for each in compared)
-    return f"{ABOUT_STANDING} {BEST_OF_MANY}" if several else ABOUT_STANDING
+def monte_carlo(summary: pd.DataFrame) -> str:
+    """Return a sentence on the Monte Carlo errors of a summary; empty if nothing was drawn."""
+    drawn = summary[summary["method"] == "draws"]
+    if drawn.empty:
+        return ""
+    names = ", ".join(metrics.get(name).title for name in drawn["metric"].unique())
+    return f" By Monte Carlo, standard error of the mean at most {drawn['mcse'].max():.1g}: {names}."
 
 
 def about_pairing(analysis: Analysis) -> str:
@@ -175,17 +173,12 @@ def about_pairing(analysis: Analysis) -> str:
         return f"By cluster: the systems are compared on the clusters by {cluster!r} that they share, not row by row."
     return (
         "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
-        f"are better known than that: {analysis.way_in.pair}."
+        "are better known than that."
     )
 
 
-def better_direction(metric: Metric) -> str:
-    """Return in words which direction of a metric is better; empty if neither is."""
-    return {True: "more is better", False: "less is better", None: ""}[metric.greater_is_better]
-
-
-def signed_values(row: Mapping[Any, Any]) -> list[str]:
-    """Write the mean and the ends of the interval of a difference, with a proper minus sign."""
-    width = row["ci_upper"] - row["ci_lower"]
-    values = [row[name] for name in ("mean", "ci_lower", "ci_upper")]
-    return ["—" if math.isnan(value) else signed_value(value, width) for value in values]
+def pairing_advice(analysis: Analysis) -> list[Note]:
+    """Return how systems are compared example by example, if they are not."""
+    if analysis.is_paired or analysis.settings.cluster is not None:
+        return []
+    return [Note("To compare them so, name the column that identifies the examples, as --id example.", "advice")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -25,9 +26,8 @@ from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.html import render
+from bayesperf.reports.documents import as_html, as_markdown
 from bayesperf.reports.sliced import refuse_unsliceable
-from bayesperf.reports.ways_in import PYTHON
 
 __all__ = ["Report", "report"]
 
@@ -41,15 +41,36 @@ class Report:
 
     Attributes
     ----------
-    html : str
-        The page.
+    analysis : Analysis
+        What it shows.
+    title : str or None
+        Its heading.
     """
 
-    html: str
+    analysis: Analysis
+    title: str | None = None
+
+    def __post_init__(self) -> None:
+        # Written at once, so that what cannot be reported is refused here.
+        _ = self.html
+
+    @cached_property
+    def html(self) -> str:
+        """The page, which needs nothing beside it."""
+        return as_html(self.analysis, self.title)
+
+    @cached_property
+    def markdown(self) -> str:
+        """The report as Markdown, without pictures."""
+        return as_markdown(self.analysis, self.title)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the page to a file, which needs nothing beside it."""
-        write_whole(Path(path), self.html)
+        """Write the report to a file: Markdown if the name of the file ends in ``.md``, else a page of HTML."""
+        path = Path(path)
+        write_whole(path, self.markdown if path.suffix == ".md" else self.html)
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
 
     def _repr_html_(self) -> str:
         # In a frame, the notebook's styles and the page's leave each other alone. Without the base, links of the
@@ -61,7 +82,8 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        return f"<bayesperf.reports.Report: a page of {len(self.html) / 1e3:,.0f} kB; .save('report.html') writes it>"
+        n = len(self.analysis.systems)
+        return f"<bayesperf.reports.Report of {n} system{'s' * (n > 1)}; .save('report.html') or .save('report.md')>"
 
 
 @checked
@@ -156,11 +178,11 @@ def report(
         tuple(Requirement.parse(text) for text in _as_texts(requirements)),
         paired=paired,
         notes=notes,
-        way_in=PYTHON,
+        of_file=False,
         handed_in=pooled is not None,
         sliced=sliced,
     )
-    return Report(render(analysis, "", title=title))
+    return Report(analysis, title)
 
 
 def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[str, ...]]:

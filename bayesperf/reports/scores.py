@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from bayesperf.files.settings import Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.reports.blocks import number
 
 # Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"
@@ -245,16 +247,6 @@ class ScoredSystems:
             "be trusted as such, and at which thresholds they are useful, is not asked here."
         )
 
-    @property
-    def probabilities_in_words(self) -> list[str]:
-        """Sentences on the calibration of each system's probabilities and on where they are useful."""
-        prob = self.settings.ci_prob
-        return [
-            f"{', '.join(system.names)}: {text}" if system.names else text
-            for system in self.systems
-            for text in (system.calibration_in_words(prob), system.decisions.in_words(ci_prob=prob))
-        ]
-
     @cached_property
     def calibration_rows(self) -> list[dict[str, Any]]:
         """A row for each system and measure of calibration, as of `bayesperf.curves.Calibration.summary`."""
@@ -415,8 +407,12 @@ def about_split(split: Split) -> str:
     )
 
 
-def threshold_text(threshold: float) -> str:
-    """Write a threshold; empty if a quantity has no single one."""
-    if np.isinf(threshold):
-        return "∞" if threshold > 0 else "−∞"
-    return "" if np.isnan(threshold) else f"{threshold:.4g}"
+def of_systems(systems: Sequence[ScoredSystem]) -> str:
+    """Return of which systems a picture is."""
+    names = [", ".join(system.names) for system in systems if system.names]
+    return f" of {', '.join(names)}" if names else ""
+
+
+def with_threshold(name: str, threshold: float) -> str:
+    """Return the name of a system, with its threshold if it has one."""
+    return "; ".join(filter(None, [name, f"threshold {text}" if (text := number(threshold)) else ""]))

@@ -20,6 +20,8 @@ _SHADES, _MOST_WRITTEN = 40, 25
 _MOST_NAMED, _NAME = 40, 16
 # Number of points of a curve that can be told apart at this size.
 _MOST_POINTS = 500
+# The class of what belongs to no system, as a difference of two.
+NEUTRAL = "d"
 
 
 class Scale:
@@ -77,7 +79,7 @@ def minus(value: float) -> str:
     return f"{value:g}".replace("-", "−")
 
 
-def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Markup:
+def density(drawn: Curves, i: int, scale: Scale, title: str, tint: str, *beneath: str) -> Markup:
     """Return a density with its interval shaded, its mean and the observed score marked, over what lies beneath."""
     low, high = drawn.interval[i]
     grid = np.unique(np.concatenate([drawn.x[i], np.clip([low, high], drawn.x[i].min(), drawn.x[i].max())]))
@@ -86,21 +88,21 @@ def density(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> M
     inside = (grid >= low) & (grid <= high)
     area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
     at, seen = float(scale(drawn.mean[i])), float(scale(drawn.observed[i]))
-    mean = f'<path class="m {colour(i)}" d="M{at:.1f},4 V{HEIGHT - 1}"/>'
-    observed = f'<circle class="o {colour(i)}" cx="{seen:.1f}" cy="{HEIGHT - 4}" r="3"/>'
+    mean = f'<path class="m {tint}" d="M{at:.1f},4 V{HEIGHT - 1}"/>'
+    observed = f'<circle class="o {tint}" cx="{seen:.1f}" cy="{HEIGHT - 4}" r="3"/>'
     return frame(
         HEIGHT,
         f"{_named(title, drawn.names[i])}: density, interval {format_value(low)} to {format_value(high)}",
         *beneath,
         f'<path class="g" d="M0,{HEIGHT - 0.5} H{WIDTH}"/>',
-        f'<path class="a {colour(i)}" d="{area}"/>',
-        f'<path class="l {colour(i)}" d="M{path_points(x, y)}"/>',
+        f'<path class="a {tint}" d="{area}"/>',
+        f'<path class="l {tint}" d="M{path_points(x, y)}"/>',
         mean if np.isfinite(drawn.mean[i]) else "",
         observed if np.isfinite(drawn.observed[i]) else "",
     )
 
 
-def strip(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Markup:
+def strip(drawn: Curves, i: int, scale: Scale, title: str, tint: str, *beneath: str) -> Markup:
     """Return an interval as a line and its mean as a dot, over the parts that lie beneath."""
     low, high = scale(drawn.interval[i])
     middle = FLAT / 2
@@ -109,19 +111,21 @@ def strip(drawn: Curves, i: int, scale: Scale, title: str, *beneath: str) -> Mar
         f"{_named(title, drawn.names[i] if drawn.names else '')}: interval {format_value(drawn.interval[i, 0])} to "
         f"{format_value(drawn.interval[i, 1])}",
         *beneath,
-        f'<path class="l s0" d="M{low:.1f},{middle} H{high:.1f}"/>',
-        f'<circle class="f s0" cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5"/>',
+        f'<path class="l {tint}" d="M{low:.1f},{middle} H{high:.1f}"/>',
+        f'<circle class="f {tint}" cx="{scale(drawn.mean[i]):.1f}" cy="{middle}" r="3.5"/>',
     )
 
 
-def observed(value: float, scale: Scale) -> str:
+def ring(value: float, scale: Scale) -> str:
     """Return the mark of what was observed, in the row of a strip; nothing if nothing was."""
     if not np.isfinite(value):
         return ""
-    return f'<circle class="o s1" cx="{float(scale(value)):.1f}" cy="{FLAT / 2}" r="4.5"/>'
+    return f'<circle class="o {NEUTRAL}" cx="{float(scale(value)):.1f}" cy="{FLAT / 2}" r="4.5"/>'
 
 
-def overlay(drawn: Curves, scale: Scale, label: str, bounds: Sequence[tuple[float, bool]] = ()) -> Markup:
+def overlay(
+    drawn: Curves, scale: Scale, label: str, colours: Sequence[str], bounds: Sequence[tuple[float, bool]] = ()
+) -> Markup:
     """Return densities over each other, each with its interval shaded, and an axis; bounds to meet lie beneath."""
     floor, width = TALL - 20, 2 * WIDTH
     parts = [bound(value, at_least, scale, floor) for value, at_least in bounds]
@@ -131,9 +135,9 @@ def overlay(drawn: Curves, scale: Scale, label: str, bounds: Sequence[tuple[floa
         inside = (grid >= low) & (grid <= high)
         if inside.any():
             outline = f"M{x[inside][0]:.1f},{floor} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{floor} Z"
-            parts.append(f'<path class="b {colour(i)}" d="{outline}"/>')
-        parts.append(f'<path class="l {colour(i)}" d="M{path_points(x, y)}"/>')
-    ticks = [text(float(2 * scale(tick)), TALL - 5, minus(tick)) for tick in scale.ticks()]
+            parts.append(f'<path class="b {colours[i]}" d="{outline}"/>')
+        parts.append(f'<path class="l {colours[i]}" d="M{path_points(x, y)}"/>')
+    ticks = [text(at, TALL - 5, minus(tick)) for at, tick in _fitting(scale, width)]
     return frame(TALL, label, *parts, *ticks, width=width)
 
 
@@ -246,15 +250,18 @@ def _short(name: str) -> str:
 
 def axis(scale: Scale) -> Markup:
     """Return the axis beneath a block's pictures, which a screen reader passes over: the figures stand in the rows."""
-    marks = []
+    marks = [f'<path class="z" d="M{at:.1f},0 V4"/>{text(at, 15, minus(tick))}' for at, tick in _fitting(scale, WIDTH)]
+    return Markup(f'<svg viewBox="0 0 {WIDTH} 18" aria-hidden="true">{"".join(marks)}</svg>')
+
+
+def _fitting(scale: Scale, width: int) -> Iterator[tuple[float, float]]:
+    """Yield the positions and values of the ticks whose labels are neither cut off nor over each other."""
     free = 0.0
     for tick in scale.ticks():
-        at, room = float(scale(tick)), 3.5 * len(f"{tick:g}")
-        if at - room < free or at + room > WIDTH:
-            continue
-        free = at + room + 6
-        marks.append(f'<path class="z" d="M{at:.1f},0 V4"/>{text(at, 15, minus(tick))}')
-    return Markup(f'<svg viewBox="0 0 {WIDTH} 18" aria-hidden="true">{"".join(marks)}</svg>')
+        at, room = float(scale(tick)) * width / WIDTH, 3.5 * len(f"{tick:g}")
+        if at - room >= free and at + room <= width:
+            free = at + room + 6
+            yield at, tick
 
 
 def bands(
@@ -262,6 +269,7 @@ def bands(
     centre: NDArray[np.float64],
     interval: NDArray[np.float64],
     label: str,
+    colours: Sequence[str],
     mark: float = np.nan,
 ) -> Markup:
     """Return lines (m, n) over a common x with bands (m, n, 2), on an axis from 0 to 1; a value of x may be marked."""
@@ -276,7 +284,8 @@ def bands(
         line, low, high = (bottom - (bottom - 8) * y for y in (centre[i], interval[i, :, 0], interval[i, :, 1]))
         outline = path_points(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
         parts.append(
-            f'<path class="b {colour(i)}" d="M{outline} Z"/><path class="l {colour(i)}" d="M{path_points(at, line)}"/>'
+            f'<path class="b {colours[i]}" d="M{outline} Z"/>'
+            f'<path class="l {colours[i]}" d="M{path_points(at, line)}"/>'
         )
     if x[0] <= mark <= x[-1]:
         place = left + (WIDTH - left - 8) * (mark - x[0]) / (x[-1] - x[0])
@@ -287,12 +296,13 @@ def bands(
 
 
 class Line(NamedTuple):
-    """A curve x, y (n,) and its band (k, 2) along values (k,) of the first axis."""
+    """A curve x, y (n,), its band (k, 2) along values (k,) of the first axis, and its colour."""
 
     x: NDArray[np.float64]
     y: NDArray[np.float64]
     along: NDArray[np.float64]
     band: NDArray[np.float64]
+    colour: str
 
 
 def plane(
@@ -331,14 +341,14 @@ def plane(
     parts += [text(2, 11, axes[1], "start"), text((left + right) / 2, height - 5, axes[0])]
     for of_x, of_y in beneath:
         parts.append(f'<path class="guess" d="M{path_points(across(of_x), up(of_y))}"/>')
-    for i, line in enumerate(lines):
+    for line in lines:
         low, high = up(line.band.T)
         at = across(line.along)
         outline = path_points(np.concatenate([at, at[::-1]]), np.concatenate([high, low[::-1]]))
-        parts.append(f'<path class="b {colour(i)}" d="M{outline} Z"/>')
-    for i, line in enumerate(lines):
+        parts.append(f'<path class="b {line.colour}" d="M{outline} Z"/>')
+    for line in lines:
         points = path_points(*_thinned(across(line.x), up(line.y)))
-        parts.append(f'<path class="l {colour(i)}" d="M{points}"/>')
+        parts.append(f'<path class="l {line.colour}" d="M{points}"/>')
     return frame(height, label, *parts)
 
 

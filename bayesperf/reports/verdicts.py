@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from bayesperf.core.words import percentage, printable
+from bayesperf.distributions.beta import Beta
+from bayesperf.plan.one_count import OneCount
+from bayesperf.reports.blocks import Block, Column, Note, Sentence, rows_table
 
-from bayesperf.core.words import percentage, printable, probability_value
+if TYPE_CHECKING:
+    from bayesperf.posteriors.marginal import Marginal
+    from bayesperf.reports.analysis import Analysis
 
+# A report takes a requirement for settled if it is met with this probability, or with one less this.
+CONFIDENCE = 0.95
+# Of more systems it takes too long to say how many examples would settle each.
+_MOST_PLANNED = 50
 # How probable it is that the examples which would settle a requirement do so.
 ASSURANCE = 0.8
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
@@ -82,68 +88,90 @@ def by_sequence(confidence: float, steps: int) -> str:
     return f"by a confidence sequence, {percentage(confidence)}, which holds however often one looks; {run}"
 
 
-# ── Text, Markdown, JSON ──
-
-_COLUMNS = ("verdict", "requirement", "system", "P(met)", "observed")
+# ── Of an analysis ──
 
 
-def _cells(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]]]:
-    """Return the headings of the columns that say something, and the cells in them."""
-    rows = [[each.verdict, each.requirement, each.system, _probability(each), each.observed] for each in verdicts]
-    shown = [place for place in range(len(_COLUMNS)) if any(row[place] for row in rows)]
-    return [_COLUMNS[place] for place in shown], [[printable(row[place]) for place in shown] for row in rows]
+def verdicts_of(analysis: Analysis) -> list[Verdict]:
+    """Return what the posterior shows of each requirement and system, by the requirements."""
+    found, shape = [], analysis.pooled.leading.shape
+    sizes = analysis.pooled_counts.counts.transpose(*analysis.pooled.dims, ...).sum(["actual", "predicted"]).values
+    for requirement in analysis.requirements:
+        marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
+        for at, names in analysis.systems:
+            verdict, more = verdict_of(float(met[at]), CONFIDENCE), ""
+            if verdict == UNDECIDED and len(analysis.systems) <= _MOST_PLANNED:
+                one = marginal.isel(**dict(zip(map(str, analysis.pooled.dims), at, strict=True))) if at else marginal
+                more = _about(examples_to_settle(one, requirement.bound, int(sizes[at])))
+            found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))
+    return found
 
 
-def _probability(verdict: Verdict) -> str:
-    return "" if verdict.probability is None else probability_value(verdict.probability)
+def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int | None:
+    """Return how many more examples settle on which side of a bound a metric lies; None if it is over a million trials.
+
+    The metric is taken for a share of trials. Where its posterior is a Beta it is one, and the number is that of
+    `bayesperf.plan.sample_size`; elsewhere the Beta of the same mean and standard deviation stands for it, whose trials
+    are so much fewer or more than the examples as its weight is.
+
+    Parameters
+    ----------
+    marginal : Marginal
+        The metric of one system.
+    bound : float
+        What is required.
+    examples : int
+        How many examples its posterior comes of.
+    """
+    low, high = marginal.bounds
+    if not math.isfinite(high - low) or not low < bound < high:
+        return None
+    distribution, x = marginal.distribution, (bound - low) / (high - low)
+    if isinstance(distribution, Beta) and "trials" in marginal.observed.coords:
+        a, b = (float(weight.ravel()[0]) for weight in (distribution.a, distribution.b))
+        trials = float(marginal.observed["trials"])
+    else:
+        mean, sd = (marginal.mean().item() - low) / (high - low), marginal.sd().item() / (high - low)
+        trials = mean * (1 - mean) / sd**2 - 1
+        a, b = mean * trials, (1 - mean) * trials
+    if trials <= 0:
+        return None
+    n = OneCount(a, b, x, CONFIDENCE).smallest_n(ASSURANCE, either_way=True)
+    return None if n is None else math.ceil(n * examples / trials)
 
 
-def _what_settles(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return a sentence for each requirement that more examples would settle."""
+def _about(more: int | None) -> str:
+    """Write a number with two digits: it is a plan."""
+    if more is None:
+        return "more than a million"
+    unit = 10 ** max(len(str(more)) - 2, 0)
+    return f"about {math.ceil(more / unit) * unit:,}"
+
+
+# ── As blocks ──
+
+_COLUMNS = (
+    Column("verdict", ("verdict",)),
+    Column("requirement", ("requirement",)),
+    Column("system", ("system",)),
+    Column("P(met)", ("probability",), "probability"),
+    Column("observed", ("observed",)),
+)
+
+
+def as_blocks(verdicts: Sequence[Verdict], shown_by: str, read: str) -> list[Block]:
+    """Return the verdict, what was read, a row for each requirement and system, and what would settle them."""
+    records = [each._asdict() for each in verdicts]
+    columns = [column for column in _COLUMNS if any(record[column.keys[0]] not in ("", None) for record in records)]
     return [
-        f"To settle {each.requirement}{printable(f' of {each.system}') if each.system else ''}, with probability "
-        f"{ASSURANCE:g}: {each.more}."
-        for each in verdicts
-        if each.more
+        Note(in_one_sentence(verdicts, shown_by), "answer"),
+        Sentence(read),
+        rows_table("", columns, records, name=("requirements",)),
+        *(
+            Sentence(
+                f"To settle {each.requirement}{printable(f' of {each.system}') if each.system else ''}, with "
+                f"probability {ASSURANCE:g}: {each.more}."
+            )
+            for each in verdicts
+            if each.more
+        ),
     ]
-
-
-def print_verdicts(verdicts: Sequence[Verdict], shown_by: str, read: str) -> None:
-    """Print the verdict, what was read, a row for each requirement and system, and what would settle them."""
-    console = Console()
-    console.print(Text(in_one_sentence(verdicts, shown_by), style="bold"))
-    console.print(Text(read))
-    console.print()
-    headings, rows = _cells(verdicts)
-    table = Table()
-    for heading in headings:
-        narrow = heading in ("verdict", "P(met)")
-        table.add_column(heading, justify="right" if heading == "P(met)" else "left", overflow="fold", no_wrap=narrow)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    console.print(table)
-    for text in _what_settles(verdicts):
-        console.print(Text(text))
-
-
-def verdicts_as_markdown(verdicts: Sequence[Verdict], shown_by: str, read: str) -> str:
-    """Return the same as Markdown, as a step summary of GitHub shows it."""
-    headings, rows = _cells(verdicts)
-    lines = [headings, ["---"] * len(headings), *([_escaped(cell) for cell in row] for row in rows)]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    said = [f"**{_escaped(in_one_sentence(verdicts, shown_by))}**", _escaped(read), table]
-    return "\n\n".join([*said, *map(_escaped, _what_settles(verdicts))])
-
-
-def _escaped(text: str) -> str:
-    """Write a text so that none of its characters is markup."""
-    return re.sub(r"([\\`*_{}\[\]<>|#~])", r"\\\1", text)
-
-
-def verdicts_as_json(verdicts: Sequence[Verdict], shown_by: str, read: str, **facts: Any) -> str:
-    """Return the same as JSON."""
-    document = {
-        "verdict": overall(verdicts), "in_words": in_one_sentence(verdicts, shown_by), "read": read, **facts,
-        "requirements": [each._asdict() for each in verdicts],
-    }  # fmt: skip
-    return json.dumps(document, indent=2, allow_nan=False, default=str)

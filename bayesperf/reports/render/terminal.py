@@ -1,0 +1,78 @@
+"""Blocks on a terminal of 80 columns: names are not broken, and nothing that a user wrote steers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from bayesperf.core.words import printable
+from bayesperf.reports.blocks import Block, Folded, Heading, Note, Sentence, Table
+
+# Longer names than this may be broken.
+_LONGEST_NAME = 24
+
+
+def print_sections(sections: Iterable[tuple[str, Sequence[Block]]], console: Console) -> None:
+    """Print sections, each a heading, which may be empty, and blocks; those that hold pictures alone are left out."""
+    for i, (heading, blocks) in enumerate(sections):
+        if i:
+            console.print()
+        if heading:
+            console.print(_text(heading, "bold"))
+        print_blocks(blocks, console)
+
+
+def print_blocks(blocks: Sequence[Block], console: Console) -> None:
+    """Print blocks, without pictures, and without details that are for a page."""
+    for block in blocks:
+        match block:
+            case Heading(text):
+                console.print(_text(text, "bold"))
+            case Sentence(text, lead):
+                console.print(_text(f"{lead}: {text}" if lead else text))
+            case Note(text, kind):
+                console.print(_text(text, "bold" if kind in ("warning", "answer") else ""))
+            case Table():
+                if block.columns:
+                    console.print(_grid(block))
+            case Folded():
+                if block.is_printed:
+                    print_blocks(block.blocks, console)
+
+
+def _text(value: Any, style: str = "") -> Text:
+    return Text(printable(str(value)), style)
+
+
+def _grid(table: Table) -> Grid:
+    """Return a table; what its parts are of is the first column, if there are several."""
+    several = len(table.parts) > 1
+    title = table.title if several or not table.parts else (table.parts[0].title or table.title)
+    grid = Grid(title=_text(title), title_justify="left", title_style="", show_edge=False, pad_edge=False)
+    if several:
+        grid.add_column(_text(table.of), overflow="fold")
+    for column in table.columns:
+        longest = max((len(line) for record in table.records for line in column.written(record)), default=0)
+        kept = column.kind != "verdict" and (not column.is_name or longest <= _LONGEST_NAME)
+        grid.add_column(
+            _broken(column.heading.split("\n")),
+            justify="left" if column.is_name else "right",
+            overflow="fold",
+            no_wrap=kept,
+        )
+    for part in table.parts:
+        for i, record in enumerate(part.records):
+            first = [_text(part.title if i == 0 else "")] if several else []
+            grid.add_row(*first, *(_broken(column.written(record)) for column in table.columns))
+        if len(part.records) > 1:
+            grid.add_section()
+    return grid
+
+
+def _broken(lines: Sequence[str]) -> Text:
+    """Return lines one below the other: what breaks lines in a name is escaped first."""
+    return Text("\n").join(map(_text, lines))

@@ -1,0 +1,74 @@
+"""Do we have enough data? How many more examples would settle each open requirement."""
+
+from __future__ import annotations
+
+from bayesperf.core.words import metric_title
+from bayesperf.plan.anytime import anytime_in_words
+from bayesperf.plan.monitoring import monitor
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Block, Note, Sentence
+from bayesperf.reports.sections import REPORT, Section
+from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, UNDECIDED
+
+# The dim of batches that come one after another, after each of which somebody may look.
+STEP = "step"
+_BATCHES = (
+    "The batches (step) come one after another. Who looks after each, and stops once it says enough, errs more often "
+    "than a probability at one look says; a confidence sequence does not."
+)
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """Return how many requirements are open, and how wide the interval is."""
+    examples = int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1)
+    looks = looks_in_words(analysis)
+    return [
+        *_open(analysis),
+        Sentence(
+            f"With {examples:,} example{'s' * (examples != 1)}, {width_in_words(analysis)}. One half as wide takes "
+            "about four times as many examples."
+        ),
+        *([Sentence(_BATCHES)] if looks else []),
+        *map(Sentence, looks),
+    ]
+
+
+def _open(analysis: Analysis) -> list[Block]:
+    """Return how many requirements are open, and what the numbers of examples beside them mean."""
+    if not analysis.requirements:
+        return []
+    rows = sum(each.verdict == UNDECIDED for each in analysis.verdicts)
+    if not rows:
+        return [Sentence(f"Every requirement is settled: shown met or shown missed, with probability {CONFIDENCE:g}.")]
+    return [
+        Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
+        Note(
+            f"With so many more examples as the verdict says, a requirement would be settled with probability "
+            f"{ASSURANCE:g}. For a metric that is no share of examples the number is that of a share with the same "
+            "mean and standard deviation. A bound that the metric just meets is never settled."
+        ),
+    ]
+
+
+def looks_in_words(analysis: Analysis) -> list[str]:
+    """Return a sentence on each requirement that holds however often one looks, of examples that come in batches."""
+    settings = analysis.settings
+    if STEP not in analysis.pooled_counts.dims or settings.cluster or settings.judge:
+        return []
+    found = [
+        monitor(analysis.pooled_counts, each.bound, each.metric, prior=settings.prior, ci_prob=CONFIDENCE)
+        for each in analysis.requirements
+    ]
+    return [anytime_in_words(each.dataset) for each in found]
+
+
+def width_in_words(analysis: Analysis) -> str:
+    """Return a sentence on the width of the interval of the headline metric."""
+    name, prob = analysis.headline[0], analysis.settings.ci_prob
+    interval = analysis.marginals[name].hdi(prob).values.reshape(-1, 2)
+    widest = float((interval[:, 1] - interval[:, 0]).max())
+    at_most = "at most " if len(interval) > 1 else ""
+    return f"the interval of {metric_title(name)} is {at_most}{widest:.2g} wide"
+
+
+SECTION = Section(100, "enough_data", "Do we have enough data?", blocks, (REPORT,))

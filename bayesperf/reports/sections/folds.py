@@ -1,0 +1,36 @@
+"""How do the folds differ? Each metric fold by fold."""
+
+from __future__ import annotations
+
+from bayesperf import metrics
+from bayesperf.core.words import short_interval_name
+from bayesperf.files.settings import FOLD
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Block, Folded, Note, Rows, Table, figures
+from bayesperf.reports.drawing import names_of, strips
+from bayesperf.reports.sections import REPORT, SUMMARY, Section
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """Return a table of all metrics in each fold, folded; nothing if there are no folds."""
+    if analysis.folds is None:
+        return []
+    dims = [*analysis.pooled.dims, FOLD]
+    by_fold = analysis.summary[analysis.summary[FOLD] != "pooled"].sort_values(dims, kind="stable")
+    parts = []
+    for name in analysis.metric_names:
+        metric, records = metrics.get(name), by_fold[by_fold["metric"] == name].to_dict("records")
+        names = [f"{', '.join(str(row[dim]) for dim in dims[:-1])} fold {row[FOLD]}".strip() for row in records]
+        colours = [analysis.colour_of([row[dim] for dim in dims[:-1]]) for row in records]
+        parts.append(Rows(records, metric.title, "", strips(records, names, metric.title, colours=colours)))
+    interval = short_interval_name(analysis.settings.ci_prob, "hdi")
+    columns = [*names_of(dims), *figures(interval, observed="observed", mean="mean")]
+    said = (
+        "Each fold has a posterior of its own. It holds few examples and spends the prior for itself, so its mean lies "
+        "nearer to the prior's than the pooled one. How the folds differ is not how much the figure would vary with "
+        "another training set: each model was trained on nearly the same data."
+    )
+    return [Note(said), Folded("Fold by fold", [Table("", columns, parts, of="metric", name=("summary",))])]
+
+
+SECTION = Section(98, "folds", "How do the folds differ?", blocks, (REPORT, SUMMARY))

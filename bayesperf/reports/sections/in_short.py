@@ -1,0 +1,169 @@
+"""In short: the verdict, which system is best and by how much, how good it is, and what to mind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+
+from bayesperf import metrics
+from bayesperf.core.words import enumerated, metric_title, percentage, place_names, printable, sentence
+from bayesperf.posteriors.densities import curves
+from bayesperf.posteriors.sentences import estimate_in_words
+from bayesperf.reports import svg
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Block, Column, Figure, Note, Sentence, rows_table
+from bayesperf.reports.data_in_words import positive_advice, what_was_read
+from bayesperf.reports.drawing import names_of
+from bayesperf.reports.scores import about_split
+from bayesperf.reports.sections import REPORT, SUMMARY, Section, slices, trust, where_it_fails
+from bayesperf.reports.verdicts import CONFIDENCE, UNDECIDED, by_probability, in_one_sentence
+
+# So many sentences follow the answer itself, and so many classes are named.
+_MOST_MORE, _MOST_NAMED = 3, 5
+_ALL = "all at once"
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """Return what was read, warnings, the verdicts, a few sentences and the main figure."""
+    scores = analysis.scores
+    split = about_split(scores.split) if scores is not None and scores.split is not None else ""
+    return [
+        Note(what_was_read(analysis), "read"),
+        *(Note(text, "advice") for text in (positive_advice(analysis),) if text),
+        *(Note(text, "warning") for text in analysis.warnings),
+        *(Note(text, "read") for text in (split, analysis.selection) if text),
+        *verdict_table(analysis),
+        *(Sentence(text, name=("in_words",)) for text in sentences(analysis)),
+        _figure(analysis),
+    ]
+
+
+# ── The verdict ──
+
+
+def verdict_table(analysis: Analysis) -> list[Block]:
+    """Return a row for each system, with what is shown of each requirement; for programs a record for each of both."""
+    if not analysis.requirements:
+        return []
+    jointly = analysis.met_jointly()
+    records: list[dict[str, Any]] = [
+        dict(zip(map(str, analysis.pooled.dims), names, strict=True))
+        | ({} if jointly is None else {_ALL: float(jointly.values[at])})
+        for at, names in analysis.systems
+    ]
+    # The verdicts stand by the requirements, and for each by the systems.
+    for i, each in enumerate(analysis.verdicts):
+        said, name = "open" if each.verdict == UNDECIDED else each.verdict, each.requirement
+        records[i % len(records)] |= {name: said, f"P({name})": each.probability, f"more({name})": each.more}
+    asked = [str(requirement) for requirement in analysis.requirements]
+    columns = [
+        *names_of(analysis.pooled.dims),
+        *(Column(text, (text, f"P({text})", f"more({text})"), "verdict") for text in dict.fromkeys(asked)),
+        *([] if jointly is None else [Column(_ALL, (_ALL,), "probability")]),
+    ]
+    return [
+        rows_table("Verdict", columns, records),
+        rows_table("", (), [each._asdict() for each in analysis.verdicts], name=("verdicts",)),
+        Note(_rule(analysis)),
+    ]
+
+
+def _rule(analysis: Analysis) -> str:
+    """Return which systems meet all requirements, and by which rule."""
+    if len(analysis.systems) == 1:
+        return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
+    return f"P: the probability that it is met; {by_probability(CONFIDENCE)}; else so many more examples may settle it."
+
+
+# ── Sentences ──
+
+
+def sentences(analysis: Analysis) -> list[str]:
+    """Return the answer to the question, and at most three sentences more."""
+    more = [
+        *where_it_fails.in_words(analysis, best_only=True),
+        *slices.in_words(analysis)[:1],
+        *_to_mind(analysis),
+    ]
+    return [*_answer(analysis), *more[:_MOST_MORE]]
+
+
+def _answer(analysis: Analysis) -> list[str]:
+    """Return whether metrics agree on the best system, the difference of the best two, and the headline's figures."""
+    prob = analysis.settings.ci_prob
+    headline = analysis.headline[:2]
+    said = [*_disagreement(analysis), *(each.in_words(prob) for each in analysis.comparisons[:1])]
+    said += [sentence(estimate_in_words(analysis.marginals[name], prob, "hdi")) for name in headline]
+    if "accuracy" in headline:
+        said.append(majority_in_words(analysis))
+    return [*said, *_never_found(analysis), *analysis.pooled.source.remarks(analysis.pooled, metrics.get(headline[0]))]
+
+
+def majority_in_words(analysis: Analysis) -> str:
+    """Return the accuracy of always calling the majority class."""
+    low, high = (f"{value:.3f}" for value in analysis.majority)
+    return f"Always calling the majority class would have accuracy {low if low == high else f'{low} to {high}'}."
+
+
+def _disagreement(analysis: Analysis) -> list[str]:
+    """Return by which metric which system is the best, if metrics disagree."""
+    found = analysis.best_by_metric
+    if len(found) < 2:
+        return []
+    each = [f"{printable(name)} by {enumerated([metric_title(m) for m in by])}" for name, by in found.items()]
+    return [sentence(f"the metrics disagree on the best system: {'; '.join(each)}")]
+
+
+def _never_found(analysis: Analysis) -> list[str]:
+    """Return the classes of which a system finds no example, of more than two."""
+    if len(analysis.counts.labels) == 2:
+        return []
+    counts = analysis.foremost_counts.transpose(..., "actual", "predicted").values
+    counts = counts.reshape(-1, *counts.shape[-2:])[analysis.best]
+    right, of = np.diagonal(counts), counts.sum(1)
+    lost = [printable(str(label)) for label, r, n in zip(analysis.counts.labels, right, of, strict=True) if not r and n]
+    if not lost:
+        return []
+    named = lost if len(lost) <= _MOST_NAMED else [*lost[:_MOST_NAMED], f"{len(lost) - _MOST_NAMED} more"]
+    return [f"Never found: {enumerated(named)}."]
+
+
+def _to_mind(analysis: Analysis) -> list[str]:
+    """Return the gravest caution that no warning says."""
+    return [text for text in trust.cautions(analysis) if text not in analysis.warnings][:1]
+
+
+# ── The figure ──
+
+
+def _figure(analysis: Analysis) -> Figure:
+    """Return the densities of the headline over each other, with the bound that it is to meet."""
+    name, marginal = analysis.headline[0], analysis.first_of_foremost
+    metric = metrics.get(name)
+    if metric.average == "per_class":
+        marginal = marginal.isel(label=0)
+    bounds = [each for each in analysis.requirements if each.metric == name][:1]
+    colours, rest = analysis.colours(marginal.leading), len(analysis.systems) - marginal.leading.size
+    names = place_names(marginal.leading)
+
+    def draw() -> list[tuple[str, Markup]]:
+        drawn = curves(marginal, analysis.settings.ci_prob, "hdi")
+        scale = svg.Scale(drawn, [each.bound for each in bounds])
+        label = f"{metric.title}: posterior density of each system"
+        return [("", svg.overlay(drawn, scale, label, colours, [(each.bound, each.at_least) for each in bounds]))]
+
+    shaded = f"{percentage(analysis.settings.ci_prob)} highest-density interval shaded"
+    reading = f"Posterior density of {metric_title(name)}, {shaded}"
+    required = f"; required: {bounds[0]}" if bounds else ""
+    left_out = f"; the best systems, {rest:,} more below" if rest > 0 else ""
+    return Figure(
+        draw,
+        legend=[(each, colour) for each, colour in zip(names, colours, strict=True) if each],
+        reading=f"{reading}{required}{left_out}.",
+        is_large=True,
+    )
+
+
+SECTION = Section(0, "summary", "In short", blocks, (REPORT, SUMMARY))

@@ -1,0 +1,83 @@
+"""Methods, to cite: a paragraph to be pasted, with the references that it names."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from importlib.resources import files
+from platform import python_version
+
+from bayesperf import metrics
+from bayesperf.core.words import enumerated, interval_name, sentence
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Block, Folded, Note
+from bayesperf.reports.sections import REPORT, Section
+
+_PACKAGES = ("bayesperf", "numpy", "scipy", "xarray")
+# Entries of BibTeX, by the keys of citations.
+_ENTRIES = files("bayesperf.reports").joinpath("references.bib").read_text(encoding="utf-8").strip().split("\n\n")
+_REFERENCES = {entry.partition("{")[2].partition(",")[0]: entry for entry in _ENTRIES}
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """Return the paragraph, the references in BibTeX, and what made the page."""
+    number = version("bayesperf")
+    own = (
+        f"@software{{bayesperf,\n  title = {{bayesperf: posterior distributions of the performance of classifiers}},\n"
+        f"  version = {{{number}}}\n}}"
+    )
+    bibtex = "\n\n".join([*(_REFERENCES[key] for key in _cited(analysis)), own])
+    versions = {"Python": python_version()} | {name: version(name) for name in _PACKAGES}
+    made = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return [
+        Note(paragraph(analysis), "quote"),
+        Folded("References (BibTeX)", [Note(bibtex, "verbatim")]),
+        Note(f"Made by {made}{':' if analysis.command else '.'}"),
+        *([Note(analysis.command, "verbatim")] if analysis.command else []),
+    ]
+
+
+def paragraph(analysis: Analysis) -> str:
+    """Return what was done, in the past tense of a paper."""
+    settings = analysis.settings
+    titles = [metrics.get(name).title for name in analysis.metric_names]
+    counts = (
+        "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
+        f"({analysis.pooled.prior_text}) [goutte2005probabilistic, caelen2017bayesian]"
+    )
+    clusters = (
+        "cells of the confusion matrix were drawn by weights of the clusters that examples come in "
+        f"({analysis.pooled.prior_text}) [rubin1981bayesian]"
+    )
+    said = [
+        counts if settings.cluster is None else clusters,
+        f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
+    ]
+    if analysis.folds is not None:
+        said.append("the counts of the folds were pooled")
+    if analysis.slices is not None:
+        found = analysis.slices.found
+        said.append(
+            f"rates of slices by {enumerated(list(found.dims))} were drawn towards each other by a hierarchical model "
+            f"({found.prior_text}) [gelman2007data]"
+        )
+    if analysis.requirements:
+        asked = enumerated([str(requirement) for requirement in analysis.requirements])
+        said.append(f"of the requirements {asked} we report the posterior probability that they are met")
+    if analysis.comparisons:
+        apart = "as if judged on different examples" if settings.cluster is None else "on the clusters that they share"
+        related = "on the same examples" if analysis.is_paired else apart
+        rope = f", with differences of at most {settings.rope:g} taken to be equivalent" if settings.rope else ""
+        said.append(f"systems were compared {related} by the posterior of their difference{rope} [benavoli2017time]")
+    if analysis.scores is not None:
+        said.append("areas under curves were obtained by the Bayesian bootstrap [rubin1981bayesian]")
+    said.append(f"figures were computed by bayesperf {version('bayesperf')} (seed {settings.seed})")
+    return " ".join(map(sentence, said))
+
+
+def _cited(analysis: Analysis) -> list[str]:
+    """Return the keys that the paragraph names."""
+    text = paragraph(analysis)
+    return [key for key in _REFERENCES if key in text]
+
+
+SECTION = Section(120, "methods", "Methods, to cite", blocks, (REPORT,))

@@ -1,0 +1,190 @@
+"""Can the figures be trusted? What is known of the data, the prior and the Monte Carlo error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayesperf import metrics
+from bayesperf.core.words import enumerated, percentage, printable, sentence, short_interval_name
+from bayesperf.files.settings import FOLD, ROW
+from bayesperf.posteriors.sentences import caveats_of
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.blocks import Block, Column, Folded, Heading, Record, Sentence, rows_table
+from bayesperf.reports.drawing import place_of
+from bayesperf.reports.sections import REPORT, Section
+
+# Classes of fewer examples are remarked on, so many of them by name.
+_FEW_EXAMPLES, _MOST_NAMED = 10, 5
+# From this share of the interval's width on a figure is said to depend on the prior.
+_SENSITIVE = 0.25
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """Return remarks on the data, a table of other priors, how figures were computed, and what an interval means."""
+    probability, found = percentage(analysis.settings.ci_prob), cautions(analysis)
+    means = (
+        f"With probability {probability}, given the prior and these examples, the system's metric lies in its "
+        "highest-density interval. It is about the system; the score in another test set varies more."
+    )
+    computed = [
+        *map(Sentence, _computed(analysis)),
+        Sentence(f"Seed of Monte Carlo figures: {analysis.settings.seed}."),
+    ]
+    return [
+        *([Heading("To mind")] if found else []),
+        *map(Sentence, found),
+        *map(Sentence, _independence(analysis)),
+        Folded("The prior", [Sentence(sentence(analysis.pooled.prior_text)), *_other_priors(analysis)]),
+        Folded("The computation", computed),
+        Folded("What an interval means", [Sentence(means)]),
+    ]
+
+
+def cautions(analysis: Analysis) -> list[str]:
+    """Return what there is to mind, the gravest first."""
+    found = (
+        *analysis.warnings,
+        _tiny_classes(analysis),
+        *_few_trials(analysis),
+        _prior_decides(analysis),
+    )
+    return [text for text in found if text]
+
+
+def _few_trials(analysis: Analysis) -> list[str]:
+    """Return sentences on the first metric and those required, where the prior or the draws count for much."""
+    asked = dict.fromkeys([analysis.headline[0], *(requirement.metric for requirement in analysis.requirements)])
+    return [
+        f"{sentence(metrics.get(name).title).removesuffix('.')}: {text[:1].lower()}{text[1:]}"
+        for name in asked
+        for text in caveats_of(analysis.marginals[name], analysis.settings.ci_prob, "hdi")
+    ]
+
+
+def _tiny_classes(analysis: Analysis) -> str:
+    """Return a sentence on classes of which few examples are at hand, counted over all systems' shares."""
+    counts = analysis.pooled_counts.counts
+    smallest = counts.sum("predicted").min([dim for dim in counts.dims if dim not in ("actual", "predicted")])
+    tiny = [
+        f"{printable(str(label))} ({int(n)})"
+        for label, n in zip(analysis.counts.labels, smallest.values, strict=True)
+        if n < _FEW_EXAMPLES
+    ]
+    if not tiny:
+        return ""
+    rest = len(tiny) - _MOST_NAMED
+    named = enumerated(tiny if rest <= 0 else [*tiny[:_MOST_NAMED], f"{rest} more"])
+    return (
+        f"Few examples of {named}: what is said of {'this class' if len(tiny) == 1 else 'these classes'} is uncertain."
+    )
+
+
+def _independence(analysis: Analysis) -> list[str]:
+    """Return what is supposed of the rows, and what of the systems and the folds."""
+    complete = analysis.of_file and not analysis.settings.drop_missing
+    said = [
+        *analysis.notes,
+        *(["No value is missing in the columns that are used."] if complete else []),
+        "Rows are taken to be independent draws of one population. Those that come in groups (patients, documents, "
+        "neighbouring pixels, frames of a video) say less than their number; nothing in these columns tells whether "
+        "they do.",
+    ]
+    if FOLD in analysis.counts.dims:
+        said.append(
+            "Folds are pooled: each model was trained on nearly the same data, so that their differences are not how "
+            "much the figure would vary with another training set."
+        )
+    if not analysis.repeats and analysis.settings.id not in (None, ROW):
+        said.append(f"No row repeats an example of the same system, by {printable(analysis.settings.id)}.")
+    return said
+
+
+# ── The prior ──
+
+
+@dataclass(frozen=True)
+class OtherPriors:
+    """The headline under other priors: records, in words, and by which share of the interval's width means move."""
+
+    records: list[Record]
+    in_words: str
+    moves: float
+
+
+def _prior_decides(analysis: Analysis) -> str:
+    """Return a sentence if the headline depends on the prior."""
+    table = other_priors(analysis)
+    return f"{table.in_words}: these figures depend on it." if table and table.moves >= _SENSITIVE else ""
+
+
+def other_priors(analysis: Analysis) -> OtherPriors | None:
+    """Return means and intervals of the headline under other priors; None where they would take too long."""
+    under = analysis.under_other_priors
+    if not under:
+        return None
+    prob, own = analysis.settings.ci_prob, analysis.first_of_foremost
+    intervals = own.hdi(prob).values
+    width = float((intervals[..., 1] - intervals[..., 0]).max())
+    means = [marginal.mean().values for marginal in (own, *under.values())]
+    if not np.isfinite(means).all():
+        return None
+    moved = float(np.abs(np.stack(means) - means[0]).max())
+    share = moved / width if width else 0.0
+    places = place_of(own.leading)
+    records: list[Record] = []
+    for prior, marginal in under.items():
+        ends = marginal.hdi(prob).values
+        figures = ((f"{i}", marginal.mean().values[at], *ends[at]) for i, (at, _) in enumerate(places))
+        row = {key + end: float(value) for key, *values in figures for end, value in zip(_ENDS, values, strict=True)}
+        records.append({"prior": prior} | row)
+    said = (
+        f"Under other priors the mean of {metrics.get(analysis.headline[0]).title} moves by at most {moved:.2g}, "
+        f"{percentage(round(share, 2))} of the interval's width"
+    )
+    return OtherPriors(records, said, share)
+
+
+_ENDS = ("", "_lower", "_upper")
+
+
+def _other_priors(analysis: Analysis) -> list[Block]:
+    table = other_priors(analysis)
+    if table is None:
+        return []
+    interval = short_interval_name(analysis.settings.ci_prob, "hdi")
+    names = [name or f"mean ({interval})" for _, name in place_of(analysis.first_of_foremost.leading)]
+    columns = [Column("prior", ("prior",))]
+    columns += [Column(name, tuple(f"{i}{end}" for end in _ENDS), "estimate") for i, name in enumerate(names)]
+    return [Sentence(f"{table.in_words}."), rows_table("Other priors", columns, table.records)]
+
+
+# ── Computation ──
+
+
+def _computed(analysis: Analysis) -> list[str]:
+    """Return how each figure was computed, and the greatest Monte Carlo error."""
+    ways: dict[str, list[str]] = {}
+    for name in analysis.metric_names:
+        marginal = analysis.marginals[name]
+        error = float(np.nanmax(marginal.mcse().values))
+        how = {
+            "draws": f"by Monte Carlo, standard error of the mean at most {error:.1g}",
+            "quadrature": "by numerical integration",
+        }.get(marginal.method, "in closed form")
+        ways.setdefault(how, []).append(metrics.get(name).title)
+    compared = [
+        f"{metrics.get(each.comparison.metric).title} {error:.1g}"
+        for each in analysis.comparisons
+        if (error := float(np.nanmax(each.comparison.difference.mcse().values)))
+    ]
+    said = [sentence(f"{how}: {enumerated(names)}") for how, names in ways.items()]
+    if compared:
+        said.append(
+            sentence(f"of differences, by Monte Carlo, standard error of the mean at most: {enumerated(compared)}")
+        )
+    return said
+
+
+SECTION = Section(110, "trust", "Can the figures be trusted?", blocks, (REPORT,))
