@@ -88,8 +88,8 @@ def _refuse_strangers(frame: pd.DataFrame, settings: Settings, rows: Counts | No
     if settings.labels or are_scores or actual & predicted or min(len(actual), len(predicted)) < 2:
         return
     weights = pd.Series(1 if rows is None else rows, frame.index)[pairs.index]
-    kinds = [pairs[name].map(_text) for name in (settings.predicted, settings.actual)]
-    meant = pd.crosstab(*kinds, values=weights, aggfunc="sum").fillna(0).idxmax(axis=1)
+    new, old = (pairs[name].map(_text) for name in (settings.actual, settings.predicted))
+    meant = pd.crosstab(old, new, values=weights, aggfunc="sum").fillna(0).idxmax(axis=1)
     merged = [merged_by(str(old), str(new)) for old, new in meant.items()] if meant.is_unique else []
     raise InputError(
         f"--predicted {settings.predicted}",
