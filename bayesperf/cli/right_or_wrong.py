@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayesperf.cli.options import refuse_together
 from bayesperf.cli.running_commands import shown_while
@@ -72,7 +72,7 @@ def _read(files: list[Path], settings: Settings, compared: bool) -> tuple[Settin
 
     frame = found.frame if found.rows is None else found.frame.loc[found.frame.index.repeat(found.rows)]
     cluster = settings.cluster
-    columns = {
+    columns: dict[str, Any] = {
         "by": {name: frame[name] for name in settings.by},
         "example": None if settings.id is None else frame[settings.id],
         "cluster": None if cluster is None else {cluster: frame[cluster]},

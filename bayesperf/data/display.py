@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.core.words import printable
@@ -80,7 +81,10 @@ def table_html(counts: xr.DataArray, title: str) -> str:
 def outcomes_text(counts: xr.DataArray) -> str:
     """Return counts of outcomes as a plain-text table; with leading dims, their sizes."""
     title = f"<bayesperf.Outcomes: {_outcomes_headline(counts)}>"
-    return f"{title}\n{counts.to_pandas().to_frame('counts').T.to_string()}" if counts.ndim == 1 else title
+    if counts.ndim > 1:
+        return title
+    grades = pd.Index(counts["outcome"].values, name="outcome")
+    return f"{title}\n{pd.DataFrame([counts.values], ['counts'], grades).to_string()}"
 
 
 def outcomes_html(counts: xr.DataArray) -> str:

@@ -68,7 +68,7 @@ class Outcomes(Counted):
     """
 
     cell_dims: ClassVar[tuple[str, ...]] = ("outcome",)
-    pos_label: ClassVar[None] = None
+    pos_label: ClassVar[None] = None  # type: ignore[misc]
 
     counts: xr.DataArray
     outcomes: JointOutcomes | None = None
@@ -262,7 +262,7 @@ class Outcomes(Counted):
         if example is None:
             return cls(counts, None, clusters)
         found = matched_columns(frame, [], systems[0], keys, example, counts, *within[:1])
-        matched = encode_grades(found.predicted, found.facts, dict.fromkeys(columns.classes.tolist()))
+        matched = encode_grades(found.predicted, found.facts, columns.classes.tolist() if kept is None else kept)
         return cls(counts, of_columns(matched, found.dim, found.systems, None, found.rows), clusters)
 
     @classmethod
@@ -345,7 +345,6 @@ def _on_scale(columns: Mapping[str, Column], scale: Scale | None) -> tuple[NDArr
     worth = _of_seen(columns) if scale is None else scale
     if not isinstance(worth, Mapping):
         worth = {grade: grade for grade in worth}
-    worth = {grade: grade if value is None else value for grade, value in worth.items()}
     for value in worth.values():
         if not np.isfinite(checks.number("scale", value)):
             raise InputError("scale", f"must hold finite numbers; it holds {value!r}.")

@@ -165,7 +165,7 @@ class PooledDraws:
     @property
     def graded(self) -> bool:
         """Whether these are outcomes, which have a single row and no prevalence."""
-        return self.counts.shape[-2] == 1
+        return bool(self.counts.shape[-2] == 1)
 
     @property
     def trials(self) -> Array:

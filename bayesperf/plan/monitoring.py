@@ -15,7 +15,7 @@ from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
 from bayesperf.plan.evidence import requirement_of
@@ -91,7 +91,7 @@ class Monitor(Answer):
 
 @checked
 def monitor(
-    cm: ConfusionMatrix,
+    cm: Counted,
     requirement: float,
     metric: str | Metric = "recall",
     *,
@@ -104,7 +104,7 @@ def monitor(
 
     Parameters
     ----------
-    cm : ConfusionMatrix
+    cm : ConfusionMatrix or Outcomes
         Counts of the batches, in their order along `dim`; other leading dims (models) are followed side by side.
     requirement : float
         What the metric is to be above; below, if less of it is better.
@@ -163,14 +163,14 @@ def monitor(
     >>> data[["anytime_lower", "anytime_upper"]].isel(week=14).round(3).to_array().values
     array([0.701, 0.906])
     """
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    if not isinstance(cm, Counted):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
     if dim not in cm.dims:
         raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.", "Name that of the batches.")
     wanted = requirement_of(metric, requirement)
     checks.probability("ci_prob", ci_prob)
     so_far = cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim)))
-    counts = ConfusionMatrix(so_far, cm.pos_label)
+    counts = cm.holding(so_far)
     post = posterior(counts, prior)
     marginal = post[wanted]
     met = marginal.prob_above(requirement) if wanted.greater_is_better else marginal.prob_below(requirement)

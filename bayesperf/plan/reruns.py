@@ -94,7 +94,7 @@ class AttemptsPlan(Answer):
         errors = self._errors(questions, attempts).mean(-1).reshape(self.questions.shape)
         return self.questions.copy(data=errors).rename("standard_error")
 
-    def _errors(self, questions: float, attempts: float) -> Array:
+    def _errors(self, questions: float, attempts: float | Array) -> Array:
         """Return draws of the standard error, (systems, draws)."""
         noise = (1 - self.dispersion) / (attempts * self.attempts.values.reshape(-1, 1))
         variance = self.mean * (1 - self.mean) * (self.dispersion + noise)
@@ -114,10 +114,11 @@ class AttemptsPlan(Answer):
         """
         if not checks.number("width", width) > 0:
             raise InputError("width", f"must be above 0; it is {width}.")
-        times = 1.0 if attempts is None else checks.count("attempts", attempts) / self.attempts.values.reshape(-1, 1)
+        now = self.attempts.values.reshape(-1, 1)
+        times = np.ones_like(now) if attempts is None else checks.count("attempts", attempts) / now
         z = stats.norm.isf((1 - checks.probability("ci_prob", ci_prob)) / 2)
-        variance = (self._errors(1, times) ** 2).mean(-1).reshape(self.questions.shape) * self.questions
-        return np.ceil(variance * (2 * z / width) ** 2).astype(int).rename("questions")
+        variance = (self._errors(1, times) ** 2).mean(-1).reshape(self.questions.shape) * self.questions.values
+        return self.questions.copy(data=np.ceil(variance * (2 * z / width) ** 2).astype(int))
 
     def summary(self) -> pd.DataFrame:
         """Return the standard error of the pass rate now, and by more attempts or more questions."""

@@ -130,8 +130,8 @@ def _pos_label(template: xr.DataArray, pos_label: Any) -> Any:
 def observed_table(tree: xr.DataTree) -> xr.DataArray | None:
     """Return the table of counts of a tree, which a model that observes parts of it has beside them; None without."""
     tables = [tree[name].to_dataset().get("counts") for name in ("observed_data", "constant_data") if name in tree]
-    tables = [as_table(table) for table in tables if table is not None]
-    return next((table for table in tables if set(CELL_DIMS) <= set(table.dims)), None)
+    known = [as_table(table) for table in tables if table is not None]
+    return next((table for table in known if set(CELL_DIMS) <= set(table.dims)), None)
 
 
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:

@@ -455,8 +455,10 @@ def _clustered(
         assert isinstance(pooled, PooledClusters)
     warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
     notes = (about_clusters(pooled, settings.clusters[1:]), *notes)
+    summed = pooled.summed
+    assert isinstance(summed, ConfusionMatrix)
     return Analysis(
-        pooled.summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
+        summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
         warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
 

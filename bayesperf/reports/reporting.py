@@ -255,6 +255,8 @@ def _counts_and_posterior(
             raise InputError(
                 "data", "this posterior knows of no counts, as a prediction does not.", "Give the matrix itself."
             )
+        if data.graded:
+            raise InputError("data", "a report is of predictions of classes; these are outcomes.", "Ask its summary().")
         if (data.observed % 1 > 0).any():
             raise InputError(
                 "data",

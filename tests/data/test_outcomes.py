@@ -66,6 +66,15 @@ def test_scales(grades, scale, values, counts):
     assert found.counts.values.tolist() == counts
 
 
+def test_words_have_a_worth_in_matched_rows_too():
+    verdicts = ["win", "tie", "loss", "win", "win", "win", "tie", "win"]
+    frame = pd.DataFrame({"model": ["a", "b"] * 4, "question": [1, 1, 2, 2, 3, 3, 4, 4], "verdict": verdicts})
+    scale = {"loss": 0, "tie": 0.5, "win": 1}
+    found = Outcomes.from_frame(frame, grade="verdict", scale=scale, by="model", example="question")
+    assert found.counts.values.tolist() == [[1, 1, 2], [0, 1, 3]]
+    assert found.outcomes.margins().values[:, 0].tolist() == found.counts.values.tolist()
+
+
 def test_sums_and_selections_keep_what_belongs_together(tmp_path):
     by = {"by": {"model": FRAME["model"], "attempt": FRAME["attempt"]}, "example": FRAME["example"]}
     outcomes = Outcomes.from_correct(FRAME["passed"], **by)

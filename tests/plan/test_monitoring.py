@@ -182,7 +182,7 @@ def test_the_figure_shows_the_dataset(cm):
 
 
 BAD = {
-    "kind": ({"cm": bp.posterior(NEW)}, "cm must be a ConfusionMatrix; it is Posterior"),
+    "kind": ({"cm": bp.posterior(NEW)}, "cm must be a ConfusionMatrix or Outcomes; it is Posterior"),
     "dim": ({"dim": "day"}, r"dim: 'day' is not a leading dim; they are \['step'\]. Name that of the batches"),
     "requirement": (
         {"requirement": 1.2},

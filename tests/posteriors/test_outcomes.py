@@ -93,6 +93,12 @@ def test_trees_and_files_have_outcomes(tmp_path):
         assert marginal.mean().item() == (post["mean_grade"] if thing is post else thing).mean().item()
 
 
+def test_batches_of_outcomes_are_monitored_as_counts_are():
+    batches = bp.Outcomes.from_counts(right=[8, 9, 10], n=10, dims=["step"])
+    found = bp.monitor(batches, 0.7, "pass_rate").dataset["prob_met"]
+    np.testing.assert_allclose(found, stats.beta.sf(0.7, [8.5, 17.5, 27.5], [2.5, 3.5, 3.5]), rtol=1e-9)
+
+
 def test_other_answers_take_them():
     post = bp.posterior(GRADES)
     assert post.summary()["metric"].tolist()[:3] == ["mean_grade", "median_grade", "share_at_least_2"]
@@ -157,6 +163,7 @@ def test_bayes_at_n(attempts, scale, mu, sigma):
         (lambda: bp.posterior(GRADES).update(RIGHT), "not those of the posterior"),
         (lambda: bp.compare(RIGHT, metric="accuracy"), r"Outcomes.from_correct\(..., example=ids\)"),
         (lambda: bp.fit(RIGHT), "ConfusionMatrix"),
+        (lambda: bp.report(bp.posterior(GRADES)), "a report is of predictions of classes"),
     ],
 )  # fmt: skip
 def test_refused(asked, message):
