@@ -179,8 +179,8 @@ KINDS = {
         lambda: bp.pool(FOLDS, draws=200), lambda pooled: (pooled.new_group["recall"].eti(), draws(pooled.dispersion))
     ),
     "dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion, draws),
-    "prior of the dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion_prior, draws),
-    "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).groups, lambda post: draws(post["f1"])),
+    "prior of the dispersion": (lambda: bp.pool(FOLDS, draws=200).model.dispersion_prior, draws),
+    "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).by_group, lambda post: draws(post["f1"])),
     "slices": (
         lambda: bp.slices(FOLDS, draws=100),
         lambda found: (found.prob_worst(), draws(found["f1"]), draws(found.largest_gap("fold", "fpr"))),

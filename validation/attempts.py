@@ -14,7 +14,8 @@ import numpy as np
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.groups.pooling import DISPERSION, pool
+from bayesperf.groups.groups_model import DISPERSION
+from bayesperf.groups.pooling import pool
 from validation.study import Study, outcomes, table
 
 # Kinds of questions: probabilities that an attempt passes, as equal shares of the questions; a pair (a, b) is a Beta.

@@ -28,7 +28,8 @@ from bayesperf.studies.covering import binary_cells
 from bayesperf.studies.interval_statistics import OUTCOMES
 from validation.study import Study, outcomes, table
 
-TARGETS = ("mean", "groups", "new_group")
+# What is said of, and where `Pooled` has it.
+TARGETS = {"mean": "mean", "groups": "by_group", "new_group": "new_group"}
 # New clusters of a simulation, whose outcomes are averaged: those of a single one vary by chance.
 _NEW = 50
 _DIMS = ("dispersion", "prevalence_dispersion")
@@ -61,7 +62,7 @@ def simulate(
         pooled = pool(cm, "site", "clusters", draws=draws, random_seed=int(rng.integers(2**31)))
     centre = binary_cells(**means)
     true = {"mean": centre.expand_dims("site"), "groups": seen, "new_group": cells.isel(site=slice(n_groups, None))}
-    found = [[_outcomes(getattr(pooled, name)[m], m, true[name], prob) for m in wanted] for name in TARGETS]
+    found = [[_outcomes(getattr(pooled, of)[m], m, true[name], prob) for m in wanted] for name, of in TARGETS.items()]
     return {name: np.array([[of_metric[name] for of_metric in row] for row in found]) for name in OUTCOMES}
 
 

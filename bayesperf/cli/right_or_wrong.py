@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesperf.data.outcomes import Outcomes
-    from bayesperf.groups.pooled_clusters import PooledClusters
+    from bayesperf.groups.pooling import Pooled
     from bayesperf.posteriors.posterior import Posterior
 
 
@@ -89,13 +89,10 @@ def _posterior(outcomes: Outcomes, settings: Settings) -> Posterior:
     return posterior(outcomes, settings.prior, random_seed=settings.seed)
 
 
-def _pooled(outcomes: Outcomes, settings: Settings) -> PooledClusters:
-    from bayesperf.groups.pooled_clusters import PooledClusters
+def _pooled(outcomes: Outcomes, settings: Settings) -> Pooled:
     from bayesperf.groups.pooling import pool
 
-    pooled = pool(outcomes, prior=settings.prior, random_seed=settings.seed)
-    assert isinstance(pooled, PooledClusters)
-    return pooled
+    return pool(outcomes, prior=settings.prior, random_seed=settings.seed)
 
 
 def _about_attempts(outcomes: Outcomes, settings: Settings) -> Iterator[str]:

@@ -6,7 +6,7 @@ analysis                                 what it estimates
 ``posterior(cm.sum("fold"))``            the pooled rate: one rate common to all folds, whose models count as one model
 `average`                                the average over these folds of the rates of their models, each estimated from
                                          its own examples alone
-``pool(cm).groups``                      the rates of these folds one by one, each shrunk towards the others to the
+``pool(cm).by_group``                    the rates of these folds one by one, each shrunk towards the others to the
                                          degree that they agree
 ``pool(cm).mean``                        the mean of the population that the folds are a sample of: models trained on
                                          as many examples, tested on more examples of the same kind

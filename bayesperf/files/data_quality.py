@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 # More different values than this are not systems.
 MOST_SYSTEMS = 50
-# Labels that mean the same in different codings, and those by which programs write that a label is missing.
-_SAME = {"yes": "1 yes y true t positive pos", "no": "0 -1 no n false f negative neg"}
-_MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
 
 
 def without_missing(
@@ -180,30 +177,3 @@ def _repeated(column: str, again: int, total: int) -> str:
         "count here as if they were of others, so intervals are too narrow. If several systems judged them, "
         "name the column that tells these apart: --system COLUMN."
     )
-
-
-def about_labels(labels: Iterable[Any]) -> list[str]:
-    """Return warnings of labels that are probably one, by capitals or several codings, or mean a missing value."""
-    texts = [label for label in labels if isinstance(label, str)]
-    said = []
-    by_case: dict[str, list[str]] = {}
-    for text in texts:
-        by_case.setdefault(text.casefold(), []).append(text)
-    if twins := [of_one for of_one in by_case.values() if len(of_one) > 1]:
-        more = f" (and {len(twins) - 1} more)" if len(twins) > 1 else ""
-        said.append(f"Labels {_quoted(twins[0])} differ by capitals only, and count as {len(twins[0])}{more}.")
-    for words in _SAME.values():
-        same = [of_one[0] for key, of_one in by_case.items() if key.strip() in words.split()]
-        if len(same) > 1:
-            said.append(f"Labels {_quoted(same)} may mean the same, and count as {len(same)}.")
-    if gaps := [text for text in texts if text.strip().lower() in _MISSING]:
-        said.append(
-            f"{'Label' if len(gaps) == 1 else 'Labels'} {_quoted(gaps)} may stand for a missing value, and "
-            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty, and "
-            "such rows out by --drop-missing."
-        )
-    return said
-
-
-def _quoted(texts: Sequence[str]) -> str:
-    return enumerated([repr(text) for text in texts])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -26,7 +27,12 @@ _GZIP = b"\x1f\x8b"
 # How files begin that are spreadsheets whatever they are called: new and old ones of Excel.
 _OF_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 _SEPARATORS = (",", ";", "\t")
-NOT_UTF8 = "it is not UTF-8; save the file as UTF-8"
+NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save the file as UTF-8"
+# Western text that is not UTF-8 is Windows-1252, of which ISO 8859-1 is a part: letters with accents stand alone or in
+# twos there, between letters without, and not in whole words as in an alphabet of its own. So much text is looked at.
+_WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"
+_LOOKED_AT = 1 << 26
+_OLD = "cp1252"
 # Text is recoded by so many characters at once.
 _BLOCK = 1 << 20
 # More characters than this are no line of names.
@@ -49,6 +55,8 @@ class Source:
         The SQL of each column, by name.
     types : mapping of str to str
         The type of each column, if the file says it.
+    note : str
+        A sentence on how the file is written, if that had to be found out.
     """
 
     named: Path
@@ -56,6 +64,7 @@ class Source:
     scan: str
     columns: Mapping[str, str]
     types: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
     @property
     def has_types(self) -> bool:
@@ -63,11 +72,19 @@ class Source:
         return bool(self.types)
 
 
-def open_file(connection: DuckDBPyConnection, named: Path, path: Path, recoded: Path, asked: Sequence[str]) -> Source:
+def open_file(
+    connection: DuckDBPyConnection,
+    named: Path,
+    path: Path,
+    recoded: Path,
+    asked: Sequence[str],
+    encoding: str | None = None,
+) -> Source:
     """Return a file as DuckDB reads it, by what it holds rather than by what it is called.
 
     `named` is what errors call it, `recoded` where a copy in UTF-8 can be put; its separator is told by the columns
-    asked for. FileFaultError if it is of no format that is known, or its header cannot be read.
+    asked for, and its encoding by the text unless it is known. FileFaultError if it is of no format that is known, or
+    its header cannot be read.
     """
     suffixes = [suffix.lower() for suffix in named.suffixes]
     with path.open("rb") as file:
@@ -83,10 +100,11 @@ def open_file(connection: DuckDBPyConnection, named: Path, path: Path, recoded: 
     if first.startswith(_GZIP):
         _check_packed(path)
     is_json = bool({*suffixes} & {*JSON})
-    encoding = _encoding(path)
-    if encoding.startswith("utf-16") or (is_json and encoding == "utf-8-sig"):
-        path = _recode(path, recoded, encoding)
-    return _json(connection, named, path) if is_json else _csv(named, path, asked)
+    found = encoding or _encoding(path)
+    if not found.startswith("utf-8") or (is_json and found == "utf-8-sig"):
+        path = _recode(path, recoded, found)
+    source = _json(connection, named, path) if is_json else _csv(named, path, asked)
+    return replace(source, note=f"{named.name} is not UTF-8 and is read as Windows-1252.") if found == _OLD else source
 
 
 def open_bytes(path: Path) -> BinaryIO:
@@ -127,7 +145,24 @@ def _encoding(path: Path) -> str:
         return "utf-16-le"
     if len(first) >= 4 and not any(first[::2]):
         return "utf-16-be"
-    return "utf-8-sig" if first.startswith(b"\xef\xbb\xbf") else "utf-8"
+    if first.startswith(b"\xef\xbb\xbf"):
+        return "utf-8-sig"
+    return _OLD if _is_western(path) else "utf-8"
+
+
+def _is_western(path: Path) -> bool:
+    """Return whether text is not UTF-8, and without doubt Windows-1252, as far as it is looked at."""
+    with open_bytes(path) as file:
+        text = file.read(_LOOKED_AT)
+    if text.isascii():
+        return False
+    try:
+        # A letter may be cut in two at the end.
+        codecs.getincrementaldecoder("utf-8")().decode(text)
+    except UnicodeDecodeError:
+        runs = re.findall(r"[^\x00-\x7f]+", text.decode(_OLD, "replace"))
+        return all(len(run) <= 2 and set(run) <= set(_WESTERN) for run in runs)
+    return False
 
 
 def _recode(path: Path, copy: Path, encoding: str) -> Path:
@@ -140,7 +175,9 @@ def _recode(path: Path, copy: Path, encoding: str) -> Path:
             while block := text.read(_BLOCK):
                 file.write(block)
     except UnicodeError:
-        raise FileFaultError(f"cannot be read: it begins as {encoding[:6].upper()} does and is none.") from None
+        raise FileFaultError(
+            f"cannot be read as {encoding.upper()}, which its first bytes or --encoding say it is."
+        ) from None
     return copy
 
 

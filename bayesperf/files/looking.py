@@ -137,7 +137,8 @@ def _columns(connection: DuckDBPyConnection, sources: Sequence[Source]) -> list[
 
 
 def _column(connection: DuckDBPyConnection, name: str, key: str) -> _Column:
-    number = f"try_cast({key} AS DOUBLE)"
+    # Decimals may be written with a comma.
+    number = f"try_cast(replace({key}, ',', '.') AS DOUBLE)"
     rows, missing, distinct, numbers, whole, lowest, highest = connection.execute(
         f"SELECT count(*), count(*) - count({key}), count(DISTINCT {key}), count({number}), "
         f"coalesce(bool_and({number} = floor({number})), false), min({number}), max({number}) FROM looked"

@@ -42,4 +42,5 @@ def opened(paths: Sequence[Path], settings: Settings) -> Iterator[Opened]:
         memory = max(_LEAST_MEMORY, _MEMORY * (os.cpu_count() or 1))
         config: dict[str, Any] = {"temp_directory": folder, "memory_limit": f"{memory}MB"}
         with duckdb.connect(config=config | {"autoinstall_known_extensions": False}) as connection:
-            yield Opened(connection, open_sources(connection, paths, Path(folder), asked_columns(settings), apart))
+            asked = asked_columns(settings)
+            yield Opened(connection, open_sources(connection, paths, Path(folder), asked, apart, settings.encoding))

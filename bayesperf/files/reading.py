@@ -25,7 +25,7 @@ from bayesperf.files.opening import Opened, opened
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.files.sources import faults_of, held_by
-from bayesperf.files.wide import stacked
+from bayesperf.files.wide import refuse_unknown_labels, stacked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -131,6 +131,7 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     counted = settings.id is None and settings.score is None and settings.split is None
     typed = all(source.has_types for source in files)
     sources: list[Source] = []
+    refuse_unknown_labels(connection, files, settings)
     for place, source in enumerate(files):
         with faults_of(source.named):
             sources += stacked(connection, source, settings, place)
@@ -141,7 +142,7 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
             parts[part] = _profile(connection, part, columns, labels, counted, typed)
             _check(parts[part], columns, source.path)
     rows = _rows_of(parts, counted, [name in of_labels for name in columns])
-    notes = [about_unused(files, asked)]
+    notes = [*dict.fromkeys(source.note for source in sources), about_unused(files, asked)]
     if settings.drop_missing:
         rows, dropped = without_missing(connection, rows, columns, settings, counted)
         notes.insert(0, dropped)

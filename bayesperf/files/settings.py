@@ -6,6 +6,7 @@ makes its options and its refusals of these rows, so that an option is added by 
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -68,6 +69,18 @@ def _no_margin(value: float) -> str:
 
 def _negative(value: float) -> str:
     return "" if 0 <= value < float("inf") else f"must be at least 0; it is {value:g}."
+
+
+def _no_decimal(value: str) -> str:
+    return "" if value in (".", ",") else f"must be '.' or ','; it is {value!r}."
+
+
+def _no_encoding(value: str) -> str:
+    try:
+        codecs.lookup(value)
+    except LookupError:
+        return f"there is no encoding {value!r}."
+    return ""
 
 
 _SHOW = "summary compare report"
@@ -146,7 +159,14 @@ class Settings:
     parts: bool = _option(
         False, "Files are parts of one data set, not told apart.", "summary compare report plan",
     )  # fmt: skip
-    # What they hold.
+    # What they hold, and how it is written.
+    map: tuple[str, ...] = _option((), "A label as another, as 'Yes=yes', to merge two spellings. Repeatable.", _READ)
+    decimal: str | None = _option(
+        None, "What decimals of scores are written with, '.' or ','. [as the file shows]", _READ, fault=_no_decimal
+    )
+    encoding: str | None = _option(
+        None, "Encoding of text, as cp1252. [UTF-8, or another that the file shows]", _READ, fault=_no_encoding
+    )
     labels: tuple[str, ...] = _option(
         (), "All classes, in order, comma-separated or repeated. [those that occur]", _READ, has_entries=True
     )

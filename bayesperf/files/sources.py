@@ -8,6 +8,7 @@ import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,12 +59,17 @@ _FAULTS = {
 
 
 def open_sources(
-    connection: DuckDBPyConnection, paths: Sequence[Path], scratch: Path, asked: Mapping[str, str], apart: bool
+    connection: DuckDBPyConnection,
+    paths: Sequence[Path],
+    scratch: Path,
+    asked: Mapping[str, str],
+    apart: bool,
+    encoding: str | None = None,
 ) -> list[Source]:
     """Return the files, those of folders included; refuse any that cannot be read, or that do not fit together.
 
     `asked` are the columns and the option that names each, `scratch` a folder for copies of pipes; `apart` says whether
-    a column ``file`` tells the paths apart, whose names must then differ.
+    a column ``file`` tells the paths apart, whose names must then differ; `encoding` that of text, if it is known.
     """
     sources: list[Source] = []
     names: set[str] = set()
@@ -78,12 +84,12 @@ def open_sources(
         names.add(path.stem)
         for file, constants in files.items():
             with faults_of(file):
-                source = _open(connection, file, scratch / str(len(sources)), list(asked))
+                source = _open(connection, file, scratch / str(len(sources)), list(asked), encoding)
                 if apart and FILE in source.columns:
                     raise FileFaultError(f"has a column {FILE!r}, the name by which several files are told apart.")
                 _refuse_absent(source, asked, [*constants, *([FILE] if apart else [])])
                 more = constants | ({FILE: sql_text(path.stem)} if apart else {})
-                sources.append(Source(source.named, source.path, source.scan, {**source.columns, **more}, source.types))
+                sources.append(replace(source, columns={**source.columns, **more}))
     if all(source.has_types for source in sources):
         _refuse_other_kinds(sources, list(asked))
     return sources
@@ -124,17 +130,17 @@ def _constant(value: str) -> str:
     return value if re.fullmatch("0|-?[1-9][0-9]{0,17}", value) else sql_text(unquote(value))
 
 
-def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str]) -> Source:
+def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str], encoding: str | None) -> Source:
     """Return a file: a copy of it if it is a pipe, which can be read only once, or a link if its name is no text."""
     whole = path
     if any("\udc80" <= char <= "\udcff" for char in str(path.absolute())):
         copy.symlink_to(path.absolute())
-        return open_file(connection, path, copy, copy.with_suffix(".txt"), asked)
+        return open_file(connection, path, copy, copy.with_suffix(".txt"), asked, encoding)
     if path.exists() and not path.is_file():
         whole = copy
         with path.open("rb") as pipe, copy.open("wb") as file:
             shutil.copyfileobj(pipe, file)
-    return open_file(connection, path, whole, copy.with_suffix(".txt"), asked)
+    return open_file(connection, path, whole, copy.with_suffix(".txt"), asked, encoding)
 
 
 def _refuse_absent(source: Source, asked: Mapping[str, str], more: Sequence[str]) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import listed
+from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import Source, sql_text
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.settings import FOLD, ROW, STACKED, SYSTEM, Settings
@@ -12,6 +16,8 @@ from bayesperf.files.settings import FOLD, ROW, STACKED, SYSTEM, Settings
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+# Numbers with a comma for a point, and those that may be thousands.
+_COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*"
 # Rows of different files have different numbers: so many of a file at most.
 _ROWS = 1 << 40
 
@@ -21,10 +27,75 @@ def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, 
 
     If the row says which example it is, rows are numbered.
     """
+    source = _with_labels(source, settings)
+    source = _with_decimals(connection, source, settings)
     if settings.id == ROW:
         source = _numbered(connection, source, list(asked_columns(settings)), place)
     columns = [_of_system(source, settings, system) for system in range(max(1, len(settings.systems)))]
     return [replace(source, columns={**source.columns, **more}) for more in columns]
+
+
+def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> None:
+    """Refuse what is not written as a label and another, and a label that occurs in none of the files."""
+    counts = _label_counts(connection, sources, settings) if settings.map else {}
+    for text in settings.map:
+        old, _, new = text.rpartition("=")
+        if not (old and new):
+            raise InputError(f"--map {text}", "must be a label, '=', and the label to read it as: 'Yes=yes'.")
+        if old not in counts:
+            raise InputError(f"--map {text}", f"no label is {old!r}; {classes_in_words(counts, old)}")
+
+
+def _label_counts(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> dict[str, int]:
+    """Return the labels of files, and how often each occurs in their columns of labels."""
+    values = " UNION ALL ".join(
+        f"SELECT CAST({source.columns[name]} AS VARCHAR) AS label FROM {source.scan}"
+        for source in sources
+        for name in _label_columns(settings)
+    )
+    counted = f"SELECT label, count(*) FROM ({values}) WHERE label IS NOT NULL GROUP BY label"
+    return dict(connection.execute(counted).fetchall())
+
+
+def _label_columns(settings: Settings) -> list[str]:
+    predicted = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    return [name for name in (settings.actual, *predicted, settings.judge) if name is not None]
+
+
+def _with_labels(source: Source, settings: Settings) -> Source:
+    """Return a file whose labels are those that --map says."""
+    if not settings.map:
+        return source
+    pairs = [text.rpartition("=") for text in settings.map]
+    cases = " ".join(f"WHEN {sql_text(old)} THEN {sql_text(new)}" for old, _, new in pairs)
+    texts = {name: f"CAST({source.columns[name]} AS VARCHAR)" for name in _label_columns(settings)}
+    mapped = {name: f"CASE {text} {cases} ELSE {text} END" for name, text in texts.items()}
+    types = {name: "VARCHAR" if name in mapped else held for name, held in source.types.items()}
+    return replace(source, columns={**source.columns, **mapped}, types=types)
+
+
+def _with_decimals(connection: DuckDBPyConnection, source: Source, settings: Settings) -> Source:
+    """Return a file whose scores have decimal points: commas are read as such where they can be nothing else."""
+    scores = settings.scores or ((settings.score,) if settings.score is not None else ())
+    texts = [name for name in scores if source.types.get(name, "VARCHAR") == "VARCHAR"]
+    if settings.decimal == "." or not texts:
+        return source
+    changed = {}
+    for name in texts:
+        text = f"CAST({source.columns[name]} AS VARCHAR)"
+        tests = (_COMMA, _THOUSANDS, r"\s*[-+]?[0-9]*\.[0-9]+.*")
+        figures = ", ".join(f"count(*) FILTER (regexp_full_match({text}, {sql_text(test)}))" for test in tests)
+        commas, thousands, points = connection.execute(f"SELECT {figures} FROM {source.scan}").fetchall()[0]
+        if commas and settings.decimal is None and (points or commas == thousands):
+            raise InputError(
+                f"--score {name}", "commas in it may stand for decimals or thousands.", "Say which: --decimal , or ."
+            )
+        if commas:
+            changed[name] = f"replace({text}, ',', '.')"
+    if not changed:
+        return source
+    note = f"Commas in {listed(list(changed))} are read as decimal points."
+    return replace(source, columns={**source.columns, **changed}, note=f"{source.note} {note}".strip())
 
 
 def _of_system(source: Source, settings: Settings, system: int) -> dict[str, str]:

@@ -1,11 +1,10 @@
 """Groups of examples that share a population (folds, sites, images), by quadrature."""
 
 from bayesperf.groups.averaging_labels import average_labels
-from bayesperf.groups.pooled_clusters import PooledClusters
 from bayesperf.groups.pooling import Pooled, pool
 from bayesperf.groups.slicing import Slices, slices
 
-__all__ = ["Pooled", "PooledClusters", "Slices", "average_labels", "pool", "slices"]
+__all__ = ["Pooled", "Slices", "average_labels", "pool", "slices"]
 
 
 def __dir__() -> list[str]:

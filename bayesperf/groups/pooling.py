@@ -1,24 +1,19 @@
-"""Folds, sites, days, images: the hierarchical model of binary counts over groups, by quadrature."""
+"""Pooling counts over groups (folds, sites, days, images): the answers, and the arguments of `pool`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.random_streams import streams
-from bayesperf.core.words import enumerated, sentence
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.core.words import sentence
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import (
     FOLD,
@@ -28,29 +23,18 @@ from bayesperf.data.cross_validation import (
     repeated_dim,
     unmark_repeats,
 )
-from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.draws import Draws
-from bayesperf.groups.attempts import place_of_right, quantity_of_k, refuse_too_few, score_of_k
-from bayesperf.groups.group_draws import PREVALENCE, GroupShares, PooledDraws
-from bayesperf.groups.pooled_clusters import PooledClusters, pool_clusters
+from bayesperf.groups.cluster_weights import pool_clusters
+from bayesperf.groups.groups_model import DISPERSION, GroupsModel
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.marginal import Kind, Marginal, Origin
+from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import estimate_in_words
-from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# The Beta prior of the dispersion of rates, by what the groups are.
-DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
-# That of questions asked several times, of which many are nearly always solved or hardly ever.
-QUESTIONS = (1.0, 1.0)
-# The same of prevalence, in which clusters often differ more; random folds are parts of one population.
-PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
 # Default number of draws of more than two classes.
 _DRAWS_OF_CLASSES = 5_000
 # Where prior and posterior have this much of their mass in common, the data have said nothing.
@@ -59,125 +43,48 @@ _SAME_AS_PRIOR = 0.95
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pooled(Answer):
-    """Binary matrices pooled over groups, by `pool`.
+    """Counts pooled over groups, by `pool`.
 
     Attributes
     ----------
-    cm : ConfusionMatrix or Outcomes
-        The counts.
-    dim : str
-        The dim of the groups.
-    kind : {"random", "clusters"}
-        What the groups are.
-    dispersion_weights : tuple of two float
-        The Beta prior of the dispersion.
-    repeats : int
-        By which the likelihood is divided.
-    design : {"joint", "by_actual"}
-        How the test set was sampled.
-    n_draws, random_seed : int
-        Of the posteriors.
-    dispersion_given : bool
-        Whether the caller gave the prior of the dispersion.
+    mean : Posterior
+        Of metrics at the population's mean rates; by the Bayesian bootstrap of metrics over examples, whose `source`
+        knows what the clusters cost (``mean.source.design_effect``).
+    model : GroupsModel or None
+        What the groups are like, with the prior of the dispersion; None by the bootstrap, which has no model of them.
     """
 
-    cm: Counted
-    dim: str
-    kind: Literal["random", "clusters"]
-    dispersion_weights: tuple[float, float]
-    repeats: int
-    design: Literal["joint", "by_actual"]
-    n_draws: int
-    random_seed: int
-    dispersion_given: bool = False
+    mean: Posterior
+    model: GroupsModel | None = None
 
-    # ── The three answers ──
+    @property
+    def by_group(self) -> Posterior:
+        """Posterior of each group's own metrics, with the dim of the groups."""
+        return self._model("by_group", "what each one is like, and how far it is drawn to the others,").by_group
 
-    @cached_property
-    def mean(self) -> Posterior:
-        """Posterior of metrics at the population's mean rates."""
-        scope = Scope("mean", self.dim)
-        return self._posterior(self._draws.cells("mean"), scope, self._counts.sum(self.dim) / self.repeats)
-
-    @cached_property
-    def groups(self) -> Posterior:
-        """Posterior of each group's own metrics, with the dim of the groups.
-
-        A group's rate, given p and ρ, is Beta(κp + k, κ(1 − p) + n − k). So is the prevalence of a cluster; random
-        folds have the population's.
-        """
-        return self._posterior(self._draws.cells("groups"), Scope("group", self.dim), self._counts)
-
-    @cached_property
+    @property
     def new_group(self) -> Posterior:
-        """Prediction of the metrics of a group not seen yet.
+        """Prediction of the metrics of a group not seen yet."""
+        return self._model("new_group", "what a new one will be like").new_group
 
-        Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
-        """
-        learned_from = self._counts.sum(self.dim) / self.repeats
-        return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim), learned_from=learned_from)
-
-    def _posterior(
-        self,
-        cells: Array,
-        scope: Scope,
-        observed: xr.DataArray | None = None,
-        learned_from: xr.DataArray | None = None,
-    ) -> Posterior:
-        template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
-        return Posterior(
-            source=StoredDraws(stored(cells, template), independent=True),
-            pos_label=self.cm.pos_label,
-            prior_text=self._prior_text,
-            scope=scope,
-            observed=observed,
-            learned_from=learned_from,
-            prevalence="observed" if self.design == "joint" else None,
-        )
-
-    # ── The dispersion ──
-
-    @cached_property
+    @property
     def dispersion(self) -> Marginal:
         """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
-        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, DispersionOf(self))
+        return self._model("dispersion", "how much they differ").dispersion
 
-    @property
-    def dispersion_prior(self) -> Marginal:
-        """Prior of the dispersion."""
-        origin = BetaDraws(self.dispersion_weights, self.random_seed)
-        return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), origin, "Prior")
-
-    @property
-    def _between(self) -> Quantity:
-        return Quantity("dispersion", Scope("dispersion", self.dim), words="dispersion", bounds=(0.0, 1.0))
-
-    def dispersion_draws(self, n: int, random_seed: int | None) -> Array:
-        """Return n draws of the dispersion, (systems × classes, n)."""
-        levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
-        return self._draws.rates.model.dispersion.ppf(np.concatenate(levels))
-
-    @property
-    def dispersion_ratio(self) -> xr.DataArray:
-        """How much the groups' rates vary, relative to the binomial's variance: Pearson's X²/(groups − 1).
-
-        About 1 where groups differ by chance alone. Coordinate ``defined`` is False, and the ratio 1 by convention,
-        where there is nothing to compare: fewer than two groups with examples, or all of them right, or all wrong.
-        """
-        ratio, defined = (part.reshape(self._rows.shape) for part in self._draws.dispersion_ratio())
-        labelled = self._rows.copy(data=ratio).rename("dispersion_ratio")
-        return labelled.assign_coords(defined=(labelled.dims, defined))
-
-    @property
-    def trials(self) -> xr.DataArray:
-        """Number of examples of each actual class in all groups, over the other leading dims and ``actual``."""
-        return _without_row(self._counts.sum([self.dim, "predicted"])).rename("trials")
-
-    @cached_property
-    def overlap(self) -> xr.DataArray:
-        """Mass that prior and posterior of the dispersion have in common; near 1, the data say nothing about it."""
-        shared = self._draws.rates.model.dispersion.overlap(_beta(self.dispersion_weights))
-        return self._rows.copy(data=shared.reshape(self._rows.shape)).rename("overlap")
+    def _model(self, what: str, why: str) -> GroupsModel:
+        """Return the model, or raise if there is none."""
+        if self.model is None:
+            source: Any = self.mean.source
+            dim = source.dim
+            raise InputError(
+                what,
+                f"the Bayesian bootstrap takes {dim}s as they are, and has no model of them; {why} is a question to "
+                "one.",
+                f"Count two classes with the dim {dim!r} and use method='model'; of more classes, "
+                "fit(cm, model='groups').",
+            )
+        return self.model
 
     # ── Several attempts ──
 
@@ -195,7 +102,8 @@ class Pooled(Answer):
         Returns
         -------
         Marginal
-            With a last leading dim ``of``: a new question of the population, and the mean over these questions. Its
+            Of the model, with a last leading dim ``of``: a new question of the population, and the mean over these
+            questions. By the bootstrap, of a new question, joint for systems that were asked the same. Its
             `observed` is the unbiased estimate (Chen et al. 2021, Evaluating large language models trained on code,
             equation 1).
 
@@ -212,8 +120,13 @@ class Pooled(Answer):
 
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
         and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
-        they are the mean over questions, and the share of questions' rates. Systems are independent; of several asked
-        the same questions `PooledClusters.pass_at_k` has joint draws.
+        they are the mean over questions, and the share of questions' rates. Systems are independent.
+
+        By the Bayesian bootstrap, each question has the score 1 − C(n − c, k)/C(n, k), c of n attempts having passed,
+        whose mean over attempts is 1 − (1 − p)^k. The mean of the scores over questions is drawn with weights v_g of
+        questions that all systems share, so that `bayesperf.compare` compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g
+        v_g + ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are
+        its pseudo-examples in the cells of true positives and of false negatives.
 
         Examples
         --------
@@ -228,6 +141,17 @@ class Pooled(Answer):
         0.67
         >>> at_3.hdi().sel(of="a new question").round(2).values
         array([0.54, 0.79])
+
+        Two systems, asked the same questions:
+
+        >>> passed = [[0] * 12 + [1] * 8 + [3] * 10 + [5] * 10, passed]
+        >>> cm = bp.ConfusionMatrix.from_counts(
+        ...     tp=passed, fn=[[5 - n for n in row] for row in passed], fp=0, tn=0,
+        ...     dims={"model": ["old", "new"], "question": range(40)})
+        >>> pooled = bp.pool(cm, "question", "clusters", method="bayesian_bootstrap")
+        >>> compared = bp.compare(pooled.pass_at_k(3))
+        >>> compared.prob_greater.sel(model="new", model_other="old").round(2).item()
+        0.96
         """
         return self._of_k(k, every=False)
 
@@ -261,42 +185,15 @@ class Pooled(Answer):
         return self._of_k(k, every=True)
 
     def _of_k(self, k: int, every: bool) -> Marginal:
-        k = checks.count("k", k)
-        place, _ = place_of_right(self.cm)
-        refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
-        rates = self._questions
-        alike = rates.all_alike(k, every)[..., place]
-        these = rates.groups[..., place, 0 if every else 1].copy()
-        values = np.stack([alike, (these**k).mean(1)], 1)
-        of = [f"a new {self.dim}", f"these {self.dim}s"]
-        quantity = quantity_of_k(k, every, Scope("itself"))
-        drawn = (values if every else 1 - values).reshape(-1, 1, self.n_draws)
-        return Marginal(
-            quantity,
-            Draws.of(quantity.metric, drawn, (0.0, 1.0)),
-            self._systems.expand_dims(of=of, axis=-1),
-            random_seed=self.random_seed,
-            score=self._unbiased(k, every, place, of).rename(quantity.metric),
-        )
-
-    @cached_property
-    def _questions(self) -> GroupShares:
-        """Rates of groups that are questions."""
-        draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
-        return draws.rates
-
-    def _unbiased(self, k: int, every: bool, place: int, of: list[str]) -> xr.DataArray:
-        """Return the unbiased estimate of the probability that k attempts pass, beside both questions."""
-        scores = score_of_k(self._draws.trials[:, place], self._draws.right[:, place], k, every)
-        mean = np.nanmean(scores, 1).reshape(self._systems.shape)
-        return self._systems.copy(data=mean).expand_dims(of=of, axis=-1)
+        knows: Any = self.mean.source if self.model is None else self.model
+        return knows.probability_of_k(checks.count("k", k), every)
 
     # ── Tables and figures ──
 
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
     ) -> pd.DataFrame:
-        """Return a tidy table of the three answers.
+        """Return a tidy table of the three answers; by the bootstrap, which has one, that of `mean`.
 
         Parameters
         ----------
@@ -309,20 +206,25 @@ class Pooled(Answer):
             As of `Posterior.summary`, with a first column ``answer`` = mean, new group or group, and a column of the
             groups' coordinates, empty for the first two.
         """
-        answers = {"mean": self.mean, "new group": self.new_group, "group": self.groups}
-        tables = []
+        if self.model is None:
+            return self.mean.summary(metrics, ci_prob, ci_kind)
+        answers, dim, tables = (
+            {"mean": self.mean, "new group": self.new_group, "group": self.by_group},
+            self.model.dim,
+            [],
+        )
         for answer, posterior in answers.items():
             table = posterior.summary(metrics, ci_prob, ci_kind)
             if answer != "group":
-                table.insert(1 + len(posterior.dims), self.dim, "")
+                table.insert(1 + len(posterior.dims), dim, "")
             table.insert(0, "answer", answer)
-            tables.append(table.astype({self.dim: object}))
+            tables.append(table.astype({dim: object}))
         joined = pd.concat(tables, ignore_index=True)
         if "undefined" in joined:
             joined = joined.fillna({"undefined": 0.0})
         summary = Summary(joined)
-        estimand = f"Metrics at the population mean, of a new {self.dim} and of each {self.dim}"
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self._prior_text}
+        estimand = f"Metrics at the population mean, of a new {dim} and of each {dim}"
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.mean.prior_text}
         return summary
 
     def in_words(self, metric: str | Metric | None = None, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
@@ -331,7 +233,7 @@ class Pooled(Answer):
         Parameters
         ----------
         metric : str or Metric, optional
-            One with a single value, not one a class; by default recall, of outcomes accuracy.
+            One with a single value, not one a class; by default recall of two classes, else accuracy.
         ci_prob : float
             Probability of the interval.
         ci_kind : {"hdi", "eti"}
@@ -348,22 +250,27 @@ class Pooled(Answer):
         for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI 0.644–0.882; observed \
         30 of 40) for south.
         """
+        metric = metric or self._usual
+        if self.model is None:
+            return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
+        dim, number = self.model.dim, self.model.number
         answers = {
-            f"over {self._number}, the mean of": self.mean,
-            f"of a new {self.dim}": self.new_group,
-            f"of the {self.dim}s themselves": self.groups,
+            f"over {number}, the mean of": self.mean,
+            f"of a new {dim}": self.new_group,
+            f"of the {dim}s themselves": self.by_group,
         }
         checks.probability("ci_prob", ci_prob)
-        metric = metric or self._usual
         said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
-        if self.repeats > 1:
-            examples = self._counts.sum([self.dim, *CELL_DIMS]).values.ravel() / self.repeats
-            each = enumerated([f"{n:,.0f}" for n in np.unique(examples)])
-            said.append(f"{each} examples, each judged once in each of {self.repeats} repeats")
-        return " ".join(map(sentence, said))
+        return " ".join(map(sentence, [*said, *self.model.about_repeats()]))
+
+    @property
+    def _usual(self) -> str:
+        return "recall" if self.mean.positive is not None and self.model is not None else "accuracy"
 
     def plot(self, metric: str | Metric | None = None, **options: Any) -> Figure:
         """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
+
+        By the bootstrap, draw the density of the metric over examples.
 
         Parameters
         ----------
@@ -374,125 +281,13 @@ class Pooled(Answer):
         """
         from bayesperf import plots
 
+        if self.model is None:
+            return self.mean.plot([metric or self._usual], **options)
         return plots.shrinkage(self, metric or self._usual, **options)
 
     def __repr__(self) -> str:
-        others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
-        facts = [
-            self._number,
-            *others,
-            self._prevalence_text,
-            f"ρ ~ {self.dispersion_text}",
-        ]
-        return f"<bayesperf.groups.Pooled: {', '.join(facts)}>"
-
-    # ── Labels and words ──
-
-    @property
-    def _counts(self) -> xr.DataArray:
-        """The counts, with the dim of the groups as the last leading one."""
-        return self.cm.cells.transpose(..., self.dim, *CELL_DIMS)
-
-    @property
-    def _systems(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups."""
-        return self._rows if self.cm.graded else self._rows.isel(actual=0, drop=True)
-
-    @property
-    def _rows(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups, and over the actual classes if there are any."""
-        rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)
-        return _without_row(xr.zeros_like(rows, dtype=float).rename(None))
-
-    @cached_property
-    def _draws(self) -> PooledDraws:
-        counts = self._counts.values.reshape(-1, *self._counts.shape[-3:]).astype(float)
-        return PooledDraws(
-            counts=counts,
-            dispersion=self.dispersion_weights,
-            prevalence_dispersion=PREVALENCE_DISPERSION[self.kind],
-            known_prevalence=self.design == "joint",
-            power=1 / self.repeats,
-            draws=self.n_draws,
-            streams=self._streams,
-        )
-
-    def _streams(self, purpose: str, random_seed: Any = None) -> list[np.random.Generator]:
-        """Return a random stream for each system."""
-        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
-        return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
-
-    @property
-    def _usual(self) -> str:
-        return "accuracy" if self.cm.graded else "recall"
-
-    @property
-    def _number(self) -> str:
-        """How many groups there are, and in how many repeats."""
-        groups = f"{self.cm.counts.sizes[self.dim]} {self.dim}s"
-        return groups if self.repeats == 1 else f"{groups} of {self.repeats} repeats"
-
-    @property
-    def dispersion_text(self) -> str:
-        """The prior of the dispersion, in words."""
-        return _beta_text(self.dispersion_weights)
-
-    @property
-    def _prevalence_text(self) -> str:
-        """What prevalence the groups have, in words."""
-        if self.cm.graded:
-            return "right or wrong"
-        if self.design == "by_actual":
-            return "prevalence not known"
-        return "one prevalence" if self.kind == "random" else "a prevalence each"
-
-    @property
-    def _prior_text(self) -> str:
-        priors = ["mean rates ~ Beta(1, 1)", f"dispersion ~ {self.dispersion_text}"]
-        if self.design == "joint" and not self.cm.graded:
-            priors.append(f"prevalence ~ {_beta_text((PREVALENCE, PREVALENCE))}")
-            if of_prevalence := PREVALENCE_DISPERSION[self.kind]:
-                priors.append(f"dispersion of prevalence ~ {_beta_text(of_prevalence)}")
-        weight = f"; examples weigh 1/{self.repeats}" if self.repeats > 1 else ""
-        return f"{', '.join(priors)}{weight}"
-
-
-def _without_row(rows: xr.DataArray) -> xr.DataArray:
-    """Return an array over actual classes; of outcomes without their single row."""
-    return rows.isel(actual=0, drop=True) if rows.sizes["actual"] == 1 else rows
-
-
-def _beta_text(weights: tuple[float, float]) -> str:
-    a, b = weights
-    return f"Beta({a:g}, {b:g})"
-
-
-def _beta(weights: tuple[float, float]) -> Beta:
-    """Return one Beta as a distribution."""
-    a, b = (np.array([[weight]]) for weight in weights)
-    return Beta(a, b)
-
-
-@dataclass(frozen=True, eq=False)
-class BetaDraws(Origin):
-    """Draws of one Beta."""
-
-    weights: tuple[float, float]
-    random_seed: int
-
-    def sampled(self, n: int, random_seed: int | None) -> Array:
-        rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
-        return rng.beta(*self.weights, (1, n))
-
-
-@dataclass(frozen=True, eq=False)
-class DispersionOf(Origin):
-    """The dispersion of groups."""
-
-    pooled: Pooled
-
-    def sampled(self, n: int, random_seed: int | None) -> Array:
-        return self.pooled.dispersion_draws(n, random_seed)
+        knows: Any = self.mean.source if self.model is None else self.model
+        return f"<bayesperf.groups.Pooled: {', '.join(knows.facts())}>"
 
 
 @checked
@@ -508,7 +303,7 @@ def pool(
     design: Literal["joint", "by_actual"] = "joint",
     draws: int | None = None,
     random_seed: Any = 0,
-) -> Pooled | PooledClusters:
+) -> Pooled:
     """Pool matrices over groups that differ: folds, sites, subjects, days, images.
 
     Three questions are kept apart: the population's mean, each of these groups, and a new group. With
@@ -549,9 +344,9 @@ def pool(
 
     Returns
     -------
-    Pooled or PooledClusters
-        The latter by the bootstrap: its ``mean`` is a posterior over examples; `groups`, `new_group` and `dispersion`
-        are questions to the model, and raise.
+    Pooled
+        By the bootstrap, its ``mean`` is a posterior over examples; `by_group`, `new_group` and `dispersion` are
+        questions to the model, and raise.
 
     Raises
     ------
@@ -590,10 +385,8 @@ def pool(
     cluster weighs by its size. Clusters of one example each have nearly the posterior of independent examples.
     Systems judged in the same clusters have the same weights, so that their comparison is paired. Of repeated
     cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat said of
-    them; the prior's pseudo-examples then count once, and examples as often as there are repeats. In simulations of 400
-    data sets of two and five classes (``validation/resampled_clusters.py``: 20 to 500 clusters of very unequal sizes,
-    ρ of .01 and .1) 95 % intervals of F1 and of a difference of F1 cover in 92 to 98 %, where those of independent
-    examples cover in 73 to 98 %; with a ρ of .3 it is 88 to 96 %, and 53 to 77 %.
+    them; the prior's pseudo-examples then count once, and examples as often as there are repeats. The page on coverage
+    has how often the intervals cover.
 
     No cross-validation estimates the spread over training sets, or the model refitted on all data: the intervals of
     random folds of up to about 100 examples are somewhat optimistic.
@@ -619,7 +412,7 @@ def pool(
     >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)
     >>> y_pred = np.where(patient % 5 == 0, (y_true + 1 + patient % 2) % 3, y_true)
     >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
-    <bayesperf.groups.PooledClusters: 30 patients, 3 classes, over examples>
+    <bayesperf.groups.Pooled: 30 patients, 3 classes, over examples>
     """
     if not isinstance(cm, Counted):
         raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
@@ -633,13 +426,13 @@ def pool(
     if method == "bayesian_bootstrap":
         _refuse_of_model(groups, repeats, dispersion)
         cm = _with_whole_examples(cm)
-        return pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed)
+        return Pooled(pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed))
     _refuse_for_model(cm, prior)
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
     _check_dim(cm, dim)
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     checks.one_of("groups", groups, tuple(DISPERSION))
-    pooled = Pooled(
+    model = GroupsModel(
         cm=cm if counts is cm.counts else cm.holding(counts),
         dim=dim,
         kind=groups,
@@ -650,8 +443,8 @@ def pool(
         n_draws=draws,
         random_seed=seed,
     )
-    _warn_of_prior(pooled)
-    return pooled
+    _warn_of_prior(model)
+    return Pooled(model.mean, model)
 
 
 def _with_whole_examples(cm: Counted) -> Counted:
@@ -717,10 +510,10 @@ def _checked_weights(dispersion: Any) -> tuple[float, float]:
     return a, b
 
 
-def _warn_of_prior(pooled: Pooled) -> None:
+def _warn_of_prior(model: GroupsModel) -> None:
     """Warn if the posterior of the dispersion is its prior; of a class without any example nothing was asked."""
-    overlap = pooled.overlap
-    where = np.argwhere((overlap.values > _SAME_AS_PRIOR) & (pooled.trials > 0).values)
+    overlap = model.overlap
+    where = np.argwhere((overlap.values > _SAME_AS_PRIOR) & (model.trials > 0).values)
     if not len(where):
         return
     place = ", ".join(f"{dim}={overlap[dim].values[i]!s}" for dim, i in zip(overlap.dims, where[0], strict=True))
@@ -728,7 +521,7 @@ def _warn_of_prior(pooled: Pooled) -> None:
     warn(
         PriorWarning,
         "BP202",
-        f"the data say nothing of the dispersion between {pooled.dim}s (few, small ones) at {place}{more}: the "
-        f"interval of a new one is the prior's, ρ ~ {pooled.dispersion_text}. Give more of them, or what is known of "
+        f"the data say nothing of the dispersion between {model.dim}s (few, small ones) at {place}{more}: the "
+        f"interval of a new one is the prior's, ρ ~ {model.dispersion_text}. Give more of them, or what is known of "
         "ρ, as dispersion=(a, b).",
     )

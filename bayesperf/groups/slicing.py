@@ -732,7 +732,7 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
         )
     dim = str(cm.dims[0])
     pooled: Any = pool(cm, dim, "clusters", draws=draws, random_seed=seed)
-    cells, counts = pooled.groups.cells_by_chain(), cm.counts.transpose(dim, *CELL_DIMS)
+    cells, counts = pooled.by_group.cells_by_chain(), cm.counts.transpose(dim, *CELL_DIMS)
     positive, negative = cm.pos_label, next(label for label in cm.labels if label != cm.pos_label)
     rows = cells / cells.sum("predicted")
     totals = counts.sum("predicted")
@@ -744,7 +744,7 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
     names = {positive: "recall", negative: "specificity"}
     spread = {
         name: xr.DataArray(of.draws(draws).values.reshape(-1, draws), dims=("actual", f"{name}_draw"))
-        for name, of in {"posterior": pooled.dispersion, "prior": pooled.dispersion_prior}.items()
+        for name, of in {"posterior": pooled.dispersion, "prior": pooled.model.dispersion_prior}.items()
     }
     spread["prior"] = spread["prior"].isel(actual=0, drop=True).expand_dims(actual=2)
     of_rows = [names[label] for label in pooled.dispersion.leading["actual"].values.tolist()]
@@ -754,9 +754,11 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
     return Slices(
         cm=ConfusionMatrix(counts, cm.pos_label),
         rates=rates,
-        prior_rates=_prior_of_groups(rates, pooled.dispersion_prior.draws(draws).values.ravel(), counts, seed),
+        prior_rates=_prior_of_groups(rates, pooled.model.dispersion_prior.draws(draws).values.ravel(), counts, seed),
         spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
-        prior_text=f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.dispersion_text}, prevalence ~ Beta(1, 1) each",
+        prior_text=(
+            f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}, prevalence ~ Beta(1, 1) each"
+        ),
         independent=True,
     )
 

@@ -62,28 +62,33 @@ def shrinkage(
     ValueError
         If the metric has a value for each class, or cannot be computed.
     """
-    marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "groups", "new_group")}
+    marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "by_group", "new_group")}
     if len(marginals["mean"].dims) > len(pooled.mean.dims):
         raise InputError("metric", f"{marginals['mean'].name!r} has a value a class; name one that has a single value.")
     of_interval = default_interval(ci_prob, ci_kind)
     parts = {name: (marginal.mean(), marginal.interval(*of_interval)) for name, marginal in marginals.items()}
-    observed, examples = score(pooled.cm, metric), pooled.cm.total
-    systems = [dim for dim in pooled.cm.dims if dim != pooled.dim]
+    observed, examples = score(pooled.model.cm, metric), pooled.model.cm.total
+    systems = [dim for dim in pooled.model.cm.dims if dim != pooled.model.dim]
     places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
-    height = 1.6 + 0.26 * observed.sizes[pooled.dim]
-    longest = CHARACTER * max(len(shorten(name)) for name in observed[pooled.dim].values.tolist())
+    height = 1.6 + 0.26 * observed.sizes[pooled.model.dim]
+    longest = CHARACTER * max(len(shorten(name)) for name in observed[pooled.model.dim].values.tolist())
     figure, panels = small_multiples(
         len(places), 3.6 + longest, height, columns=3, margin=(0.8, 0.6), ax=ax, sharex=True
     )
     for position, (axes, place) in enumerate(zip(panels, places, strict=True)):
         at_place = {name: (mean.isel(place), interval.isel(place)) for name, (mean, interval) in parts.items()}
         _draw_shrinkage(
-            axes, at_place, observed.isel(place), examples.isel(place), pooled.dim, short_interval_name(*of_interval)
+            axes,
+            at_place,
+            observed.isel(place),
+            examples.isel(place),
+            pooled.model.dim,
+            short_interval_name(*of_interval),
         )
         axes.set_xlabel(metric_title(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
         if not position % 3:
-            axes.set_ylabel(f"{pooled.dim} (n: its examples, of both classes)")
+            axes.set_ylabel(f"{pooled.model.dim} (n: its examples, of both classes)")
         names = [f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems]
         axes.set_title(shorten(", ".join(names)), fontsize="medium")
     write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
@@ -105,7 +110,7 @@ def _draw_shrinkage(
     mean, band = parts["mean"]
     axes.axvspan(*band.values, color=GREY, alpha=0.2, lw=0, label=f"population mean, {interval}")
     axes.axvline(mean.item(), color=GREY, lw=1.5, label="population mean")
-    means, intervals = (part.transpose(dim, ...).values for part in parts["groups"])
+    means, intervals = (part.transpose(dim, ...).values for part in parts["by_group"])
     axes.hlines(y, *intervals.T, color=BLUE, lw=2, label=f"{dim}, {interval}")
     axes.plot(means, y, "o", color=BLUE, ms=5, label=f"{dim}, estimated")
     axes.scatter(observed.values, y, marker="x", color="black", s=28, lw=1.2, zorder=3, label=f"{dim}, observed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,18 +15,17 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
-from bayesperf.core.words import listed
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.frames import tabulate
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.data_quality import about_labels
 from bayesperf.files.settings import FOLD, ROW, Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
+from bayesperf.reports.class_columns import label_of, named_labels, with_classes
 from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
 from bayesperf.reports.designs import (
     about_clusters,
@@ -50,9 +48,6 @@ _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_clas
 MOST_SHOWN, _MOST_CLASSES = 6, 40
 # A class with less than this share is rare.
 _RARE = 0.1
-_BOOLEANS = {"true": True, "false": False}
-# A whole number, however it is written.
-_WHOLE = re.compile(r"\s*\+?(-?)0*([0-9]+)(?:\.0*)?\s*")
 
 
 @dataclass(frozen=True)
@@ -363,12 +358,12 @@ def analyse(
         If a column is missing or has missing values, or a label or metric is unknown.
     """
     requirements = tuple(Requirement.parse(text) for text in settings.require)
+    frame, settings, held, spelt = with_classes(frame, settings, rows)
+    notes, warned = (*held, *notes), (*warned, *spelt)
     if settings.threshold is not None:
         from bayesperf.reports.split_column import with_calls
 
         frame = with_calls(frame, settings)
-    of_labels = (settings.actual, settings.predicted, settings.judge)
-    frame = _as_one_kind(frame, [name for name in of_labels if name is not None and name in frame])
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)
@@ -383,9 +378,9 @@ def analyse(
 
         frame, dev = split_rows(frame, settings)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", LabelWarning)
+        warnings.simplefilter("ignore", LabelWarning)
         counts, selection = _count(frame, settings, rows), ""
-    warned += (*map(str, dict.fromkeys(str(each.message) for each in caught)), *about_labels(counts.labels))
+    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
         frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
@@ -419,14 +414,15 @@ def _judged(
     """Return the analysis of examples of which some are verified, and of which a judge says something of all."""
     from bayesperf.labels.verifying import verify
 
-    labels = _labels(frame, settings) if settings.labels else None
+    labels = named_labels(frame, settings) if settings.labels else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", LabelWarning)
         sample = judged_sample(frame, settings, rows, labels)
         if settings.pos_label is not None:
-            sample = replace(sample, pos_label=_label(sample.labels, settings.pos_label))
+            sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
         pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
-    warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(sample.labels))
+    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
     notes = (about_verified(sample, settings), *notes)
     return Analysis(
         sample.verified_only(), settings, pooled, None, requirements, notes=notes, warnings=warned, handed_in=True
@@ -443,25 +439,23 @@ def _clustered(
     warned: tuple[str, ...],
 ) -> Analysis:
     """Return the analysis of examples that come in clusters, by weights of these."""
-    from bayesperf.groups.pooled_clusters import PooledClusters
     from bayesperf.groups.pooling import pool
 
-    labels = _labels(frame, settings) if settings.labels else None
+    labels = named_labels(frame, settings) if settings.labels else None
     each = np.ones(len(frame), np.int64) if rows is None else rows
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", LabelWarning)
         counts = clustered_counts(frame, settings, each, labels)
         if settings.pos_label is not None:
-            counts = replace(counts, pos_label=_label(counts.labels, settings.pos_label))
+            counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
         options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-        pooled = pool(counts, method="bayesian_bootstrap", **options)
-        assert isinstance(pooled, PooledClusters)
-    warned += (*dict.fromkeys(str(each.message) for each in caught), *about_labels(counts.labels))
-    notes = (about_clusters(pooled, settings.clusters[1:]), *notes)
-    summed = pooled.summed
-    assert isinstance(summed, ConfusionMatrix)
+        clustered = pool(counts, method="bayesian_bootstrap", **options).mean
+    source: Any = clustered.source
+    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
+    notes = (about_clusters(source, settings.clusters[1:]), *notes)
     return Analysis(
-        summed, settings, pooled.mean, None, requirements, repeats=repeats, notes=notes,
+        source.summed, settings, clustered, None, requirements, repeats=repeats, notes=notes,
         warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
 
@@ -470,14 +464,14 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
     """Return the counts of predictions, with the positive class that was named."""
     actual, predicted, by = settings.actual, settings.predicted, settings.by
     values = {name: frame[name] for name in (actual, predicted, *by)}
-    labels = _labels(frame, settings) if settings.labels else None
+    labels = named_labels(frame, settings) if settings.labels else None
     if rows is None:
         counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
     else:
         counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
     if settings.pos_label is None:
         return counts
-    return ConfusionMatrix(counts.counts, _label(counts.labels, settings.pos_label))
+    return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
 
 
 def _sliced(
@@ -490,18 +484,6 @@ def _sliced(
     values = {name: frame[name] for name in (settings.actual, settings.predicted, *by)}
     tables = tabulate(values, each, settings.actual, settings.predicted, by, counts.labels)
     return ConfusionMatrix(tables, counts.pos_label)
-
-
-def _labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
-    """Return the labels that were named, as values of the kind that the columns hold."""
-    columns = [frame[name] for name in (settings.actual, settings.predicted)]
-    if not all(pd.api.types.is_numeric_dtype(column) for column in columns):
-        return list(settings.labels)
-    try:
-        return [_BOOLEANS[text.lower()] if text.lower() in _BOOLEANS else float(text) for text in settings.labels]
-    except ValueError:
-        held = listed(sorted({label for column in columns for label in column.dropna().unique().tolist()}))
-        raise InputError(f"--labels {','.join(settings.labels)}", f"the labels of the file are {held}.") from None
 
 
 def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
@@ -567,36 +549,3 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
         if error.argument != "example":
             raise
         raise InputError(f"--id {settings.id}", error.problem, error.advice) from None
-
-
-def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Convert label columns to text if one of them holds text: a file does not say whether its numbers are labels."""
-    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in columns]
-    if all(numeric):
-        return frame
-    if any(numeric):
-        frame = frame.assign(**{name: frame[name].map(str, na_action="ignore") for name in columns})
-    _refuse_two_spellings(frame, columns)
-    return frame
-
-
-def _refuse_two_spellings(frame: pd.DataFrame, columns: list[str]) -> None:
-    """Refuse labels of text that are one whole number, as "007" and "7": they would count as two."""
-    seen: dict[tuple[str, ...], str] = {}
-    for label in dict.fromkeys(label for name in columns for label in frame[name].dropna().unique()):
-        number = _WHOLE.fullmatch(str(label))
-        if number and (first := seen.setdefault(number.groups(), label)) != label:
-            raise InputError(
-                "",
-                f"columns {', '.join(map(repr, columns))}: {first!r} and {label!r} are one number, "
-                "but among labels of text they count as two.",
-                "Write it in one way in all rows.",
-            )
-
-
-def _label(labels: list[Any], text: str) -> Any:
-    """Return the label that a text on the command line stands for."""
-    for label in labels:
-        if str(label).lower() == text.lower():
-            return label
-    raise InputError(f"--pos-label {text}", f"not among the labels {', '.join(map(str, labels))}.")

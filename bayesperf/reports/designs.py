@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from bayesperf.core.arrays import Counts
     from bayesperf.data.matrix import ConfusionMatrix
-    from bayesperf.groups.pooled_clusters import PooledClusters
+    from bayesperf.groups.cluster_weights import ClusterWeights
     from bayesperf.labels.sample import VerifiedSample
 
 
@@ -32,15 +32,12 @@ def clustered_counts(
     return ConfusionMatrix(tabulate(*named), clusters=clusters_of_totals(*named, str(settings.cluster)))
 
 
-def about_clusters(pooled: PooledClusters, within: Sequence[str]) -> str:
-    """Return a sentence on how many independent examples the rows are worth; clusters `within` are of the others."""
-    worth, total = pooled.independent_examples("accuracy"), pooled.summed.total
-    low, high = (f"{value:,.0f}" for value in (float(worth.min()), float(worth.max())))
+def about_clusters(source: ClusterWeights, within: Sequence[str]) -> str:
+    """Return a sentence on the clusters that examples come in; clusters `within` are of the others."""
     inner = f" (and what is within, by {listed(within)})" if within else ""
     return (
-        f"Examples come in {pooled.clusters.size:,} clusters, by column {pooled.dim!r}{inner}, and intervals allow for "
-        f"it: of accuracy, {int(total.max()):,} examples say as much as {low if low == high else f'{low} to {high}'} "
-        "independent ones."
+        f"Examples come in {source.clusters.size:,} clusters, by column {source.dim!r}{inner}, and intervals allow for "
+        "it."
     )
 
 

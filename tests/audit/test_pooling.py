@@ -73,11 +73,11 @@ def test_every_answer(kind, repeats):
     for name, (r, s, prevalence) in brute_force(kind, repeats, np.random.default_rng(7)).items():
         rest = 1 - prevalence
         expected = of_two_classes(prevalence * r, prevalence * (1 - r), rest * (1 - s), rest * s)
-        answer = {"mean": pooled.mean, "new": pooled.new_group}.get(name, pooled.groups)
+        answer = {"mean": pooled.mean, "new": pooled.new_group}.get(name, pooled.by_group)
         for metric in ("recall", "specificity", "prevalence", "precision", "f1", "accuracy", "matthews_corrcoef"):
             marginal, x = answer[metric], expected[metric]
             mean, limits = marginal.mean(), marginal.ppf(LEVELS)
-            if answer is pooled.groups:
+            if answer is pooled.by_group:
                 mean, limits = mean.sel(site=name), limits.sel(site=name)
             assert mean.item() == pytest.approx(x.mean(), abs=error * x.std() + 1e-5), (name, metric)
             below = (x[:, None] <= limits.values).mean(0)

@@ -147,7 +147,7 @@ BAD = {
     "scores for labels": (f"{HEADER}\n1,0.7,a,1\n0,0.2,a,1\n", [], "a class cannot be a fractional number"),
     "unknown metric": (NUMBERS, ["--metrics", "recal"], "no metric named 'recal': did you mean 'recall'"),
     "unknown prior": (NUMBERS, ["--prior", "uniform"], "prior must be one of flat, jeffreys"),
-    "positive class": (LETTERS, ["--pos-label", "z"], "--pos-label z: not among the labels x, y"),
+    "positive class": (LETTERS, ["--pos-label", "z"], "--pos-label z: no label is called so; the classes are x"),
     "no positive class": (LETTERS, ["--metrics", "recall"], "needs a positive class"),
     "interval": (NUMBERS, ["--ci-prob", "95"], "--ci-prob must be a number between 0 and 1"),
     "requirement": (NUMBERS, ["--require", "recall~0.9"], "is not of the form recall>=0.8"),
@@ -229,7 +229,7 @@ def test_labels_that_differ_by_blanks_are_said_once(tmp_path, call):
     done = call("compare", "p.csv", *options, cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1
-    assert "warning: column 'actual' and column 'predicted': 'cat' and 'cat ' differ by blanks only" in done.stderr
+    assert "Labels 'cat' (2) and 'cat ' (0) look like one class" in done.stderr
 
 
 @pytest.fixture(scope="module")

@@ -383,7 +383,7 @@ def test_sampled_posteriors_are_averaged_draw_by_draw():
     cm = bp.ConfusionMatrix.from_counts(
         tp=xr.DataArray([40, 45, 41], dims="fold"), fn=xr.DataArray([9, 3, 7], dims="fold"), fp=4, tn=60
     )
-    groups = bp.pool(cm).groups
+    groups = bp.pool(cm).by_group
     found = bp.folds.average(groups, "recall")
     draws = groups["recall"].distribution.values.mean(0)
     assert found.mean().item() == pytest.approx(draws.mean(), rel=1e-12)

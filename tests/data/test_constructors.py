@@ -359,7 +359,7 @@ def test_random_splits_share_examples_and_are_not_summed(blobs):
     for call in (lambda: cm.sum("fold"), lambda: bp.pool(ours), lambda: bp.report(cm)):
         with pytest.raises(ValueError, match=r"folds share examples.*bp\.pool\(cm, repeats=…\)"):
             call()
-    assert bp.pool(ours, repeats=2).repeats == 2
+    assert bp.pool(ours, repeats=2).model.repeats == 2
     with pytest.warns(bp.errors.DependenceWarning, match="the folds are of the same examples"):
         bp.folds.average(bp.posterior(cm, "flat"), "accuracy")
     # Parts that do not overlap are folds like any other, even if some examples are never tested.

@@ -89,7 +89,7 @@ def test_differences_are_those_of_the_same_questions():
     paired = bp.compare(pooled.pass_at_k(3)).difference.isel(pair=0).sd().item()
     assert paired == pytest.approx(np.std(each[0] - each[1], ddof=1) / np.sqrt(150), rel=0.04)
     # The model takes systems for independent, as questions of their own would be.
-    cm = bp.ConfusionMatrix(pooled.cm.counts, 1)
+    cm = bp.ConfusionMatrix(pooled.mean.source.cm.counts, 1)
     a, b = (bp.pool(cm.isel(model=i), "question", "clusters").pass_at_k(3).sel(of="a new question") for i in (0, 1))
     assert paired < 0.7 * bp.compare(a, b, independent=True).difference.sd().item()
 
@@ -160,7 +160,7 @@ def test_too_few_attempts_and_other_marginals_are_refused():
         pooled.pass_at_k(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorWarning)
-        by_model = bp.pool(pooled.cm, "question", "clusters").pass_at_k(2)
+        by_model = bp.pool(pooled.mean.source.cm, "question", "clusters").pass_at_k(2)
     with pytest.raises(TypeError, match="draws of this pass_at_2 are not joint"):
         bp.compare(by_model)
     with pytest.raises(ValueError, match="dim: 'system' is not a leading dim"):
@@ -226,7 +226,7 @@ def test_outcomes_are_pooled_as_true_positives_and_false_negatives_are():
     assert found.mean["accuracy"].mean().item() == pytest.approx(expected.mean["recall"].mean().item(), abs=error)
     np.testing.assert_allclose(found.dispersion.ppf(0.9), expected.dispersion.ppf(0.9).isel(actual=1), rtol=1e-9)
     assert found.dispersion.dims == ()
-    assert found.groups["accuracy"].dims == ("question",)
+    assert found.by_group["accuracy"].dims == ("question",)
     assert "a new question accuracy is" in found.in_words()
     assert found.summary()["metric"].unique().tolist() == ["accuracy"]
     with pytest.raises(ValueError, match="attempts are right or wrong"):

@@ -243,7 +243,7 @@ def test_without_dispersion_it_is_one_rate():
     np.testing.assert_allclose(recall.ppf([0.025, 0.5, 0.975]), exact.ppf([0.025, 0.5, 0.975]), atol=1e-4)
     # Then groups and a new one have the mean's rate.
     error = 5 * exact.std() / 100
-    for answer in (pooled.groups, pooled.new_group):
+    for answer in (pooled.by_group, pooled.new_group):
         np.testing.assert_allclose(answer["recall"].mean(), exact.mean(), atol=error)
         np.testing.assert_allclose(answer["recall"].sd(), exact.std(), rtol=0.05)
 
@@ -251,11 +251,11 @@ def test_without_dispersion_it_is_one_rate():
 def test_groups_are_drawn_together():
     cm = matrix(*SITES)
     pooled = quiet_pool(cm, groups="clusters")
-    observed, found = bp.score(cm, "recall"), pooled.groups["recall"].mean()
+    observed, found = bp.score(cm, "recall"), pooled.by_group["recall"].mean()
     mean = pooled.mean["recall"].mean()
     assert np.all(np.abs(found - mean) < np.abs(observed - mean))
     assert np.all((found - mean) * (observed - mean) > 0)
-    assert pooled.groups["recall"].sd().mean() < bp.posterior(cm)["recall"].sd().mean()
+    assert pooled.by_group["recall"].sd().mean() < bp.posterior(cm)["recall"].sd().mean()
     assert pooled.new_group["recall"].sd() > 1.5 * pooled.mean["recall"].sd()
 
 
@@ -276,7 +276,7 @@ def test_groups_and_a_new_one_have_their_exact_moments():
     first, second = np.reshape(expected, (-1, 2)).T / one
     sd = np.sqrt(second - first**2)
     for found, mean, spread in (
-        (pooled.groups["recall"], first[:5], sd[:5]),
+        (pooled.by_group["recall"], first[:5], sd[:5]),
         (pooled.new_group["recall"], first[5], sd[5]),
     ):
         np.testing.assert_allclose(found.mean() / mean, 1, atol=4 * sd.max() / 200 / first.min())
@@ -295,12 +295,12 @@ def test_one_group_and_an_empty_one():
     np.testing.assert_allclose(pooled.mean["recall"].eti(), alone.mean["recall"].eti(), atol=1e-6)
     assert pooled.dispersion.mean().values == pytest.approx(alone.dispersion.mean().values, rel=1e-6)
     # A group without examples is as a new one.
-    empty, new = pooled.groups["recall"], pooled.new_group["recall"]
+    empty, new = pooled.by_group["recall"], pooled.new_group["recall"]
     error = 5 * new.sd().item() * np.sqrt(2 / 10_000)
     assert empty.mean().values[1] == pytest.approx(new.mean().item(), abs=error)
     np.testing.assert_allclose(empty.eti().values[1], new.eti(), atol=0.02)
-    assert not pooled.dispersion_ratio["defined"].any()
-    assert (pooled.dispersion_ratio == 1).all()
+    assert not pooled.model.dispersion_ratio["defined"].any()
+    assert (pooled.model.dispersion_ratio == 1).all()
 
 
 def test_repeats_add_nothing():
@@ -322,9 +322,9 @@ def test_repeats_that_the_splitter_knows():
     known = bp.ConfusionMatrix(known.counts.assign_attrs(repeats="repeat"))
     flat = bp.ConfusionMatrix.from_table(cells.reshape(-1, 2, 2), dims=["fold"])
     found, expected = quiet_pool(known), quiet_pool(flat, repeats=3)
-    for name in ("mean", "groups", "new_group"):
+    for name in ("mean", "by_group", "new_group"):
         xr.testing.assert_identical(getattr(found, name)["recall"].eti(), getattr(expected, name)["recall"].eti())
-    assert (found.repeats, repr(found)) == (
+    assert (found.model.repeats, repr(found)) == (
         3,
         "<bayesperf.groups.Pooled: 15 folds of 3 repeats, one prevalence, ρ ~ Beta(1, 24)>",
     )
@@ -347,8 +347,8 @@ def test_order_of_groups_does_not_matter():
     turned = quiet_pool(FOLDS_MATRIX.isel(fold=order))
     np.testing.assert_allclose(turned.mean["recall"].eti(), POOLED.mean["recall"].eti(), atol=1e-9)
     np.testing.assert_allclose(turned.dispersion.mean(), POOLED.dispersion.mean(), rtol=1e-9)
-    np.testing.assert_allclose(turned.dispersion_ratio, POOLED.dispersion_ratio, rtol=1e-12)
-    found, expected = (pooled.groups["recall"] for pooled in (turned, POOLED))
+    np.testing.assert_allclose(turned.model.dispersion_ratio, POOLED.model.dispersion_ratio, rtol=1e-12)
+    found, expected = (pooled.by_group["recall"] for pooled in (turned, POOLED))
     assert found.mean()["fold"].values.tolist() == order
     error = 5 * expected.sd().max().item() * np.sqrt(2 / 10_000)
     np.testing.assert_allclose(found.mean(), expected.mean().isel(fold=order), atol=error)
@@ -360,11 +360,11 @@ def test_systems_are_pooled_each_on_its_own():
     cm = matrix(right, np.full_like(right, 30), model=["a", "b", "c"], site=[0, 1], fold=list(range(6)))
     together = quiet_pool(cm)
     assert together.mean["f1"].mean().dims == ("model", "site")
-    assert together.groups["f1"].mean().dims == ("model", "site", "fold")
-    assert together.dispersion.mean().dims == together.overlap.dims == ("model", "site", "actual")
+    assert together.by_group["f1"].mean().dims == ("model", "site", "fold")
+    assert together.dispersion.mean().dims == together.model.overlap.dims == ("model", "site", "actual")
     alone = quiet_pool(cm.sel(model="b", site=1))
     # The same random numbers; nodes differ by what others in the block need.
-    for name in ("mean", "groups", "new_group"):
+    for name in ("mean", "by_group", "new_group"):
         found = getattr(together, name).draws(10_000).sel(model="b", site=1)
         change = np.abs(found - getattr(alone, name).draws(10_000))
         assert float(change.quantile(0.99)) < 1e-4, name
@@ -375,17 +375,17 @@ def test_systems_are_pooled_each_on_its_own():
 
 def test_seeds():
     same, other = quiet_pool(FOLDS_MATRIX, random_seed=0), quiet_pool(FOLDS_MATRIX, random_seed=1)
-    for name in ("mean", "groups", "new_group"):
+    for name in ("mean", "by_group", "new_group"):
         first, again, another = (getattr(pooled, name).source.cells.values for pooled in (POOLED, same, other))
         assert np.array_equal(first, again)
         assert not np.array_equal(first, another)
     np.testing.assert_allclose(other.mean["recall"].hdi(), POOLED.mean["recall"].hdi(), atol=1e-9)
     generator = quiet_pool(FOLDS_MATRIX, random_seed=np.random.default_rng(3))
-    assert generator.random_seed == int(np.random.default_rng(3).integers(2**63))
+    assert generator.model.random_seed == int(np.random.default_rng(3).integers(2**63))
     few = POOLED.dispersion.draws(5, random_seed=2)
     assert few.dims == ("actual", "draw")
     assert np.array_equal(few, POOLED.dispersion.draws(5, random_seed=2))
-    assert POOLED.dispersion_prior.draws(7).sizes == {"draw": 7}
+    assert POOLED.model.dispersion_prior.draws(7).sizes == {"draw": 7}
 
 
 def test_huge_counts_and_perfect_ones():
@@ -396,18 +396,18 @@ def test_huge_counts_and_perfect_ones():
     # Equal groups show less than binomial variation; dispersion widens the mean by what its prior still allows.
     assert recall.mean().item() == pytest.approx(0.9, abs=1e-5)
     assert exact.std() < recall.sd().item() < 1.3 * exact.std()
-    for answer in (pooled.groups, pooled.new_group):
+    for answer in (pooled.by_group, pooled.new_group):
         assert np.isfinite(answer.source.cells).all()
     perfect = quiet_pool(matrix([10**5] * 10, [10**5] * 10))
     assert perfect.mean["recall"].ppf(0.05) > 0.99
-    for answer in (perfect.mean, perfect.groups, perfect.new_group):
+    for answer in (perfect.mean, perfect.by_group, perfect.new_group):
         assert not answer["precision"].undefined().any()
 
 
 def test_cells_that_would_round_to_nothing_do_not():
     # ρ near 1: rates of groups are 0 or 1 but for rounding.
     pooled = quiet_pool(matrix([0, 20, 0, 20], [20] * 4, other=0), dispersion=(500, 0.05))
-    for answer in (pooled.mean, pooled.groups, pooled.new_group):
+    for answer in (pooled.mean, pooled.by_group, pooled.new_group):
         assert (answer.source.cells > 0).all()
         assert not answer["recall"].undefined().any()
 
@@ -431,7 +431,7 @@ def test_folds_share_the_prevalence_of_the_population():
     exact = stats.beta(1 + POSITIVES.sum(), 1 + NEGATIVES.sum())
     prevalence = pooled.mean["prevalence"]
     np.testing.assert_allclose(prevalence.ppf([0.1, 0.5, 0.9]), exact.ppf([0.1, 0.5, 0.9]), atol=1e-4)
-    for of_folds in (pooled.groups["prevalence"].draws(10).isel(site=2), pooled.new_group["prevalence"].draws(10)):
+    for of_folds in (pooled.by_group["prevalence"].draws(10).isel(site=2), pooled.new_group["prevalence"].draws(10)):
         np.testing.assert_allclose(of_folds, prevalence.draws(10), rtol=1e-12)
     # Recall is that of the model of rows, whatever the prevalence.
     assert pooled.mean["accuracy"].sd() < pooled.mean["recall"].sd()
@@ -457,12 +457,12 @@ def test_clusters_have_a_prevalence_each():
     one, *expected = adaptive(k, n, (1, 3), [lambda p, rho: 1, *functions], [0.4]).sum(1)
     first, second = np.reshape(expected, (-1, 2)).T / one
     sd = np.sqrt(second - first**2)
-    found = [pooled.mean["prevalence"], pooled.new_group["prevalence"], pooled.groups["prevalence"]]
+    found = [pooled.mean["prevalence"], pooled.new_group["prevalence"], pooled.by_group["prevalence"]]
     np.testing.assert_allclose(np.hstack([m.mean() for m in found]), first, atol=4 * sd.max() / 200)
     # The standard error of a variance, for tails up to those of a normal.
     np.testing.assert_allclose(np.hstack([m.sd() for m in found]) / sd, 1, atol=4 / np.sqrt(2 * 40_000))
     # Prevalence varies independently of the rates.
-    draws = pooled.groups.draws(10_000)
+    draws = pooled.by_group.draws(10_000)
     recall = (draws / draws.sum("predicted")).sel(actual=1, predicted=1).isel(site=0)
     correlation = stats.spearmanr(draws.sum("predicted").sel(actual=1).isel(site=0), recall).statistic
     assert abs(correlation) < 5 / 100
@@ -480,7 +480,7 @@ def test_precision_of_sites_follows_their_prevalence():
     pooled = quiet_pool(SIX_SITES, "site", "clusters")
     tree = bp.fit(SIX_SITES, "groups", options={"groups": "clusters"}, method="exact", draws=2500, random_seed=1)
     fitted = tree["posterior"]["precision_group"]
-    found = pooled.groups["precision"]
+    found = pooled.by_group["precision"]
     for mean, sd in ((found.mean(), found.sd()), (fitted.mean(("chain", "draw")), fitted.std(("chain", "draw")))):
         # Its error by the delta method, of recall, fpr and prevalence observed; rates are shrunk by less than that.
         odds = np.sqrt(
@@ -491,7 +491,7 @@ def test_precision_of_sites_follows_their_prevalence():
         assert np.all(np.abs(mean - PRECISION_OF_SIX) < error / 4 + 0.0005)
         assert np.all(sd < 1.1 * error)
     # Two times 10,000 draws; of the mean those of one are stratified.
-    for name, answer in (("", pooled.mean), ("_group", pooled.groups), ("_new", pooled.new_group)):
+    for name, answer in (("", pooled.mean), ("_group", pooled.by_group), ("_new", pooled.new_group)):
         for metric in ("precision", "f1", "recall"):
             drawn = tree["posterior"][f"{metric}{name}"].mean(("chain", "draw")).values
             mean, sd = answer[metric].mean().values, answer[metric].sd().values
@@ -502,7 +502,7 @@ def test_chosen_class_totals_say_nothing_of_prevalence():
     for kind in ("random", "clusters"):
         cm = sites_of(POSITIVES, NEGATIVES, 0.8, 0.1)
         pooled, joint = (quiet_pool(cm, "site", kind, design=design) for design in ("by_actual", "joint"))
-        for name in ("mean", "groups", "new_group"):
+        for name in ("mean", "by_group", "new_group"):
             answer, other = getattr(pooled, name), getattr(joint, name)
             for metric in ("recall", "specificity", "balanced_accuracy"):
                 np.testing.assert_allclose(answer[metric].eti(), other[metric].eti(), rtol=1e-9)
@@ -553,21 +553,21 @@ def test_dispersion_ratio_is_pearsons():
     k, n = np.array(SITES)
     pooled = quiet_pool(matrix(*SITES))
     expected = stats.chi2_contingency([k, n - k], correction=False).statistic / 4
-    assert pooled.dispersion_ratio.sel(actual=1).item() == pytest.approx(expected, rel=1e-12)
-    assert pooled.dispersion_ratio["defined"].all()
+    assert pooled.model.dispersion_ratio.sel(actual=1).item() == pytest.approx(expected, rel=1e-12)
+    assert pooled.model.dispersion_ratio["defined"].all()
 
 
 @pytest.mark.parametrize("right", [20, 0])
 def test_dispersion_ratio_of_groups_that_are_all_right_or_all_wrong(right):
     """Where all are, there is no variance to compare with, and the other class is as it would be; some count as any."""
     pooled = quiet_pool(matrix([right] * 5, [20] * 5))
-    assert pooled.dispersion_ratio.sel(actual=1).item() == 1
-    assert pooled.dispersion_ratio["defined"].values.tolist() == [True, False]
+    assert pooled.model.dispersion_ratio.sel(actual=1).item() == 1
+    assert pooled.model.dispersion_ratio["defined"].values.tolist() == [True, False]
     k, n = np.array([right, right, right, 12, 17]), np.full(5, 20)
     pooled = quiet_pool(matrix(k, n))
     expected = stats.chi2_contingency([k, n - k], correction=False).statistic / 4
-    assert pooled.dispersion_ratio.sel(actual=1).item() == pytest.approx(expected, rel=1e-12)
-    assert pooled.dispersion_ratio["defined"].all()
+    assert pooled.model.dispersion_ratio.sel(actual=1).item() == pytest.approx(expected, rel=1e-12)
+    assert pooled.model.dispersion_ratio["defined"].all()
 
 
 def test_dispersion_is_a_marginal_with_its_prior():
@@ -576,7 +576,7 @@ def test_dispersion_is_a_marginal_with_its_prior():
     assert repr(POOLED.dispersion).startswith(
         "<bayesperf.Marginal: dispersion (quadrature), actual: 2>\nDispersion is "
     )
-    prior = POOLED.dispersion_prior
+    prior = POOLED.model.dispersion_prior
     np.testing.assert_allclose(prior.eti(), stats.beta(1, 24).interval(0.95), rtol=1e-9)
     # Highest at 0, so the interval touches it.
     interval = POOLED.dispersion.hdi(0.9).values
@@ -585,7 +585,7 @@ def test_dispersion_is_a_marginal_with_its_prior():
     x = np.linspace(1e-6, 0.6, 20_001)
     density = POOLED.dispersion.pdf(x).values
     shared = integrate.trapezoid(np.minimum(density, stats.beta(1, 24).pdf(x)), x)
-    np.testing.assert_allclose(POOLED.overlap, shared, atol=2e-4)
+    np.testing.assert_allclose(POOLED.model.overlap, shared, atol=2e-4)
     assert POOLED.dispersion.plot().get_axes()
 
 
@@ -599,7 +599,7 @@ def test_few_small_groups_are_warned_of_once():
     assert "ρ ~ Beta(1, 9)" in words
     assert "dispersion=(a, b)" in words
     assert Path(caught[0].filename).name == Path(__file__).name
-    assert (pooled.overlap > 0.95).sum() == 2
+    assert (pooled.model.overlap > 0.95).sum() == 2
     assert "and 1 more" in words
 
 
@@ -619,14 +619,14 @@ def test_summary_tells_the_three_answers_apart():
     table = POOLED.summary(["recall", "f1"], ci_prob=0.9, ci_kind="eti")
     assert table.columns.tolist() == ["answer", "metric", "fold", "observed", "mean", "sd", "median", "ci_lower",
                                       "ci_upper", "method", "mcse", "mcse_interval"]  # fmt: skip
-    cm = POOLED.cm
+    cm = POOLED.model.cm
     scores = [bp.score(counts, name) for counts in (cm.sum("fold"), cm) for name in ("recall", "f1")]
     observed = [*map(float, scores[:2]), np.nan, np.nan, *scores[2].values, *scores[3].values]
     np.testing.assert_allclose(table["observed"], observed, rtol=1e-14)
     assert table["answer"].tolist() == ["mean"] * 2 + ["new group"] * 2 + ["group"] * 10
     assert table["fold"].tolist() == [""] * 4 + [0, 1, 2, 3, 4] * 2
     row = table[(table["answer"] == "group") & (table["metric"] == "f1") & (table["fold"] == 3)]
-    expected = POOLED.groups["f1"].eti(0.9).values[3]
+    expected = POOLED.by_group["f1"].eti(0.9).values[3]
     np.testing.assert_array_equal(row[["ci_lower", "ci_upper"]].values[0], expected)
     assert table.attrs == {
         "ci_prob": 0.9,
@@ -640,7 +640,7 @@ def test_summary_tells_the_three_answers_apart():
 
 def test_estimands():
     assert POOLED.mean["f1"].estimand == "Posterior of the metric at the population mean over folds"
-    assert POOLED.groups["f1"].estimand == "Posterior of each fold's own metric"
+    assert POOLED.by_group["f1"].estimand == "Posterior of each fold's own metric"
     assert POOLED.new_group["f1"].estimand == "Prediction of the metric of a new fold"
 
 
@@ -663,11 +663,11 @@ def test_posteriors_predict_and_change_prevalence(tmp_path):
     np.testing.assert_allclose(moved["recall"].mean(), POOLED.mean["recall"].mean(), rtol=1e-12)
     with pytest.raises(ValueError, match="n: name the size of the new test set"):
         POOLED.new_group.predict()
-    shares = POOLED.mean.predict(draws=10).source.cells * POOLED.cm.total.sum().item()
+    shares = POOLED.mean.predict(draws=10).source.cells * POOLED.model.cm.total.sum().item()
     np.testing.assert_allclose(shares, shares.round(), atol=1e-9)
-    assert POOLED.groups.predict()["recall"].mean().dims == ("fold",)
-    again = bp.Posterior.from_datatree(POOLED.groups.to_datatree(["f1"]))
-    np.testing.assert_allclose(again["f1"].mean(), POOLED.groups["f1"].mean())
+    assert POOLED.by_group.predict()["recall"].mean().dims == ("fold",)
+    again = bp.Posterior.from_datatree(POOLED.by_group.to_datatree(["f1"]))
+    np.testing.assert_allclose(again["f1"].mean(), POOLED.by_group["f1"].mean())
     assert again.predict(20)["f1"].mean().dims == ("fold",)
 
 
@@ -697,12 +697,12 @@ def test_shrinkage_figure_shows_the_model():
     assert [label.get_text() for label in axes.get_yticklabels()] == [*(f"{i} (n = 31)" for i in range(5)), "new fold"]
     groups, observed, new = axes.collections
     segments = np.array([segment[:, 0] for segment in groups.get_segments()])
-    np.testing.assert_allclose(segments, POOLED.groups["f1"].eti(0.9))
+    np.testing.assert_allclose(segments, POOLED.by_group["f1"].eti(0.9))
     np.testing.assert_allclose(observed.get_offsets()[:, 0], bp.score(FOLDS_MATRIX, "f1"))
     np.testing.assert_allclose(new.get_segments()[0][:, 0], POOLED.new_group["f1"].eti(0.9))
     mean, points, point = axes.lines
     assert mean.get_xdata()[0] == POOLED.mean["f1"].mean()
-    np.testing.assert_allclose(points.get_xdata(), POOLED.groups["f1"].mean())
+    np.testing.assert_allclose(points.get_xdata(), POOLED.by_group["f1"].mean())
     assert point.get_xdata()[0] == POOLED.new_group["f1"].mean()
 
 

@@ -255,7 +255,7 @@ def test_the_prevalence_of_a_level_before_the_data_is_uniform(found):
 def test_one_dim_needs_no_sampler():
     found, pooled = bp.slices(SITES, draws=3000), bp.pool(SITES, "site", "clusters", draws=3000)
     for metric in ("recall", "fpr"):
-        np.testing.assert_allclose(found[metric].mean(), pooled.groups[metric].mean(), rtol=1e-12)
+        np.testing.assert_allclose(found[metric].mean(), pooled.by_group[metric].mean(), rtol=1e-12)
     for site, (negatives, positives) in enumerate(SITES.counts.sum("predicted").values.tolist()):
         prevalence = found["prevalence"].isel(site=site).distribution.values.ravel()
         assert stats.kstest(prevalence, stats.beta(1 + positives, 1 + negatives).cdf).pvalue > 1e-4

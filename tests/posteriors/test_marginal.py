@@ -145,7 +145,7 @@ def test_selections_of_every_kind_of_distribution():
         bp.compare(post, metric="recall", dim="model", independent=True).difference,
         post.predict(20, draws=200)["accuracy"],
         post.predict(20, draws=200)["mcc"],
-        pooled.groups["recall"],
+        pooled.by_group["recall"],
         bp.Posterior.from_datatree(post.to_datatree(["f1"], draws=100))["f1"],
         bp.posterior(classes)["recall_per_class"],
         bp.posterior(classes)["f1_per_class"],

@@ -18,11 +18,11 @@ def test_pool(data):
     }
     with unchanged(cm, options):
         pooled = bp.pool(cm, "fold", draws=300, **options)
-        for answer in (pooled.mean, pooled.groups, pooled.new_group):
+        for answer in (pooled.mean, pooled.by_group, pooled.new_group):
             for name in ("recall_macro", "specificity_macro", *["accuracy"] * (options["design"] == "joint")):
                 check_marginal(answer[name])
         check_marginal(pooled.dispersion)
-        check_marginal(pooled.dispersion_prior)
-        within(pooled.overlap, (0, 1))
-        within(pooled.dispersion_ratio, (0, float("inf")), undefined=1)
+        check_marginal(pooled.model.dispersion_prior)
+        within(pooled.model.overlap, (0, 1))
+        within(pooled.model.dispersion_ratio, (0, float("inf")), undefined=1)
         check_table(pooled.summary())

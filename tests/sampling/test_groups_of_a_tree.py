@@ -11,7 +11,7 @@ from bayesperf import models
 from tests.shared.fits import SITES, SYSTEMS, YEAR, agrees, built, exact, of_marginal
 from tests.shared.models import SYSTEMS_AND_SITES, compiled
 
-ANSWERS = {"mean": "mean", "by_group": "groups", "new_group": "new_group"}
+ANSWERS = {"mean": "mean", "by_group": "by_group", "new_group": "new_group"}
 
 
 # ── Parts of a tree ──

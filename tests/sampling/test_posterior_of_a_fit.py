@@ -71,7 +71,7 @@ def agrees_with_quadrature(tree, cm, groups="random", metrics=("recall", "specif
     for name in metrics:
         agrees(posterior[name], of_marginal(pool.mean[name], draws))
         agrees(posterior[f"{name}_new"], of_marginal(pool.new_group[name], draws))
-        agrees(posterior[f"{name}_group"], of_marginal(pool.groups[name], draws))
+        agrees(posterior[f"{name}_group"], of_marginal(pool.by_group[name], draws))
     agrees(posterior["dispersion"], of_marginal(pool.dispersion))
 
 

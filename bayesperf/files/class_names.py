@@ -1,0 +1,70 @@
+"""The names of classes: which look like one class spelt in several ways, and how they are told to a reader."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from difflib import get_close_matches
+from unicodedata import normalize
+
+from bayesperf.core.words import enumerated
+
+# So many classes are listed, the most frequent first.
+_LISTED = 12
+# Labels that mean the same in different codings, and those by which programs write that a label is missing.
+_SAME = {"yes": "1 yes y true t positive pos ja oui si sí", "no": "0 -1 no n false f negative neg nein non"}
+_MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
+
+
+def classes_in_words(counts: Mapping[str, int], wanted: str = "") -> str:
+    """Return a sentence with the classes, how often each occurs, and the nearest to one that is wanted."""
+    order = sorted(counts, key=lambda label: -counts[label])
+    shown = [f"{label} ({counts[label]:,})" for label in order[:_LISTED]]
+    more = [f"{len(order) - _LISTED:,} more"] if len(order) > _LISTED else []
+    near = nearest(wanted, order)
+    return f"the classes are {enumerated([*shown, *more])}.{f' The nearest is {near!r}.' if near else ''}"
+
+
+def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:
+    """Return the label that is most like a text; nothing if none is."""
+    by_key = {plain(label): label for label in reversed(labels)}
+    found = get_close_matches(plain(wanted), by_key, 1, alike)
+    return by_key[found[0]] if found else ""
+
+
+def plain(label: str) -> str:
+    """Return a label without capitals, blanks and signs, its accents in one form."""
+    return re.sub(r"[\W_]+", "", normalize("NFKC", label).casefold()) or label
+
+
+def merged_by(old: str, new: str) -> str:
+    """Return the option that reads a label as another."""
+    return f"--map {shlex.quote(f'{old}={new}')}"
+
+
+def about_labels(counts: Mapping[str, int]) -> list[str]:
+    """Return warnings of labels that are probably one, by spelling or by coding, or that stand for missing values."""
+    groups: dict[str, list[str]] = {}
+    for text in sorted(counts, key=lambda label: -counts[label]):
+        groups.setdefault(plain(text), []).append(text)
+    said = []
+    for words in _SAME.values():
+        same = [labels[0] for key, labels in groups.items() if key in words.split()]
+        if len(same) > 1:
+            groups |= {same[0]: same}
+    for labels in groups.values():
+        if len(labels) > 1:
+            first, *others = labels
+            named = enumerated([f"{label!r} ({counts[label]:,})" for label in labels])
+            said.append(
+                f"Labels {named} look like one class, and count as {len(labels)}. To merge them: "
+                f"{' '.join(merged_by(other, first) for other in others)}."
+            )
+    if gaps := [repr(text) for text in counts if text.strip().lower() in _MISSING]:
+        said.append(
+            f"{'Label' if len(gaps) == 1 else 'Labels'} {enumerated(gaps)} may stand for a missing value, and "
+            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty and add "
+            "--drop-missing."
+        )
+    return said

@@ -1,0 +1,318 @@
+"""Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import xarray as xr
+from scipy.sparse import csr_array
+
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
+from bayesperf.core.random_streams import streams
+from bayesperf.core.weights import ENOUGH, LEAST
+from bayesperf.core.words import over_places, places_in_words, sentence
+from bayesperf.data.clusters import Clusters, of_dim
+from bayesperf.data.counted import Counted
+from bayesperf.distributions.draws import Draws
+from bayesperf.groups.attempts import as_parts_of_examples, place_of_right, quantity_of_k
+from bayesperf.groups.cluster_draws import cluster_cells
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.quantity import Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterWeights(StoredDraws):
+    """Draws of the cells of systems judged in clusters, whose weights they share. Made by `bayesperf.pool`.
+
+    Attributes
+    ----------
+    cm : ConfusionMatrix or Outcomes
+        The counts, with the clusters as a leading dim, or counted with them.
+    dim : str
+        What a cluster is.
+    prior : Prior
+        The prior of the cells.
+    random_seed : int
+        Seed of the draws.
+    prevalence : "observed", None or Prevalence
+        That of the cells, as `Posterior` has it.
+    """
+
+    independent: bool = True
+    cm: Counted = field(kw_only=True)
+    dim: str = field(kw_only=True)
+    prior: priors.Prior = field(kw_only=True)
+    random_seed: int = field(kw_only=True)
+    prevalence: Literal["observed"] | Prevalence | None = field(kw_only=True)
+
+    @classmethod
+    def of(cls, cm: Counted, dim: str, prior: priors.Prior, draws: int, random_seed: int, known: bool) -> Self:
+        """Return the source of counts in clusters; whether the prevalence is `known` depends on the design."""
+        summed = _summed(cm, dim)
+        cells = cluster_cells(_clusters(cm, dim), _pseudo_examples(prior, summed), draws, random_seed)
+        prevalence: Any = "observed" if known else None
+        return cls(
+            stored(cells, summed.cells), cm=cm, dim=dim, prior=prior, random_seed=random_seed, prevalence=prevalence
+        )
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior of metrics over examples, joint for systems that were judged in the same clusters."""
+        return Posterior(
+            source=self,
+            pos_label=self.cm.pos_label,
+            prior_text=f"Bayesian bootstrap of {self.dim}s; {self.prior.describe(self.summed)}",
+            scope=Scope("clusters", self.dim),
+            observed=self.summed.cells,
+            prevalence=self.prevalence,
+        )
+
+    @property
+    def units(self) -> float:  # type: ignore[override]
+        """The fewest clusters that a system was judged in."""
+        return int(self.judged.min())
+
+    def joint_over(self, dim: str) -> bool:
+        return True
+
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        if what == "predict":
+            return (
+                "new examples would come in clusters as well, of which these draws are no model. Use fit(cm, "
+                "model='groups'), whose new group is one; or posterior(cm) for examples that are independent."
+            )
+        return super().refuses(post, what, metric)
+
+    def at_prevalence(self, prevalence: Prevalence) -> Self:
+        return replace(super().at_prevalence(prevalence), prevalence=prevalence)
+
+    # ── What the clusters cost ──
+
+    def design_effect(self, metric: str | Metric) -> xr.DataArray:
+        """Return the variance of a metric relative to that of independent examples.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric, whose variance is that of its posterior.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims: about 1 where examples of a cluster are no more alike than others; 2 where twice as
+            many examples are needed as of independent ones.
+
+        References
+        ----------
+        Kish (1965), Survey sampling, section 8.2.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> tp = [0, 5] * 15
+        >>> cells = {"tp": tp, "fn": [5 - each for each in tp], "fp": 1, "tn": 4}
+        >>> cm = bp.ConfusionMatrix.from_counts(**cells, dims=["patient"])
+        >>> post = bp.pool(cm, "patient", "clusters", method="bayesian_bootstrap").mean
+        >>> 4 < post.source.design_effect("recall").item() < 6
+        True
+        """
+        clustered, independent = self.posterior[metric].sd(), self._independent[metric].sd()
+        return ((clustered / independent) ** 2).rename("design_effect")
+
+    def independent_examples(self, metric: str | Metric) -> xr.DataArray:
+        """Return the number of independent examples that would say as much of a metric: theirs over the design effect.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A metric.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims.
+        """
+        return (self.summed.total / self.design_effect(metric)).rename("independent_examples")
+
+    @cached_property
+    def _independent(self) -> Posterior:
+        """The posterior of the counts of independent examples."""
+        independent = posterior(self.summed, self.prior, random_seed=self.random_seed)
+        return replace(independent, prevalence=self.prevalence)
+
+    def preface(self) -> list[str]:
+        return [f"The examples are of {self.sizes} {self.dim}s."]
+
+    def remarks(self, post: Posterior, metric: Metric) -> list[str]:
+        few = [sentence(self.few)] if self.few else []
+        if metric.average == "per_class":
+            return few
+        parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
+        effects, totals, worth = (part.values.ravel().tolist() for part in parts)
+        each = [f"{effect:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
+                for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
+        places = over_places(each, places_in_words(post.leading), effects)
+        return [sentence(f"the design effect is {places}"), *few]
+
+    # ── Several attempts ──
+
+    def probability_of_k(self, k: int, every: bool) -> Marginal:
+        """Return the probability that one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
+        row, right = place_of_right(self.cm)
+        questions = as_parts_of_examples(self.clusters, self._alpha.shape[1:], (row, right), k, every)
+        of_row = self._alpha[:, row]
+        alpha = np.zeros((len(of_row), 2, 2))
+        alpha[:, 1] = np.stack([of_row.sum(-1) - of_row[:, right], of_row[:, right]], -1)
+        leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
+        # Systems that solve the same of these questions may differ on others, and k attempts solve no less than one.
+        contents = self.summed.cells.values.reshape(-1, self._alpha[0].size)
+        own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
+        of_questions = cluster_cells(questions, alpha, self.cells.sizes["draw"], self.random_seed, own)[:, :, 1]
+        values = of_questions[..., 1] / of_questions.sum(-1)
+        quantity = quantity_of_k(k, every, Scope("new_group", self.dim))
+        return Marginal(
+            quantity,
+            Draws.of(quantity.metric, values[:, None], (0.0, 1.0)),
+            leading,
+            inference="Posterior",
+            random_seed=self.random_seed,
+            joint=True,
+            score=self._solved(quantity.metric, questions),
+        )
+
+    def _solved(self, name: str, questions: Clusters) -> xr.DataArray:
+        """Return the mean of the questions' scores, over the leading dims."""
+        failed, solved = questions.table.sum(0).reshape(-1, 4)[:, 2:].T
+        leading = self.summed.total
+        return leading.copy(data=(solved / (solved + failed)).reshape(leading.shape)).rename(name)
+
+    # ── Counts ──
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """The clusters and the cells that their examples are in."""
+        return _clusters(self.cm, self.dim)
+
+    @cached_property
+    def summed(self) -> Counted:
+        """The counts of all clusters together, which know of none."""
+        return _summed(self.cm, self.dim)
+
+    @cached_property
+    def judged(self) -> xr.DataArray:
+        """Number of clusters in which each system has examples, over the other leading dims."""
+        leading = self.summed.total
+        systems = self.clusters.cell // self._alpha[0].size
+        pairs = np.unique(self.clusters.cluster + self.clusters.size * systems)
+        counts = np.bincount(pairs // self.clusters.size, minlength=leading.size)
+        return leading.copy(data=counts.reshape(leading.shape)).rename("clusters")
+
+    @property
+    def _alpha(self) -> Array:
+        return _pseudo_examples(self.prior, self.summed)
+
+    def facts(self) -> list[str]:
+        """Return what is shown of this in a line."""
+        others = [f"{dim}: {size}" for dim, size in self.summed.total.sizes.items()]
+        kinds = f"{len(self.cm.labels)} {'outcomes' if self.cm.graded else 'classes'}"
+        return [f"{self.sizes} {self.dim}s", *others, kinds, "over examples"]
+
+    @property
+    def sizes(self) -> str:
+        """How many clusters systems were judged in, in words."""
+        low, high = int(self.judged.min()), int(self.judged.max())
+        return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+    @property
+    def few(self) -> str:
+        """What is said of few clusters; empty if they are enough."""
+        if self.judged.min() >= ENOUGH:
+            return ""
+        return (
+            f"{self.sizes} {self.dim}s are few: how much they differ is hardly known, and intervals of fewer than "
+            f"{ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
+        )
+
+
+def _clusters(cm: Counted, dim: str) -> Clusters:
+    return of_dim(cm.cells, dim) if cm.clusters is None else cm.clusters
+
+
+def _summed(cm: Counted, dim: str) -> Counted:
+    return cm.holding(cm.counts.sum(dim) if dim in cm.dims else cm.counts)
+
+
+def _pseudo_examples(prior: priors.Prior, summed: Counted) -> Array:
+    """Return the prior's pseudo-examples, (systems, K, K); of outcomes (systems, 1, K)."""
+    return prior.concentration(summed).reshape(-1, *summed.cells.shape[-2:])
+
+
+def pool_clusters(
+    cm: Counted,
+    dim: str,
+    prior: str | priors.Prior | None,
+    design: Literal["joint", "by_actual"],
+    draws: int,
+    random_seed: int,
+) -> Posterior:
+    """Return the posterior of counts in clusters, and warn of what they say little about; see `bayesperf.pool`."""
+    resolved = priors.resolve_dirichlet(prior, len(cm.labels), "clusters")
+    if not (resolved.concentration(cm) > 0).all():
+        raise InputError(
+            "prior", "each cell needs pseudo-examples, or empty ones would be certain.", "Use a proper prior."
+        )
+    source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
+    if (least := int(source.judged.min())) < LEAST:
+        raise InputError(
+            "cm",
+            f"some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they differ.",
+            f"At least {LEAST} are needed, and {ENOUGH} are better.",
+        )
+    for category, code, text in _doubts(source):
+        warn(category, code, f"{text}.")
+    return source.posterior
+
+
+def _doubts(source: ClusterWeights) -> list[tuple[type[UserWarning], str, str]]:
+    """Return what there is to warn of: the class, code and text of each warning."""
+    doubts: list[tuple[type[UserWarning], str, str]] = []
+    if source.few:
+        doubts.append((DependenceWarning, "BP105", source.few))
+    if _is_partly_paired(source):
+        doubts.append((DependenceWarning, "BP106", (
+            f"some systems were judged in some of the same {source.dim}s only, and are taken for independent: their "
+            f"differences are known better than that. Leave out the {source.dim}s that not all were judged in"
+        )))  # fmt: skip
+    counts = source.summed.cells
+    # Of two classes, one alone is that of attempts, which nobody asks about the other.
+    asked = (counts.sum("predicted") > 0) | (len(source.cm.labels) > 2)
+    empty = ((counts == 0) & asked).transpose(*counts.dims).values
+    if empty.any():
+        *_, actual, predicted = (places[0] for places in np.nonzero(empty))
+        labels = source.cm.labels
+        of_actual = "outcome" if source.cm.graded else f"actual {labels[actual]!r}, predicted"
+        doubts.append((PriorWarning, "BP205", (
+            f"{empty.sum()} of {empty.size} cells have no example in any {source.dim} (as {of_actual} "
+            f"{labels[predicted]!r}): what is said of them is the prior's"
+        )))  # fmt: skip
+    return doubts
+
+
+def _is_partly_paired(source: ClusterWeights) -> bool:
+    """Whether some systems have some clusters in common, but not all."""
+    systems = source.clusters.cell // (source.clusters.cells // source.judged.size)
+    shape = source.clusters.size, source.judged.size
+    seen = csr_array((np.ones(len(systems)), (source.clusters.cluster, systems)), shape=shape)
+    common = ((seen > 0).astype(int).T @ (seen > 0).astype(int)).toarray()
+    alone = common.diagonal()
+    return bool(((common > 0) & (common < np.maximum.outer(alone, alone))).any())

@@ -1,0 +1,306 @@
+"""The hierarchical model of counts over groups (folds, sites, days, images), by quadrature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array
+from bayesperf.core.fields import Held
+from bayesperf.core.random_streams import streams
+from bayesperf.core.words import enumerated
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.counted import Counted
+from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.draws import Draws
+from bayesperf.groups.attempts import place_of_right, quantity_of_k, refuse_too_few, score_of_k
+from bayesperf.groups.group_draws import PREVALENCE, GroupShares, PooledDraws
+from bayesperf.posteriors.marginal import Marginal, Origin
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
+
+# The Beta prior of the dispersion of rates, by what the groups are.
+DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
+# That of questions asked several times, of which many are nearly always solved or hardly ever.
+QUESTIONS = (1.0, 1.0)
+# The same of prevalence, in which clusters often differ more; random folds are parts of one population.
+PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class GroupsModel(Held):
+    """The hierarchical model of binary counts over groups, by quadrature: what the groups and their dispersion are.
+
+    Attributes
+    ----------
+    cm : ConfusionMatrix or Outcomes
+        The counts.
+    dim : str
+        The dim of the groups.
+    kind : {"random", "clusters"}
+        What the groups are.
+    dispersion_weights : tuple of two float
+        The Beta prior of the dispersion.
+    repeats : int
+        By which the likelihood is divided.
+    design : {"joint", "by_actual"}
+        How the test set was sampled.
+    n_draws, random_seed : int
+        Of the posteriors.
+    dispersion_given : bool
+        Whether the caller gave the prior of the dispersion.
+    """
+
+    cm: Counted
+    dim: str
+    kind: Literal["random", "clusters"]
+    dispersion_weights: tuple[float, float]
+    repeats: int
+    design: Literal["joint", "by_actual"]
+    n_draws: int
+    random_seed: int
+    dispersion_given: bool = False
+
+    # ── The three answers ──
+
+    @cached_property
+    def mean(self) -> Posterior:
+        """Posterior of metrics at the population's mean rates."""
+        scope = Scope("mean", self.dim)
+        return self._posterior(self._draws.cells("mean"), scope, self._counts.sum(self.dim) / self.repeats)
+
+    @cached_property
+    def by_group(self) -> Posterior:
+        """Posterior of each group's own metrics, with the dim of the groups.
+
+        A group's rate, given p and ρ, is Beta(κp + k, κ(1 − p) + n − k). So is the prevalence of a cluster; random
+        folds have the population's.
+        """
+        return self._posterior(self._draws.cells("groups"), Scope("group", self.dim), self._counts)
+
+    @cached_property
+    def new_group(self) -> Posterior:
+        """Prediction of the metrics of a group not seen yet.
+
+        Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
+        """
+        learned_from = self._counts.sum(self.dim) / self.repeats
+        return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim), learned_from=learned_from)
+
+    def _posterior(
+        self,
+        cells: Array,
+        scope: Scope,
+        observed: xr.DataArray | None = None,
+        learned_from: xr.DataArray | None = None,
+    ) -> Posterior:
+        template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
+        return Posterior(
+            source=StoredDraws(stored(cells, template), independent=True),
+            pos_label=self.cm.pos_label,
+            prior_text=self.prior_text,
+            scope=scope,
+            observed=observed,
+            learned_from=learned_from,
+            prevalence="observed" if self.design == "joint" else None,
+        )
+
+    # ── The dispersion ──
+
+    @cached_property
+    def dispersion(self) -> Marginal:
+        """Posterior of the dispersion ρ, over the other leading dims and ``actual``."""
+        return Marginal(self._between, self._draws.rates.model.dispersion, self._rows, DispersionOf(self))
+
+    @property
+    def dispersion_prior(self) -> Marginal:
+        """Prior of the dispersion."""
+        origin = BetaDraws(self.dispersion_weights, self.random_seed)
+        return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), origin, "Prior")
+
+    @property
+    def _between(self) -> Quantity:
+        return Quantity("dispersion", Scope("dispersion", self.dim), words="dispersion", bounds=(0.0, 1.0))
+
+    def dispersion_draws(self, n: int, random_seed: int | None) -> Array:
+        """Return n draws of the dispersion, (systems × classes, n)."""
+        levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
+        return self._draws.rates.model.dispersion.ppf(np.concatenate(levels))
+
+    @property
+    def dispersion_ratio(self) -> xr.DataArray:
+        """How much the groups' rates vary, relative to the binomial's variance: Pearson's X²/(groups − 1).
+
+        About 1 where groups differ by chance alone. Coordinate ``defined`` is False, and the ratio 1 by convention,
+        where there is nothing to compare: fewer than two groups with examples, or all of them right, or all wrong.
+        """
+        ratio, defined = (part.reshape(self._rows.shape) for part in self._draws.dispersion_ratio())
+        labelled = self._rows.copy(data=ratio).rename("dispersion_ratio")
+        return labelled.assign_coords(defined=(labelled.dims, defined))
+
+    @property
+    def trials(self) -> xr.DataArray:
+        """Number of examples of each actual class in all groups, over the other leading dims and ``actual``."""
+        return _without_row(self._counts.sum([self.dim, "predicted"])).rename("trials")
+
+    @cached_property
+    def overlap(self) -> xr.DataArray:
+        """Mass that prior and posterior of the dispersion have in common; near 1, the data say nothing about it."""
+        shared = self._draws.rates.model.dispersion.overlap(_beta(self.dispersion_weights))
+        return self._rows.copy(data=shared.reshape(self._rows.shape)).rename("overlap")
+
+    # ── Several attempts ──
+
+    def probability_of_k(self, k: int, every: bool) -> Marginal:
+        """Return the probability that one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
+        place, _ = place_of_right(self.cm)
+        refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
+        rates = self._questions
+        alike = rates.all_alike(k, every)[..., place]
+        these = rates.groups[..., place, 0 if every else 1].copy()
+        values = np.stack([alike, (these**k).mean(1)], 1)
+        of = [f"a new {self.dim}", f"these {self.dim}s"]
+        quantity = quantity_of_k(k, every, Scope("itself"))
+        drawn = (values if every else 1 - values).reshape(-1, 1, self.n_draws)
+        return Marginal(
+            quantity,
+            Draws.of(quantity.metric, drawn, (0.0, 1.0)),
+            self._systems.expand_dims(of=of, axis=-1),
+            random_seed=self.random_seed,
+            score=self._unbiased(k, every, place, of).rename(quantity.metric),
+        )
+
+    @cached_property
+    def _questions(self) -> GroupShares:
+        """Rates of groups that are questions."""
+        draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
+        return draws.rates
+
+    def _unbiased(self, k: int, every: bool, place: int, of: list[str]) -> xr.DataArray:
+        """Return the unbiased estimate of the probability that k attempts pass, beside both questions."""
+        scores = score_of_k(self._draws.trials[:, place], self._draws.right[:, place], k, every)
+        mean = np.nanmean(scores, 1).reshape(self._systems.shape)
+        return self._systems.copy(data=mean).expand_dims(of=of, axis=-1)
+
+    # ── Labels and words ──
+
+    @property
+    def _counts(self) -> xr.DataArray:
+        """The counts, with the dim of the groups as the last leading one."""
+        return self.cm.cells.transpose(..., self.dim, *CELL_DIMS)
+
+    @property
+    def _systems(self) -> xr.DataArray:
+        """Zeros over the leading dims other than that of the groups."""
+        return self._rows if self.cm.graded else self._rows.isel(actual=0, drop=True)
+
+    @property
+    def _rows(self) -> xr.DataArray:
+        """Zeros over the leading dims other than that of the groups, and over the actual classes if there are any."""
+        rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)
+        return _without_row(xr.zeros_like(rows, dtype=float).rename(None))
+
+    @cached_property
+    def _draws(self) -> PooledDraws:
+        counts = self._counts.values.reshape(-1, *self._counts.shape[-3:]).astype(float)
+        return PooledDraws(
+            counts=counts,
+            dispersion=self.dispersion_weights,
+            prevalence_dispersion=PREVALENCE_DISPERSION[self.kind],
+            known_prevalence=self.design == "joint",
+            power=1 / self.repeats,
+            draws=self.n_draws,
+            streams=self._streams,
+        )
+
+    def _streams(self, purpose: str, random_seed: Any = None) -> list[np.random.Generator]:
+        """Return a random stream for each system."""
+        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
+        return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
+
+    def facts(self) -> list[str]:
+        """Return what is shown of this in a line."""
+        others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
+        return [self.number, *others, self.prevalence_text, f"ρ ~ {self.dispersion_text}"]
+
+    def about_repeats(self) -> list[str]:
+        """Return a clause on repeats of cross-validation, if there are any."""
+        if self.repeats == 1:
+            return []
+        examples = self._counts.sum([self.dim, *CELL_DIMS]).values.ravel() / self.repeats
+        each = enumerated([f"{n:,.0f}" for n in np.unique(examples)])
+        return [f"{each} examples, each judged once in each of {self.repeats} repeats"]
+
+    @property
+    def number(self) -> str:
+        """How many groups there are, and in how many repeats."""
+        groups = f"{self.cm.counts.sizes[self.dim]} {self.dim}s"
+        return groups if self.repeats == 1 else f"{groups} of {self.repeats} repeats"
+
+    @property
+    def dispersion_text(self) -> str:
+        """The prior of the dispersion, in words."""
+        return _beta_text(self.dispersion_weights)
+
+    @property
+    def prevalence_text(self) -> str:
+        """What prevalence the groups have, in words."""
+        if self.cm.graded:
+            return "right or wrong"
+        if self.design == "by_actual":
+            return "prevalence not known"
+        return "one prevalence" if self.kind == "random" else "a prevalence each"
+
+    @property
+    def prior_text(self) -> str:
+        priors = ["mean rates ~ Beta(1, 1)", f"dispersion ~ {self.dispersion_text}"]
+        if self.design == "joint" and not self.cm.graded:
+            priors.append(f"prevalence ~ {_beta_text((PREVALENCE, PREVALENCE))}")
+            if of_prevalence := PREVALENCE_DISPERSION[self.kind]:
+                priors.append(f"dispersion of prevalence ~ {_beta_text(of_prevalence)}")
+        weight = f"; examples weigh 1/{self.repeats}" if self.repeats > 1 else ""
+        return f"{', '.join(priors)}{weight}"
+
+
+def _without_row(rows: xr.DataArray) -> xr.DataArray:
+    """Return an array over actual classes; of outcomes without their single row."""
+    return rows.isel(actual=0, drop=True) if rows.sizes["actual"] == 1 else rows
+
+
+def _beta_text(weights: tuple[float, float]) -> str:
+    a, b = weights
+    return f"Beta({a:g}, {b:g})"
+
+
+def _beta(weights: tuple[float, float]) -> Beta:
+    """Return one Beta as a distribution."""
+    a, b = (np.array([[weight]]) for weight in weights)
+    return Beta(a, b)
+
+
+@dataclass(frozen=True, eq=False)
+class BetaDraws(Origin):
+    """Draws of one Beta."""
+
+    weights: tuple[float, float]
+    random_seed: int
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
+        return rng.beta(*self.weights, (1, n))
+
+
+@dataclass(frozen=True, eq=False)
+class DispersionOf(Origin):
+    """The dispersion of groups."""
+
+    model: GroupsModel
+
+    def sampled(self, n: int, random_seed: int | None) -> Array:
+        return self.model.dispersion_draws(n, random_seed)

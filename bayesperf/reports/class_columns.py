@@ -1,0 +1,155 @@
+"""Columns of labels before they are counted: of one kind, with the classes that were named, each spelt once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesperf.core.arrays import Counts
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import listed
+from bayesperf.files.class_names import about_labels, classes_in_words, merged_by, nearest, plain
+from bayesperf.files.settings import Settings
+
+_BOOLEANS = {"true": True, "false": False}
+# A whole number, however it is written.
+_WHOLE = re.compile(r"\s*\+?(-?)0*([0-9]+)(?:\.0*)?\s*")
+# Labels that differ by digits alone are classes of their own: grade 1, grade 2.
+_DIGITS = re.compile(r"\d+")
+
+
+def with_classes(
+    frame: pd.DataFrame, settings: Settings, rows: Counts | None
+) -> tuple[pd.DataFrame, Settings, tuple[str, ...], tuple[str, ...]]:
+    """Return the columns of labels as they are counted, the settings for these, and notes and warnings.
+
+    Of more than two classes one that is named as positive is held against the others together.
+
+    Raises
+    ------
+    ValueError
+        If the actual and the predicted labels have nothing in common, or no label is called as the positive class.
+    """
+    names = [settings.actual, *([settings.predicted] if settings.threshold is None else []), settings.judge]
+    columns = [name for name in names if name is not None and name in frame]
+    frame = _as_one_kind(frame, columns)
+    counts = _label_counts(frame, columns, rows)
+    if settings.predicted in columns:
+        _refuse_strangers(frame, settings, rows)
+    warned = (*about_labels(counts), *_about_twins(counts))
+    if settings.pos_label is None:
+        return frame, settings, (), warned
+    positive = _named(counts, settings.pos_label)
+    if len({*counts, *settings.labels}) <= 2:
+        return frame, settings, (), warned
+    others = f"not {positive}"
+    for name in columns:
+        is_positive = frame[name].map(_text) == positive
+        one_or_other = np.where(is_positive, positive, others)
+        frame = frame.assign(**{name: pd.Series(one_or_other, frame.index).where(frame[name].notna(), None)})
+    note = f"Class {positive!r} is held against the other {len(counts) - 1} together, {others!r}."
+    return frame, replace(settings, labels=(), pos_label=positive), (note,), warned
+
+
+def _text(label: Any) -> str:
+    """Write a label as a user types it: a whole number without a point."""
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
+def _label_counts(frame: pd.DataFrame, columns: list[str], rows: Counts | None) -> dict[str, int]:
+    """Return how often each label occurs in the first column, and those that occur in others only."""
+    counts: dict[str, int] = {}
+    weights = pd.Series(1 if rows is None else rows, frame.index)
+    for place, name in enumerate(columns):
+        for label, n in weights.groupby(frame[name], observed=True).sum().items():
+            counts[_text(label)] = counts.get(_text(label), 0) + int(n) * (place == 0)
+    return counts
+
+
+def _named(counts: dict[str, int], text: str) -> str:
+    """Return the label that a text on the command line stands for."""
+    found = [label for label in counts if label == text] or [x for x in counts if x.lower() == text.lower()]
+    if not found:
+        near = nearest(text, list(counts))
+        advice = f"Name it as --pos-label {near!r}." if near else ""
+        raise InputError(f"--pos-label {text}", f"no label is called so; {classes_in_words(counts)}", advice)
+    return found[0]
+
+
+def _refuse_strangers(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+    """Refuse predictions of which no label is an actual one: two codings, which would count as classes apart."""
+    pairs = frame[[settings.actual, settings.predicted]].dropna()
+    actual, predicted = ({*map(_text, pairs[name].unique())} for name in pairs)
+    are_scores = any("." in label for label in predicted) and pd.api.types.is_numeric_dtype(pairs[settings.predicted])
+    if settings.labels or are_scores or actual & predicted or min(len(actual), len(predicted)) < 2:
+        return
+    weights = pd.Series(1 if rows is None else rows, frame.index)[pairs.index]
+    new, old = (pairs[name].map(_text) for name in (settings.actual, settings.predicted))
+    meant = pd.crosstab(old, new, values=weights, aggfunc="sum").fillna(0).idxmax(axis=1)
+    merged = [merged_by(str(old), str(new)) for old, new in meant.items()] if meant.is_unique else []
+    raise InputError(
+        f"--predicted {settings.predicted}",
+        f"no label is an actual one: {settings.actual!r} holds {listed(sorted(actual))}, and {settings.predicted!r} "
+        f"{listed(sorted(predicted))}.",
+        f"If they mean the same: {' '.join(merged)}." if merged else "Name other columns, or merge labels by --map.",
+    )
+
+
+def _about_twins(counts: dict[str, int]) -> list[str]:
+    """Return warnings of labels that are no actual ones, and are nearly called as one that is."""
+    known = [label for label, n in counts.items() if n]
+    said = []
+    for label in (label for label, n in counts.items() if not n):
+        near = nearest(label, known, 0.8)
+        if near and _DIGITS.sub("", plain(near)) != _DIGITS.sub("", plain(label)):
+            said.append(
+                f"Label {label!r} is predicted and never actual, and looks like {near!r}. To merge them: "
+                f"{merged_by(label, near)}."
+            )
+    return said
+
+
+def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """Convert label columns to text if one of them holds text: a file does not say whether its numbers are labels."""
+    numeric = [pd.api.types.is_numeric_dtype(frame[name]) for name in columns]
+    if all(numeric):
+        return frame
+    if any(numeric):
+        frame = frame.assign(**{name: frame[name].map(_text, na_action="ignore") for name in columns})
+    _refuse_two_spellings(frame, columns)
+    return frame
+
+
+def _refuse_two_spellings(frame: pd.DataFrame, columns: list[str]) -> None:
+    """Refuse labels of text that are one whole number, as "007" and "7": they would count as two."""
+    seen: dict[tuple[str, ...], str] = {}
+    for label in dict.fromkeys(label for name in columns for label in frame[name].dropna().unique()):
+        number = _WHOLE.fullmatch(str(label))
+        if number and (first := seen.setdefault(number.groups(), label)) != label:
+            raise InputError(
+                "",
+                f"columns {', '.join(map(repr, columns))}: {first!r} and {label!r} are one number, "
+                "but among labels of text they count as two.",
+                f"Merge them: {merged_by(str(label), str(first))}.",
+            )
+
+
+def named_labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
+    """Return the labels that were named, as values of the kind that the columns hold."""
+    columns = [frame[name] for name in (settings.actual, settings.predicted)]
+    if not all(pd.api.types.is_numeric_dtype(column) for column in columns):
+        return list(settings.labels)
+    try:
+        return [_BOOLEANS[text.lower()] if text.lower() in _BOOLEANS else float(text) for text in settings.labels]
+    except ValueError:
+        held = listed(sorted({label for column in columns for label in column.dropna().unique().tolist()}))
+        raise InputError(f"--labels {','.join(settings.labels)}", f"the labels of the file are {held}.") from None
+
+
+def label_of(labels: list[Any], text: str) -> Any:
+    """Return the label that a text on the command line stands for."""
+    return next(label for label in labels if _text(label).lower() == text.lower())
