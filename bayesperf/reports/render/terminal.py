@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from bayesperf.core.words import printable
-from bayesperf.reports.blocks import Block, Folded, Heading, Note, Sentence, Table
+from bayesperf.reports.blocks import Block, Figure, Folded, Heading, Note, Sentence, Table
 
 # Longer names than this may be broken.
 _LONGEST_NAME = 24
@@ -28,7 +28,11 @@ def print_sections(sections: Iterable[tuple[str, Sequence[Block]]], console: Con
 
 def print_blocks(blocks: Sequence[Block], console: Console) -> None:
     """Print blocks, without pictures, and without details that are for a page."""
-    for block in blocks:
+    printed = list(_printed(blocks))
+    for block, previous in zip(printed, (None, *printed), strict=False):
+        # A table stands apart from what is around it.
+        if previous is not None and isinstance(block, Table) or isinstance(previous, Table):
+            console.print()
         match block:
             case Heading(text):
                 console.print(_text(text, "bold"))
@@ -37,11 +41,19 @@ def print_blocks(blocks: Sequence[Block], console: Console) -> None:
             case Note(text, kind):
                 console.print(_text(text, "bold" if kind in ("warning", "answer") else ""))
             case Table():
-                if block.columns:
-                    console.print(_grid(block))
+                console.print(_grid(block))
+
+
+def _printed(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Return the blocks that a terminal prints, those of folded ones among them."""
+    for block in blocks:
+        match block:
             case Folded():
-                if block.is_printed:
-                    print_blocks(block.blocks, console)
+                yield from _printed(block.blocks) if block.is_printed else ()
+            case Figure() | Table(columns=()) | Table(columns=[]):
+                pass
+            case _:
+                yield block
 
 
 def _text(value: Any, style: str = "") -> Text:
