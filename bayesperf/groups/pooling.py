@@ -186,7 +186,8 @@ class Pooled(Answer):
 
     def _of_k(self, k: int, every: bool) -> Marginal:
         knows: Any = self.mean.source if self.model is None else self.model
-        return knows.probability_of_k(checks.count("k", k), every)
+        probability: Marginal = knows.probability_of_k(checks.count("k", k), every)
+        return probability
 
     # ── Tables and figures ──
 

@@ -62,16 +62,19 @@ def shrinkage(
     ValueError
         If the metric has a value for each class, or cannot be computed.
     """
+    model = pooled.model
+    if model is None:
+        raise InputError("pooled", "the Bayesian bootstrap has no groups of its own.", "Draw its `mean` in its place.")
     marginals = {name: getattr(pooled, name)[metric] for name in ("mean", "by_group", "new_group")}
     if len(marginals["mean"].dims) > len(pooled.mean.dims):
         raise InputError("metric", f"{marginals['mean'].name!r} has a value a class; name one that has a single value.")
     of_interval = default_interval(ci_prob, ci_kind)
     parts = {name: (marginal.mean(), marginal.interval(*of_interval)) for name, marginal in marginals.items()}
-    observed, examples = score(pooled.model.cm, metric), pooled.model.cm.total
-    systems = [dim for dim in pooled.model.cm.dims if dim != pooled.model.dim]
+    observed, examples = score(model.cm, metric), model.cm.total
+    systems = [dim for dim in model.cm.dims if dim != model.dim]
     places = [dict(zip(systems, at, strict=True)) for at in product(*(range(observed.sizes[dim]) for dim in systems))]
-    height = 1.6 + 0.26 * observed.sizes[pooled.model.dim]
-    longest = CHARACTER * max(len(shorten(name)) for name in observed[pooled.model.dim].values.tolist())
+    height = 1.6 + 0.26 * observed.sizes[model.dim]
+    longest = CHARACTER * max(len(shorten(name)) for name in observed[model.dim].values.tolist())
     figure, panels = small_multiples(
         len(places), 3.6 + longest, height, columns=3, margin=(0.8, 0.6), ax=ax, sharex=True
     )
@@ -82,13 +85,13 @@ def shrinkage(
             at_place,
             observed.isel(place),
             examples.isel(place),
-            pooled.model.dim,
+            model.dim,
             short_interval_name(*of_interval),
         )
         axes.set_xlabel(metric_title(marginals["mean"].name))
         axes.tick_params(labelbottom=True)
         if not position % 3:
-            axes.set_ylabel(f"{pooled.model.dim} (n: its examples, of both classes)")
+            axes.set_ylabel(f"{model.dim} (n: its examples, of both classes)")
         names = [f"{dim} {observed.isel(place)[dim].item()!s}" for dim in systems]
         axes.set_title(shorten(", ".join(names)), fontsize="medium")
     write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
