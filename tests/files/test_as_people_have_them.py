@@ -419,7 +419,7 @@ READ = {
     "neither": (
         CSV,
         [],
-        "Neither is named as positive, so that figures are averages over both; for those of one: --pos-",
+        "Neither is named as positive, so that figures are averages over both. For the figures of one class: --pos-",
     ),
     "not used": (WIDE.to_csv(index=False), PAIR, "Not used: columns 'id', 's_a', 's_b'."),
     "one not used": (
