@@ -208,7 +208,7 @@ def test_an_expected_performance_curve_says_its_ends_and_its_mean():
     assert curve.in_words() in curve._repr_html_()
     one = bp.curves.epc(dev, test, alphas=[0.3], draws=100).in_words()
     assert "between" not in one
-    assert bp.curves.epc_a_posteriori(test, draws=100).in_words().endswith("let other examples choose.")
+    assert bp.curves.epc_a_posteriori(test, draws=100).in_words().endswith("choose it on others.")
 
 
 def test_a_marginal_in_a_notebook_shows_the_sentence_and_a_density():
@@ -271,13 +271,13 @@ def test_the_best_of_several_is_said_to_look_better_than_it_is():
     best = comparison.prob_best
     text = comparison.in_words()
     assert text.startswith(
-        f"On recall A is very probably the best of 3 ({chance(best.sel(model='A').item())}), before B"
+        f"On recall A is very probably the best of 3 ({chance(best.sel(model='A').item())}), ahead of B"
     )
     row = comparison.summary().query("a == 'A' and b == 'B'").iloc[0]
     assert f"The difference, A − B, is {format_value(row['mean'], row['ci_upper'] - row['ci_lower'])} " in text
     shrunk = bp.compare(bp.posterior(cm), metric="recall", independent=True, shrink=True).shrunk
     excess = (bp.posterior(cm)["recall"].mean() - shrunk.mean()).sel(model="A").item()
-    chosen = "The best of 3 was chosen for its luck, too: judged afresh A would be"
+    chosen = "The best of 3 owes something to luck: on new examples A would be"
     assert text.endswith(f"{chosen} about {excess:.3f} lower.")
     wrong = bp.compare(bp.posterior(cm), metric="fnr", independent=True).in_words()
     size = re.fullmatch(rf".*{chosen} about (.*) higher\.", wrong)
@@ -296,7 +296,7 @@ def test_of_systems_known_precisely_little_is_luck_and_of_several_places_nothing
         return bp.compare(bp.posterior(cm), metric="recall", independent=True).in_words()
 
     precise = [900_000, 800_000, 600_000]
-    assert said(precise, ["model"]).endswith("judged afresh 0 would be less than 0.001 lower.")
+    assert said(precise, ["model"]).endswith("on new examples 0 would be less than 0.001 lower.")
     assert said([precise, precise], ["site", "model"]).endswith(
         "The best of several was chosen for its luck, too, and looks better than it is."
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bayesperf.reports.verdicts import Verdict
 
 _FORMATS = ("text", "markdown", "json")
-_CODES = {"met": 0, "missed": 1, "undecided": 3}
+_CODES = {"met": 0, "missed": 1, "open": 3}
 # The column that tells the files apart from those that they are held against.
 _VERSION, _NEW, _OLD = "version", "new", "old"
 
@@ -104,10 +104,10 @@ def _verdict(
     goal: Goal, system: str, matrix: ConfusionMatrix, probability: float, planned_from: Analysis | None
 ) -> Verdict:
     """Return what is shown of one system, and how many more examples would settle it if that can be planned."""
-    from bayesperf.reports.verdicts import UNDECIDED, Verdict, verdict_of
+    from bayesperf.reports.verdicts import OPEN, Verdict, verdict_of
 
     verdict, seen, more = verdict_of(probability, goal.confidence), evidence_in_words(matrix, goal.requirement), ""
-    if verdict == UNDECIDED and planned_from is not None:
+    if verdict == OPEN and planned_from is not None:
         more = number_in_words(answered(goal, matrix, seen, planned_from.settings.prior, None).plan)
     return Verdict(str(goal.requirement), system, seen, probability, verdict, more)
 
@@ -118,7 +118,7 @@ def _in_repeated_runs(
     """Add a run to a state, and return what all runs show of each requirement by a confidence sequence."""
     from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
     from bayesperf.plan.monitoring import monitor
-    from bayesperf.reports.verdicts import UNDECIDED, Verdict, by_sequence
+    from bayesperf.reports.verdicts import OPEN, Verdict, by_sequence
 
     held = with_run(state, analysis.counts, files)
     runs, found = counts_of_runs(held, analysis.counts), []
@@ -137,7 +137,7 @@ def _in_repeated_runs(
             "runs contradict each other" if said == "contradicted"
             else f"from {last['anytime_lower'].item():.3f} to {last['anytime_upper'].item():.3f}"
         )  # fmt: skip
-        verdict = said if said in ("met", "missed") else UNDECIDED
+        verdict = said if said in ("met", "missed") else OPEN
         observed = f"{evidence_in_words(runs.sum(RUN), requirement)}: {limits}"
         found.append(Verdict(str(requirement), "", observed, None, verdict))
     write(state, held)
@@ -171,7 +171,7 @@ def _held_against(versions: Analysis, metric: str) -> Verdict:
     """Return whether the new version is shown to be no worse than the old by more than a margin."""
     from bayesperf import metrics
     from bayesperf.core.words import metric_title
-    from bayesperf.reports.verdicts import UNDECIDED, Verdict, verdict_of
+    from bayesperf.reports.verdicts import OPEN, Verdict, verdict_of
 
     wanted, confidence = metrics.get(metric), versions.settings.confidence
     no_worse_by = versions.settings.no_worse_by or 0.0
@@ -182,7 +182,7 @@ def _held_against(versions: Analysis, metric: str) -> Verdict:
     new, old = versions.marginals[wanted.name].observed.sel({_VERSION: [_NEW, _OLD]}).values.tolist()
     margin = f"by more than {no_worse_by:g}" if no_worse_by else "than before"
     observed = f"{new:.3f}, before {old:.3f} ({'the same' if versions.is_paired else 'other'} examples)"
-    more = _more_to_compare(versions, wanted.name, no_worse_by, confidence) if verdict == UNDECIDED else ""
+    more = _more_to_compare(versions, wanted.name, no_worse_by, confidence) if verdict == OPEN else ""
     return Verdict(f"{metric_title(metric)} not worse {margin}", "", observed, above.item(), verdict, more)
 
 

@@ -65,7 +65,7 @@ def _of_choice(comparison: Comparison) -> str:
     size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
     worse = "lower" if comparison.greater_is_better else "higher"
     return sentence(
-        f"the best of {best.size} was chosen for its luck, too: judged afresh {_names(comparison)[first]} would be "
+        f"the best of {best.size} owes something to luck: on new examples {_names(comparison)[first]} would be "
         f"{size} {worse}"
     )
 
@@ -117,7 +117,7 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
     first, second = np.argsort(-best, kind="stable")[:2]
     word, next_one = likelihood(best[first]), f"{names[second]} ({chance(best[second])})"
     which = (
-        f"{names[first]} is {word} the best of {len(names)} ({chance(best[first])}), before {next_one}"
+        f"{names[first]} is {word} the best of {len(names)} ({chance(best[first])}), ahead of {next_one}"
         if word in LIKELIHOODS
         else f"it is open which of {len(names)} is the best: {names[first]} ({chance(best[first])}) or {next_one}"
     )

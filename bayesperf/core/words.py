@@ -40,7 +40,7 @@ SHRUNK_IN_FAMILIES = (
     "All systems are drawn towards those like them, first of all in their family, so that the best owes less to its "
     "luck."
 )
-CHOSEN_ON_THE_SAME = "A threshold looks better than it is by the examples that chose it: let other examples choose"
+CHOSEN_ON_THE_SAME = "A threshold looks too good on the examples that chose it: choose it on others"
 
 
 def percentage(probability: float) -> str:

@@ -1,4 +1,4 @@
-"""Questions that were asked several times: whether one of k attempts passes, or all of them."""
+"""Questions that were asked several times: whether at least one of k attempts passes, or all of them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
 
 
 def score_of_k(attempts: NDArray[Any], passed: NDArray[Any], k: int, every: bool) -> Array:
-    """Return the share of the choices of k attempts of which one passes, or `every` one; NaN of fewer than k."""
+    """Return the share of the choices of k attempts of which at least one passes, or `every` one; NaN of fewer than k."""
     return all_fail(attempts, attempts - passed, k) if every else 1 - all_fail(attempts, passed, k)
 
 
 def quantity_of_k(k: int, every: bool, scope: Scope) -> Quantity:
-    """Return what the probability is called that one of k attempts passes, or `every` one."""
-    words = f"probability that {f'all of {k} attempts pass' if every else f'one of {k} attempts passes'}"
+    """Return what the probability is called that at least one of k attempts passes, or `every` one."""
+    words = f"probability that {f'all of {k} attempts pass' if every else f'at least one of {k} attempts passes'}"
     return Quantity(f"pass_hat_{k}" if every else f"pass_at_{k}", scope, "", True, words, (0.0, 1.0))
 
 
@@ -85,7 +85,7 @@ def as_parts_of_examples(
     cells, right : tuple of two int
         The shape of a system's cells; the row of the attempts, and the place in it of those that pass.
     k, every
-        The true positive's part is the unbiased estimate that one of k attempts passes, or `every` one.
+        The true positive's part is the unbiased estimate that at least one of k attempts passes, or `every` one.
 
     Raises
     ------

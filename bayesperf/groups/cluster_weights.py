@@ -167,7 +167,7 @@ class ClusterWeights(StoredDraws):
     # ── Several attempts ──
 
     def probability_of_k(self, k: int, every: bool) -> Marginal:
-        """Return the probability that one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
+        """Return the probability that at least one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
         row, right = place_of_right(self.cm)
         questions = as_parts_of_examples(self.clusters, self._alpha.shape[1:], (row, right), k, every)
         of_row = self._alpha[:, row]

@@ -158,7 +158,7 @@ class GroupsModel(Held):
     # ── Several attempts ──
 
     def probability_of_k(self, k: int, every: bool) -> Marginal:
-        """Return the probability that one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
+        """Return the probability that at least one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
         place, _ = place_of_right(self.cm)
         refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
         rates = self._questions

@@ -42,7 +42,7 @@ MOST_IN_PAIRS = 8
 CLEARLY = 0.95
 ABOUT_STANDING = (
     f"By Monte Carlo, standard error of a probability at most {0.5 / DRAWS**0.5:.1g}. Chance calls each class as often "
-    "as it occurs, at random; majority always calls the most frequent one. —: of it the metric is undefined (0/0)."
+    "as it occurs, at random; majority always calls the most frequent one. —: the metric is undefined (0/0)."
 )
 
 
@@ -166,7 +166,7 @@ def about_pairing(analysis: Analysis) -> str:
     if analysis.is_paired and example == ROW:
         return "Paired: every row is an example, on which the systems are compared."
     if analysis.is_paired and example is not None:
-        return f"Paired: rows alike in {example!r} are the same example, on which the systems are compared."
+        return f"Paired: rows with the same {example!r} are one example; systems are compared on it."
     if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
     if cluster is not None:

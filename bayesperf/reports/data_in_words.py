@@ -49,7 +49,8 @@ def _classes(analysis: Analysis) -> str:
     texts = map(str, analysis.counts.labels)
     # Blanks at the ends would not be seen.
     labels = [printable(text if text == text.strip() else repr(text)) for text in texts]
-    where = "" if len(flat) == 1 else ", in each" if same else ", in all together"
+    each = enumerated([printable(str(dim)) for dim in by_class.dims if dim != "actual"] or ["system"])
+    where = "" if len(flat) == 1 else f", for each {each}" if same else ", in all together"
     if len(labels) > _MOST_CLASSES:
         ends = int(np.argmin(sizes)), int(np.argmax(sizes))
         small, large = (f"{labels[i]} ({int(sizes[i]):,})" for i in ends)
@@ -62,8 +63,8 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
     """Return which class is positive and why, or what it means that none is."""
     positive = analysis.counts.pos_label
     if positive is not None:
-        why = "by the labels" if analysis.settings.pos_label is None else "as named"
-        return f"; positive is {printable(str(positive))}, {why}"
+        why = "by the labels" if analysis.settings.pos_label is None else "as set"
+        return f"; {printable(str(positive))} is positive, {why}"
     if len(labels) > 2:
         return ""
     return ". Neither is named as positive, so that figures are averages over both"

@@ -162,9 +162,9 @@ class ScoredSystem:
         said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
         left_out, certain = self.calibration.parts[""].left_out, self.reliability.parts[""].certain
         if "calibration_slope" in left_out:
-            said += f" There is no slope: {certain:,} probabilities are 0 or 1, and their log-odds infinite."
+            said += f" There is no slope: {certain:,} probabilities are 0 or 1, with infinite log-odds."
         if "log_loss" in left_out:
-            said += " There is no log loss: what happened had a probability of 0 in some examples, so it is infinite."
+            said += " There is no log loss: it is infinite, as some outcomes had been given probability 0."
         return said
 
     @property

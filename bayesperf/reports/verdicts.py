@@ -1,4 +1,4 @@
-"""Whether requirements are shown met, shown missed or undecided: the rows of a gate, and their words."""
+"""Whether requirements are shown met, shown missed or open: the rows of a gate, and their words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 _MOST_PLANNED = 50
 # How probable it is that the examples which would settle a requirement do so.
 ASSURANCE = 0.8
-MET, MISSED, UNDECIDED = "met", "missed", "undecided"
+MET, MISSED, OPEN = "met", "missed", "open"
 
 
 class Verdict(NamedTuple):
@@ -38,7 +38,7 @@ class Verdict(NamedTuple):
     probability : float or None
         The posterior probability that it is met; None where a confidence sequence decides.
     verdict : str
-        "met", "missed" or "undecided".
+        "met", "missed" or "open".
     more : str
         What would settle it, in words; empty if it is settled, or nobody can say.
     """
@@ -53,25 +53,25 @@ class Verdict(NamedTuple):
 
 def verdict_of(probability: float, confidence: float) -> str:
     """Return what a probability shows: that it is met, that it is missed, or neither."""
-    return MET if probability >= confidence else MISSED if probability <= 1 - confidence else UNDECIDED
+    return MET if probability >= confidence else MISSED if probability <= 1 - confidence else OPEN
 
 
 def overall(verdicts: Sequence[Verdict]) -> str:
-    """Return the verdict on all requirements: missed if one is, else undecided if one is, else met."""
+    """Return the verdict on all requirements: missed if one is, else open if one is, else met."""
     found = {each.verdict for each in verdicts}
-    return next((verdict for verdict in (MISSED, UNDECIDED) if verdict in found), MET)
+    return next((verdict for verdict in (MISSED, OPEN) if verdict in found), MET)
 
 
 def in_one_sentence(verdicts: Sequence[Verdict], shown_by: str) -> str:
     """Return the verdict on all requirements, how many of them are what, and by which rule."""
-    counts = {verdict: sum(each.verdict == verdict for each in verdicts) for verdict in (MET, MISSED, UNDECIDED)}
+    counts = {verdict: sum(each.verdict == verdict for each in verdicts) for verdict in (MET, MISSED, OPEN)}
     of = len(verdicts)
     if counts[MET] == of:
         every = {1: "The requirement is", 2: "Both requirements are"}.get(of, f"All {of} requirements are")
         said = f"{every} shown met"
     else:
         words = [
-            f"{n} shown {verdict}" if verdict != UNDECIDED else f"{n} undecided" for verdict, n in counts.items() if n
+            f"{n} shown {verdict}" if verdict != OPEN else f"{n} open" for verdict, n in counts.items() if n
         ]
         said = f"{overall(verdicts).capitalize()}. Of {of} requirement{'s' * (of > 1)}: {', '.join(words)}"
     return f"{said} ({shown_by})."
@@ -99,7 +99,7 @@ def verdicts_of(analysis: Analysis) -> list[Verdict]:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
         for at, names in analysis.systems:
             verdict, more = verdict_of(float(met[at]), CONFIDENCE), ""
-            if verdict == UNDECIDED and len(analysis.systems) <= _MOST_PLANNED:
+            if verdict == OPEN and len(analysis.systems) <= _MOST_PLANNED:
                 one = marginal.isel(**dict(zip(map(str, analysis.pooled.dims), at, strict=True))) if at else marginal
                 more = _about(examples_to_settle(one, requirement.bound, int(sizes[at])))
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))

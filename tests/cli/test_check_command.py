@@ -38,7 +38,7 @@ def write(name, tp, fn, fp, tn, first=0):
 
 # Recalls clearly above .8, clearly below it, and near it.
 @pytest.mark.parametrize(
-    ("tp", "fn", "code", "verdict"), [(90, 10, 0, "met"), (70, 30, 1, "missed"), (81, 19, 3, "undecided")]
+    ("tp", "fn", "code", "verdict"), [(90, 10, 0, "met"), (70, 30, 1, "missed"), (81, 19, 3, "open")]
 )
 def test_the_code_says_what_is_shown(check, tp, fn, code, verdict):
     file = write("new.csv", tp, fn, 5, 95)
@@ -57,9 +57,9 @@ def test_a_missed_requirement_decides_before_an_open_one(check):
     asked = ["--require", "recall>=0.8", "--require", "specificity>=0.8", "--pos-label", "yes"]
     done = check(file, *asked)
     assert done.returncode == 1
-    assert "Missed. Of 2 requirements: 1 shown missed, 1 undecided" in " ".join(done.stdout.split())
+    assert "Missed. Of 2 requirements: 1 shown missed, 1 open" in " ".join(done.stdout.split())
     lines = check(file, *asked, "--format", "markdown").stdout.splitlines()
-    assert "| undecided | recall ≥ 0.8 | 0.589 | 81 of 100 |" in lines
+    assert "| open | recall ≥ 0.8 | 0.589 | 81 of 100 |" in lines
     assert lines[4] == "| verdict | requirement | P(met) | observed |"
 
 

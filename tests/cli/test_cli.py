@@ -126,7 +126,7 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Verdict" in done.stdout
     assert "Which is better?" in done.stdout
-    assert "Paired: rows alike in 'example' are the same example" in done.stdout
+    assert "Paired: rows with the same 'example' are one example" in done.stdout
     assert str(tmp_path / "bayesperf-demo.html") in done.stdout
     assert (tmp_path / "bayesperf-demo.html").read_text().startswith("<!doctype html>")
 
@@ -399,7 +399,7 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
         "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: Jeffreys' Dirichlet",
         "Independent: the systems are taken as judged on different examples.",
         "name the column that identifies the examples, as --id example.",
-        "The best of 3 was chosen for its luck, too",
+        "The best of 3 owes something to luck",
     ):
         assert words in text
 

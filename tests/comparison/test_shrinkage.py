@@ -267,7 +267,7 @@ def test_systems_of_which_some_predictions_are_verified():
     post = bp.labels.verify(np.where(np.arange(n) % 3 == 0, truth, np.nan), predicted, draws=1000)
     plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
     assert plain.in_words().startswith("On accuracy a is ")
-    assert "judged afresh a would be about 0.0" in plain.in_words()
+    assert "on new examples a would be about 0.0" in plain.in_words()
     means = plain.systems.each.mean()
     np.testing.assert_allclose(means, post["accuracy"].mean(), atol=1e-12)
     assert np.ptp(found.shrunk.mean().values) < np.ptp(means.values)
@@ -387,6 +387,6 @@ def test_the_sentence_says_what_the_shrunk_posterior_says_and_by_about_how_much_
         mean = post["recall"].mean().values[best]
         said.append(mean - shrunk.mean().values[best])
         true.append(mean - truth[best])
-        assert f"judged afresh s{best} would be about {said[-1]:.3f} lower" in plain.in_words()
+        assert f"on new examples s{best} would be about {said[-1]:.3f} lower" in plain.in_words()
     # Of one normal it is a fifth.
     assert 0.5 * np.mean(true) < np.mean(said) < 1.2 * np.mean(true)

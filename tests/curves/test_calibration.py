@@ -207,7 +207,7 @@ def test_a_calibrated_system_is_not_accused():
     rng = np.random.default_rng(8)
     p = rng.uniform(size=500)
     words = bp.curves.calibration(rng.random(500) < p, p).in_words()
-    assert words.endswith("None of this speaks against calibrated probabilities, which does not prove them.")
+    assert words.endswith("None of this speaks against calibration, nor does it prove it.")
 
 
 # ── More than two classes ──

@@ -162,7 +162,7 @@ def test_a_column_a_system_is_a_row_a_system_paired(tmp_path, call, command):
         same = {"summary", "differences", "standing", "paired", "labels"} & set(long)
         assert len(same) >= 2
         assert {key: wide[key] for key in same} == {key: long[key] for key in same}
-    assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes, in each: ham (")
+    assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes, for each model: ham (")
 
 
 def test_parts_of_wide_files_have_rows_of_their_own(tmp_path, call):
@@ -414,8 +414,8 @@ def test_bounds_may_be_strict(tmp_path, call):
 # ── What was read ──
 
 READ = {
-    "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "positive is 1, by the labels."),
-    "named": (CSV, ["--pos-label", "spam"], "positive is spam, as named."),
+    "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, by the labels."),
+    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as set."),
     "neither": (
         CSV,
         [],
@@ -425,7 +425,7 @@ READ = {
     "one not used": (
         "actual,predicted,x\n1,0,1\n",
         [],
-        "1 row. Actual classes: 0 (0) and 1 (1); positive is 1, by the l",
+        "1 row. Actual classes: 0 (0) and 1 (1); 1 is positive, by the l",
     ),
 }
 

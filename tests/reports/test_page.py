@@ -407,7 +407,7 @@ def test_open_requirements_are_those_neither_met_nor_missed(systems):
         for r in systems.requirements
         for (_, (name,)) in systems.systems
     }
-    found = {(each.requirement, each.system) for each in systems.verdicts if each.verdict == "undecided"}
+    found = {(each.requirement, each.system) for each in systems.verdicts if each.verdict == "open"}
     assert found == {key for key, p in met.items() if 0.05 < p < 0.95}
     assert f"{len(found)} of 6 verdicts are open." in [block.text for block in enough_data.blocks(systems)]
 
@@ -448,6 +448,20 @@ def test_the_table_of_priors_is_the_librarys():
     own = analysis.pooled["accuracy"]
     moved = np.abs(expected["mean"] - own.mean().item()).max() / np.ptp(own.hdi().values)
     assert table.moves == pytest.approx(moved)
+
+
+def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
+    rows = {"never wrong": ([0, 1] * 30, [0, 1] * 30), "a coin": ([0, 1] * 10, [0, 0, 1, 1] * 5)}
+    frames = [pd.DataFrame({"model": name, "actual": y, "predicted": z}) for name, (y, z) in rows.items()]
+    table = trust.other_priors(analyse(pd.concat(frames, ignore_index=True), Settings(by=("model",), pos_label=1)))
+    shares = []
+    for y, z in rows.values():
+        cm = bp.ConfusionMatrix.from_predictions(y, z, pos_label=1)
+        own, others = bp.posterior(cm)["accuracy"], bp.prior.sensitivity(cm, ["accuracy"])["mean"]
+        shares.append(np.abs(others - own.mean().item()).max() / np.ptp(own.hdi().values))
+    assert shares[0] > shares[1]
+    assert table.moves == pytest.approx(shares[0])
+    assert "of its interval's width (never wrong, by " in table.in_words
 
 
 # ── Methods and terms ──

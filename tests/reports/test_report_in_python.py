@@ -32,11 +32,11 @@ def test_it_is_the_page_of_the_command_line():
     )  # fmt: skip
     shell = as_html(analyse(CANCER, settings))
     same = shell.replace(
-        "Paired: rows alike in &#39;example&#39; are the same example, on which the systems are compared.",
+        "Paired: rows with the same &#39;example&#39; are one example; systems are compared on it.",
         "Paired: the systems are compared on the same examples.",
     )
     for of_files in (
-        "No row repeats an example of the same system, by example.",
+        "No system has two rows with the same example.",
         "No value is missing in the columns that are used.",
     ):
         assert of_files in same

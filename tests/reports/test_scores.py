@@ -140,7 +140,7 @@ def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
     for settings, present in ((Settings(), False), (Settings(score="score"), True)):
         page = as_html(analyse(frame.query("system == 'old'"), settings))
         assert ("How well do the scores rank?" in page) == ("Where to put the threshold" in page) == present
-        advice = "A threshold looks better than it is by the examples that chose it"
+        advice = "A threshold looks too good on the examples that chose it"
         assert (advice in " ".join(page.split())) == present
         assert "What is to be expected?" not in page
         assert "choose thresholds." not in page
@@ -380,7 +380,7 @@ def test_calibration_is_the_librarys(judged, judged_page):
         for row in calibration.summary().to_dict("records"):
             for name in ("observed", "ci_lower", "ci_upper", "calibrated_lower", "calibrated_upper", "tail"):
                 assert rows.loc[(system, row["metric"]), name] == pytest.approx(row[name], nan_ok=True)
-    assert "extreme : Too extreme: what it calls nearly certain is less so." in shown
+    assert "extreme : Too extreme: what it calls nearly certain is less certain." in shown
     assert "right : Too" not in shown
 
 
@@ -434,6 +434,6 @@ def test_certain_probabilities_have_no_slope():
     p[:2] = [1.0, 0.0]
     frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
     shown = text_of(section(as_html(analyse(frame, Settings(score="score"))), "Can its probabilities be trusted?"))
-    assert "There is no slope: 2 probabilities are 0 or 1, and their log-odds infinite." in shown
-    assert "There is no log loss: what happened had a probability of 0 in some examples" in shown
+    assert "There is no slope: 2 probabilities are 0 or 1, with infinite log-odds." in shown
+    assert "There is no log loss: it is infinite, as some outcomes had been given probability 0." in shown
     assert "np.clip" not in shown

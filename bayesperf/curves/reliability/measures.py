@@ -239,8 +239,8 @@ class Calibration(Answer):
         0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
         almost certainly too extreme. The squared difference of probability and frequency, debiased, is 0.00020, a \
         difference of roughly 0.014; a perfectly calibrated system with these scores shows −0.00003 to 0.00008 in \
-        95 % of test sets, and as much or more in <0.1 %. The Brier score is 0.057 (95 % HDI 0.039–0.076): 0.234 of \
-        one probability for all, less 0.193 by telling examples apart, plus 0.016 by miscalibration. The mean, the \
+        95 % of test sets, and 0.00020 or more in <0.1 %. The Brier score is 0.057 (95 % HDI 0.039–0.076): 0.234 for \
+        one constant probability, less 0.193 for telling examples apart, plus 0.016 for miscalibration. The mean, the \
         slope, the squared difference and the Brier score speak against calibrated probabilities.
         """
         return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
@@ -323,8 +323,8 @@ def _squared_error(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     size = f", a difference of roughly {np.sqrt(row['observed']):.3f}" if row["observed"] > 0 else ""
     return sentence(
         f"the squared difference of probability and frequency, debiased, is {value}{size}; a perfectly calibrated "
-        f"system with these scores shows {low} to {high} in {percentage(row['ci_prob'])} of test sets, and as much or "
-        f"more in {chance(row['tail'])}"
+        f"system with these scores shows {low} to {high} in {percentage(row['ci_prob'])} of test sets, and {value} "
+        f"or more in {chance(row['tail'])}"
     )
 
 
@@ -333,8 +333,8 @@ def _brier(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     parts = ("miscalibration", "discrimination", "uncertainty")
     lost, gained, base = (table[f"brier_{part}"]["observed"] for part in parts)
     return sentence(
-        f"the Brier score is {row['observed']:.3f} {_interval(row)}: {base:.3f} of one probability for all, less "
-        f"{gained:.3f} by telling examples apart, plus {lost:.3f} by miscalibration"
+        f"the Brier score is {row['observed']:.3f} {_interval(row)}: {base:.3f} for one constant probability, less "
+        f"{gained:.3f} for telling examples apart, plus {lost:.3f} for miscalibration"
     )
 
 
@@ -344,5 +344,5 @@ def _verdict(table: Mapping[str, Any], part: CalibrationFigures) -> str:
     seldom = (1 - table["brier"]["ci_prob"]) / len(names)
     against = [title for name, title in names.items() if part.tail(name) < seldom]
     if not against:
-        return "None of this speaks against calibrated probabilities, which does not prove them."
+        return "None of this speaks against calibration, nor does it prove it."
     return sentence(f"{enumerated(against)} speak{'s' * (len(against) == 1)} against calibrated probabilities")

@@ -8,7 +8,7 @@ from bayesperf.plan.monitoring import monitor
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Note, Sentence
 from bayesperf.reports.sections import REPORT, Section
-from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, UNDECIDED
+from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN
 
 # The dim of batches that come one after another, after each of which somebody may look.
 STEP = "step"
@@ -37,15 +37,15 @@ def _open(analysis: Analysis) -> list[Block]:
     """Return how many requirements are open, and what the numbers of examples beside them mean."""
     if not analysis.requirements:
         return []
-    rows = sum(each.verdict == UNDECIDED for each in analysis.verdicts)
+    rows = sum(each.verdict == OPEN for each in analysis.verdicts)
     if not rows:
         return [Sentence(f"Every requirement is settled: shown met or shown missed, with probability {CONFIDENCE:g}.")]
     return [
         Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
-            f"With so many more examples as the verdict says, a requirement would be settled with probability "
-            f"{ASSURANCE:g}. For a metric that is no share of examples the number is that of a share with the same "
-            "mean and standard deviation. A bound that the metric just meets is never settled."
+            f"With as many more examples as the verdict says, a requirement would be settled with probability "
+            f"{ASSURANCE:g}. For a metric that is not a proportion, the number is for a proportion with the same mean "
+            "and standard deviation. If the metric equals the bound, no number of examples will do."
         ),
     ]
 

@@ -18,7 +18,7 @@ from bayesperf.reports.data_in_words import positive_advice, what_was_read
 from bayesperf.reports.drawing import names_of
 from bayesperf.reports.scores import about_split
 from bayesperf.reports.sections import REPORT, SUMMARY, Section, slices, trust, where_it_fails
-from bayesperf.reports.verdicts import CONFIDENCE, UNDECIDED, by_probability, in_one_sentence
+from bayesperf.reports.verdicts import CONFIDENCE, OPEN, by_probability, in_one_sentence
 
 # So many sentences follow the answer itself, and so many classes are named.
 _MOST_MORE, _MOST_NAMED = 3, 5
@@ -55,8 +55,8 @@ def verdict_table(analysis: Analysis) -> list[Block]:
     ]
     # The verdicts stand by the requirements, and for each by the systems.
     for i, each in enumerate(analysis.verdicts):
-        said, name = "open" if each.verdict == UNDECIDED else each.verdict, each.requirement
-        records[i % len(records)] |= {name: said, f"P({name})": each.probability, f"more({name})": each.more}
+        name = each.requirement
+        records[i % len(records)] |= {name: each.verdict, f"P({name})": each.probability, f"more({name})": each.more}
     asked = [str(requirement) for requirement in analysis.requirements]
     columns = [
         *names_of(analysis.pooled.dims),
@@ -74,7 +74,10 @@ def _rule(analysis: Analysis) -> str:
     """Return which systems meet all requirements, and by which rule."""
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
-    return f"P: the probability that it is met; {by_probability(CONFIDENCE)}; else so many more examples may settle it."
+    return (
+        f"P: the probability that it is met; {by_probability(CONFIDENCE)}; otherwise, how many more examples may "
+        "settle it."
+    )
 
 
 # ── Sentences ──

@@ -62,7 +62,7 @@ def paragraph(analysis: Analysis) -> str:
         )
     if analysis.requirements:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
-        said.append(f"of the requirements {asked} we report the posterior probability that they are met")
+        said.append(f"we report the posterior probability that each requirement is met ({asked})")
     if analysis.comparisons:
         apart = "as if judged on different examples" if settings.cluster is None else "on the clusters that they share"
         related = "on the same examples" if analysis.is_paired else apart

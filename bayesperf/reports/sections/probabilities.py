@@ -25,9 +25,9 @@ def blocks(analysis: Analysis) -> list[Block]:
     ci_prob = scores.settings.ci_prob
     named = [(", ".join(system.names), system) for system in scores.systems]
     reading = (
-        "Line: how often it happened where the system gave a probability; band: with at least "
-        f"{percentage(ci_prob)} confidence the true frequencies are inside everywhere at once. Dotted: calibrated. The "
-        "line follows every whim of the labels: look at the band."
+        "Line: how often it happened at each probability given; band: with at least "
+        f"{percentage(ci_prob)} confidence it holds all true frequencies at once. Dotted: calibrated. The line follows "
+        "every quirk of the labels: look at the band."
     )
     details = [
         Sentence(system.calibration_in_words(ci_prob), name, ("probabilities", "in_words")) for name, system in named
@@ -44,7 +44,8 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 # A slope within these bounds, and a mean within this of the frequency, are near enough to those of a calibrated system.
 _SLOPES, _NEAR = (2 / 3, 3 / 2), 0.05
-_TOO_EXTREME = "Too extreme: what it calls nearly certain is less so."
+_TOO_EXTREME = "Too extreme: what it calls nearly certain is less certain."
+_IMPOSSIBLE = "Too extreme: some outcomes had been given probability 0."
 
 
 def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:
@@ -52,9 +53,9 @@ def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:
     table = system.calibration.summary(ci_prob).set_index("metric")
     squared = table["observed"].get("squared_calibration_error", np.nan)
     off = np.sqrt(max(squared, 0)) if np.isfinite(squared) else abs(table["observed"]["calibration_in_the_large"])
-    by = f"are off by about {off:.2g}" if off else "are no more off than those of a calibrated system"
+    by = f"Its probabilities are off by about {off:.2g}." if off else "No error was measured beyond chance."
     impossible = "log_loss" in system.calibration.parts[""].left_out
-    return f"{_TOO_EXTREME if impossible else _verdict(table)} Its probabilities {by}."
+    return f"{_IMPOSSIBLE if impossible else _verdict(table)} {by}"
 
 
 def _verdict(table: Any) -> str:
@@ -75,7 +76,7 @@ def _verdict(table: Any) -> str:
         return f"Shifted: on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
         return "Well calibrated."
-    return "Whether it is calibrated these examples cannot tell."
+    return "These examples cannot tell whether it is calibrated."
 
 
 # ── Pictures ──

@@ -23,7 +23,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     scores = analysis.scores
     if scores is None:
         return []
-    nothing = "The scores may have any distribution: the weights of the examples of a class are Dirichlet."
+    nothing = "The scores may have any distribution: examples of a class get Dirichlet weights."
     return [
         *shared_figures(analysis, _curves, _reading(scores.settings.ci_prob)),
         _areas(analysis),
@@ -36,7 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 def _reading(ci_prob: float) -> str:
     return (
         f"Line: the curve of these examples; band: {BAND}: with probability {percentage(ci_prob)} the system's whole "
-        "curve lies inside. Dotted: guesses."
+        "curve lies inside. Dotted: guessing."
     )
 
 

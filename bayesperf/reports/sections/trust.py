@@ -87,17 +87,17 @@ def _independence(analysis: Analysis) -> list[str]:
     said = [
         *analysis.notes,
         *(["No value is missing in the columns that are used."] if complete else []),
-        "Rows are taken to be independent draws of one population. Those that come in groups (patients, documents, "
-        "neighbouring pixels, frames of a video) say less than their number; nothing in these columns tells whether "
+        "Examples are taken to be independent draws of one population. Rows that come in groups (patients, documents, "
+        "neighbouring pixels, frames of a video) say less than their number suggests; these columns do not show whether "
         "they do.",
     ]
     if FOLD in analysis.counts.dims:
         said.append(
-            "Folds are pooled: each model was trained on nearly the same data, so that their differences are not how "
-            "much the figure would vary with another training set."
+            "Folds are pooled: their models were trained on nearly the same data, so their differences do not show how "
+            "the figure would vary with another training set."
         )
     if not analysis.repeats and analysis.settings.id not in (None, ROW):
-        said.append(f"No row repeats an example of the same system, by {printable(analysis.settings.id)}.")
+        said.append(f"No system has two rows with the same {printable(analysis.settings.id)}.")
     return said
 
 
@@ -106,7 +106,7 @@ def _independence(analysis: Analysis) -> list[str]:
 
 @dataclass(frozen=True)
 class OtherPriors:
-    """The headline under other priors: records, in words, and by which share of the interval's width means move."""
+    """The headline under other priors: records, in words, and by which share of its interval's width a mean moves."""
 
     records: list[Record]
     in_words: str
@@ -126,13 +126,15 @@ def other_priors(analysis: Analysis) -> OtherPriors | None:
         return None
     prob, own = analysis.settings.ci_prob, analysis.first_of_foremost
     intervals = own.hdi(prob).values
-    width = float((intervals[..., 1] - intervals[..., 0]).max())
+    widths = intervals[..., 1] - intervals[..., 0]
     means = [marginal.mean().values for marginal in (own, *under.values())]
     if not np.isfinite(means).all():
         return None
-    moved = float(np.abs(np.stack(means) - means[0]).max())
-    share = moved / width if width else 0.0
+    moved = np.abs(np.stack(means) - means[0]).max(axis=0)
+    shares = np.divide(moved, widths, out=np.zeros(widths.shape), where=widths > 0)
     places = place_of(own.leading)
+    most, name = places[int(shares.argmax())]
+    share = float(shares[most])
     records: list[Record] = []
     for prior, marginal in under.items():
         ends = marginal.hdi(prob).values
@@ -140,8 +142,8 @@ def other_priors(analysis: Analysis) -> OtherPriors | None:
         row = {key + end: float(value) for key, *values in figures for end, value in zip(_ENDS, values, strict=True)}
         records.append({"prior": prior} | row)
     said = (
-        f"Under other priors the mean of {metrics.get(analysis.headline[0]).title} moves by at most {moved:.2g}, "
-        f"{percentage(round(share, 2))} of the interval's width"
+        f"Under other priors the mean of {metrics.get(analysis.headline[0]).title} moves by at most "
+        f"{percentage(round(share, 2))} of its interval's width ({f'{name}, ' if name else ''}by {moved[most]:.2g})"
     )
     return OtherPriors(records, said, share)
 
