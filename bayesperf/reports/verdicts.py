@@ -70,9 +70,7 @@ def in_one_sentence(verdicts: Sequence[Verdict], shown_by: str) -> str:
         every = {1: "The requirement is", 2: "Both requirements are"}.get(of, f"All {of} requirements are")
         said = f"{every} shown met"
     else:
-        words = [
-            f"{n} shown {verdict}" if verdict != OPEN else f"{n} open" for verdict, n in counts.items() if n
-        ]
+        words = [f"{n} shown {verdict}" if verdict != OPEN else f"{n} open" for verdict, n in counts.items() if n]
         said = f"{overall(verdicts).capitalize()}. Of {of} requirement{'s' * (of > 1)}: {', '.join(words)}"
     return f"{said} ({shown_by})."
 

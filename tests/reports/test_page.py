@@ -453,7 +453,7 @@ def test_the_table_of_priors_is_the_librarys():
 def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
     rows = {"never wrong": ([0, 1] * 30, [0, 1] * 30), "a coin": ([0, 1] * 10, [0, 0, 1, 1] * 5)}
     frames = [pd.DataFrame({"model": name, "actual": y, "predicted": z}) for name, (y, z) in rows.items()]
-    table = trust.other_priors(analyse(pd.concat(frames, ignore_index=True), Settings(by=("model",), pos_label=1)))
+    table = trust.other_priors(analyse(pd.concat(frames, ignore_index=True), Settings(by=("model",), pos_label="1")))
     shares = []
     for y, z in rows.values():
         cm = bp.ConfusionMatrix.from_predictions(y, z, pos_label=1)

@@ -88,8 +88,8 @@ def _independence(analysis: Analysis) -> list[str]:
         *analysis.notes,
         *(["No value is missing in the columns that are used."] if complete else []),
         "Examples are taken to be independent draws of one population. Rows that come in groups (patients, documents, "
-        "neighbouring pixels, frames of a video) say less than their number suggests; these columns do not show whether "
-        "they do.",
+        "neighbouring pixels, frames of a video) say less than their number suggests; these columns do not show "
+        "whether they do.",
     ]
     if FOLD in analysis.counts.dims:
         said.append(
