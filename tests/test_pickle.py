@@ -438,7 +438,15 @@ def test_copies_of_priors_have_the_same_weights(prior, copied):
     np.testing.assert_array_equal(same.concentration(CM), prior.concentration(CM))
 
 
-NAMES = [*bp.metrics.names("cells"), "f2", "f0.5", "recall_macro", "precision_micro", "specificity_micro", "jaccard_micro"]
+NAMES = [
+    *bp.metrics.names("cells"),
+    "f2",
+    "f0.5",
+    "recall_macro",
+    "precision_micro",
+    "specificity_micro",
+    "jaccard_micro",
+]
 
 
 @pytest.mark.parametrize("copied", [pickled, copy.deepcopy])

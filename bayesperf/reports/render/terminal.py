@@ -31,7 +31,7 @@ def print_blocks(blocks: Sequence[Block], console: Console) -> None:
     printed = list(_printed(blocks))
     for block, previous in zip(printed, (None, *printed), strict=False):
         # A table stands apart from what is around it.
-        if previous is not None and isinstance(block, Table) or isinstance(previous, Table):
+        if (previous is not None and isinstance(block, Table)) or isinstance(previous, Table):
             console.print()
         match block:
             case Heading(text):
