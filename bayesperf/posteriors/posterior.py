@@ -522,7 +522,7 @@ class Posterior(Answer, HasPositive):
         self.refuse("update")
         counts = self._more_counts(cm)
         assert self.observed is not None
-        observed = (self.observed + counts).assign_attrs(self.observed.attrs)
+        observed = (self.observed + counts).assign_attrs(counts.attrs | self.observed.attrs)
         return replace(self, source=self.source.updated(counts), observed=observed)
 
     def _more_counts(self, cm: Counted) -> xr.DataArray:
