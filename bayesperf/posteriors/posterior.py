@@ -17,7 +17,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import HasPositive
@@ -521,6 +521,7 @@ class Posterior(Answer, HasPositive):
         """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
         self.refuse("update")
         counts = self._more_counts(cm)
+        warn_of_clusters(cm)
         assert self.observed is not None
         observed = (self.observed + counts).assign_attrs(counts.attrs | self.observed.attrs)
         return replace(self, source=self.source.updated(counts), observed=observed)
@@ -714,3 +715,14 @@ class MetricOf(Origin):
     def observed(self) -> xr.DataArray | None:
         """Return the observed score, with the number of trials of a metric that is a share of them."""
         return self.posterior.observed_trials(self.metric)
+
+
+def warn_of_clusters(cm: Counted) -> None:
+    """Warn if examples that were counted with clusters are taken for independent."""
+    if cm.clusters is not None:
+        warn(
+            DependenceWarning,
+            "BP101",
+            f"the examples come in {len(np.unique(cm.clusters.cluster)):,} {cm.clusters.name}s, and this posterior "
+            "takes them for independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
+        )

@@ -9,12 +9,12 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.counted import Counted
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
 from bayesperf.posteriors.sources.independent_rates import IndependentRates
@@ -143,7 +143,7 @@ def posterior(
         if actual is None or y_pred is None:
             raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
-    _warn_of_clusters(cm)
+    warn_of_clusters(cm)
     checks.one_of("design", design, _DESIGNS)
     if cm.graded and design != "joint":
         raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
@@ -173,16 +173,6 @@ def _source(cm: Counted, prior: priors.Prior, **of_draws: int) -> Source:
         classes = (cells.sum("predicted") + totals).transpose(*concentration.dims[:-1])
         return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)
     return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
-
-
-def _warn_of_clusters(cm: Counted) -> None:
-    if cm.clusters is not None:
-        warn(
-            DependenceWarning,
-            "BP101",
-            f"the examples come in {cm.clusters.size:,} {cm.clusters.name}s, and this posterior takes them for "
-            "independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
-        )
 
 
 def _default_draws(classes: int) -> int:
