@@ -372,6 +372,7 @@ class Posterior(Answer, HasPositive):
             Probabilities over the leading dims, computed by Monte Carlo from the draws in which every metric is
             defined; ``attrs["mcse"]`` is the largest standard error, for the number of these draws and, if they come
             from a sampler, their autocorrelation; ``attrs["undefined"]`` is the largest fraction of draws left out.
+            NaN if that is all of them.
 
         Raises
         ------
@@ -399,7 +400,7 @@ class Posterior(Answer, HasPositive):
             met = np.all([v >= least if m.greater_is_better else v <= least for v, m, least in triples], axis=0)
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
-            probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
+            probabilities.append(float(met.sum()) / int(defined.sum()) if defined.any() else np.nan)
             drawn = Draws(np.where(defined, met, np.nan).reshape(1, source.chains, -1), (0.0, 1.0), source.independent)
             errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")

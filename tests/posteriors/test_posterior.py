@@ -654,6 +654,7 @@ def test_a_metric_undefined_in_every_draw_is_reported():
     for verb in (marginal.pdf, marginal.cdf, marginal.sf, marginal.prob_above, marginal.prob_below, marginal.ppf):
         assert np.isnan(verb([0.1, 0.2]).values).all()
     assert marginal.undefined().item() == 1
+    assert np.isnan(predicted.prob_joint({"recall": 0.5, "specificity": 0.5}))
 
 
 @pytest.mark.parametrize("name", ["dor", "f1", "mcc", "precision", "p4"])
