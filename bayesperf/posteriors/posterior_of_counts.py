@@ -129,8 +129,8 @@ def posterior(
     1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
     if isinstance(cm, Counted):
-        if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
-                      if value is not None]:  # fmt: skip
+        of_labels = {"labels": labels, "pos_label": pos_label, "by": by, "y_true": y_true}
+        if unused := [name for name, value in of_labels.items() if value is not None]:
             raise InputTypeError(unused[0], f"the {type(cm).__name__} has its own.", f"Call it without `{unused[0]}`.")
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
@@ -139,6 +139,8 @@ def posterior(
         cm = matrix_of(cm, labels, pos_label)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     else:
+        if cm is not None and y_true is not None:
+            raise InputTypeError("y_true", "the first argument holds them already.", "Call it without `y_true`.")
         actual = y_true if cm is None else cm
         if actual is None or y_pred is None:
             raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")

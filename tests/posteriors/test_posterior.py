@@ -586,6 +586,9 @@ def test_the_signature_is_that_of_the_function():
         bp.posterior(BINARY, priors="flat")
     with pytest.raises(TypeError, match="labels: the ConfusionMatrix has its own"):
         bp.posterior(BINARY, labels=[0, 1])
+    for counts in ((BINARY,), (BINARY.counts, "flat"), ([1, 0], [1, 0])):
+        with pytest.raises(TypeError, match=r"y_true: .* Call it without `y_true`"):
+            bp.posterior(*counts, y_true=[1, 0])
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])
