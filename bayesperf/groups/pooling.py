@@ -431,8 +431,9 @@ def pool(
     _refuse_for_model(cm, prior)
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
     _check_dim(cm, dim)
-    warn_of_clusters(cm)
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
+    if repeats == 1 and cm.clusters is not None and cm.clusters.name != dim:
+        warn_of_clusters(cm)
     checks.one_of("groups", groups, tuple(DISPERSION))
     model = GroupsModel(
         cm=cm if counts is cm.counts else cm.holding(counts),

@@ -99,6 +99,11 @@ def test_a_posterior_that_ignores_clusters_says_so():
     ):
         with pytest.warns(DependenceWarning, match=r"examples come in \d+ patients"):
             answer()
+    # The model knows its groups.
+    same = bp.ConfusionMatrix.from_predictions(
+        y_true > 0, y_pred["old"] > 0, by={"step": np.arange(400) // 100}, cluster={"step": np.arange(400) // 100}
+    )
+    bp.pool(same, "step")
     # Of the patients those who are in the selection.
     with pytest.warns(DependenceWarning, match="examples come in 10 patients"):
         bp.posterior(steps.sel(step=0))
