@@ -81,7 +81,8 @@ def compare(
         Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
         the number of draws per chain; 1,000 by default. (Marginals that are known by draws keep theirs.)
     random_seed : int or numpy.random.Generator
-        Seed of the draws made for the comparison.
+        Seed of the draws made for the comparison: of counts, of exact posteriors of `a` and `b`, of shrinkage and of
+        scores. Systems along a dim of one posterior, and a rule, are compared by that posterior's own draws.
     independent : bool
         Whether posteriors or marginals are known to be of systems evaluated on different examples, so that nothing is
         made of class totals that are the same by design.

@@ -19,6 +19,7 @@ from bayesperf.distributions.normal import StudentT
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.sampling.fitting import fit
+from bayesperf.sampling.model_data import without_scatter
 
 
 @checked
@@ -169,9 +170,7 @@ def _check_each(scores: xr.DataArray, dim: str) -> None:
     missing = ~np.isfinite(scores.transpose(dim, ...).values).all((1, 2))
     if missing.any():
         raise InputError("scores", f"{dim} {names[np.argmax(missing)]!s} has missing or infinite scores.", "Drop it.")
-    apart = scores.isel(model=0, drop=True) - scores.isel(model=1, drop=True)
-    equal = (apart.max("fold") == apart.min("fold")).values
-    if equal.any():
+    if (equal := without_scatter(scores)).any():
         raise InputError(
             "scores",
             f"at {dim} {names[np.argmax(equal)]!s} all folds differ by the same, which leaves no scatter to model.",

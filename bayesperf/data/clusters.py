@@ -31,7 +31,7 @@ class Clusters(Held):
     name : str
         What a cluster is, as "patient".
     size : int
-        How many clusters there are.
+        How many clusters were counted; after a selection some may have no examples left.
     cells : int
         How many cells the matrices have, all leading dims together.
     cluster, cell : numpy.ndarray (entry,)

@@ -25,7 +25,7 @@ SUMMARY_COLUMNS = (
     "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
 )  # fmt: skip
 # Names that results use for their own dims and columns; no leading dim of counts can have them.
-_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", *SUMMARY_COLUMNS}
+_RESERVED_DIMS = {"chain", "draw", "x", "q", "ci_bound", "answer", "mode", *SUMMARY_COLUMNS}
 # What pandas calls the row and the column of totals.
 _MARGIN = "All"
 # Cells of a table: 2 GiB of counts.

@@ -16,7 +16,6 @@ from bayesperf.core.words import listed
 
 # Integer labels that span less than this are indexed by value; others are hashed.
 _DIRECT_SPAN = 1_000_000
-# A warning points at the caller's line, not at one in here.
 
 
 class HasPositive:

@@ -249,7 +249,7 @@ def _clusters(cm: Counted, dim: str) -> Clusters:
 
 
 def _summed(cm: Counted, dim: str) -> Counted:
-    return cm.holding(cm.counts.sum(dim) if dim in cm.dims else cm.counts)
+    return cm.holding(cm.counts.sum(dim, keep_attrs=True) if dim in cm.dims else cm.counts)
 
 
 def _pseudo_examples(prior: priors.Prior, summed: Counted) -> Array:

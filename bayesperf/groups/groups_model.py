@@ -73,7 +73,7 @@ class GroupsModel(Held):
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
         scope = Scope("mean", self.dim)
-        return self._posterior(self._draws.cells("mean"), scope, self._counts.sum(self.dim) / self.repeats)
+        return self._posterior(self._draws.cells("mean"), scope, self._together)
 
     @cached_property
     def by_group(self) -> Posterior:
@@ -90,8 +90,8 @@ class GroupsModel(Held):
 
         Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
         """
-        learned_from = self._counts.sum(self.dim) / self.repeats
-        return self._posterior(self._draws.cells("new_group"), Scope("new_group", self.dim), learned_from=learned_from)
+        scope = Scope("new_group", self.dim)
+        return self._posterior(self._draws.cells("new_group"), scope, learned_from=self._together)
 
     def _posterior(
         self,
@@ -194,6 +194,12 @@ class GroupsModel(Held):
     def _counts(self) -> xr.DataArray:
         """The counts, with the dim of the groups as the last leading one."""
         return self.cm.cells.transpose(..., self.dim, *CELL_DIMS)
+
+    @property
+    def _together(self) -> xr.DataArray:
+        """The counts of all groups, each example once."""
+        counts = self._counts
+        return (counts.sum(self.dim) / self.repeats).assign_attrs(counts.attrs)
 
     @property
     def _systems(self) -> xr.DataArray:

@@ -28,7 +28,7 @@ from bayesperf.groups.groups_model import DISPERSION, GroupsModel
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 
@@ -432,6 +432,8 @@ def pool(
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
     _check_dim(cm, dim)
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
+    if repeats == 1 and cm.clusters is not None and cm.clusters.name != dim:
+        warn_of_clusters(cm)
     checks.one_of("groups", groups, tuple(DISPERSION))
     model = GroupsModel(
         cm=cm if counts is cm.counts else cm.holding(counts),

@@ -23,6 +23,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, estimate, metric_title, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.pooling import pool
@@ -730,6 +731,8 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
             f"counts along one dim need no sampler, but these have {list(cm.dims)}.",
             "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
+    if len(cm.labels) == 2 and cm.pos_label is None:
+        raise missing_positive_label(cm.labels)
     dim = str(cm.dims[0])
     pooled: Any = pool(cm, dim, "clusters", draws=draws, random_seed=seed)
     cells, counts = pooled.by_group.cells_by_chain(), cm.counts.transpose(dim, *CELL_DIMS)

@@ -255,8 +255,8 @@ class Metric:
                 return values
             weights = parts["tp"] + parts["fn"] if self.average == "weighted" else np.ones_like(values)
             if skip_undefined:
-                weights = np.where(np.isfinite(values), weights, 0)
-                values = np.where(np.isfinite(values), values, 0)
+                weights = np.where(np.isnan(values), 0, weights)
+                values = np.where(weights == 0, 0, values)
             return np.asarray((weights * values).sum(-1) / weights.sum(-1))
 
     def trials(self, cells: Numbers, positive: int | None = None) -> Numbers | None:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, UnsavableError, fields_of, held_as
-from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, Metric, Needs
+from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, GRADES, Metric, Needs
 
 _TABLE: dict[str, Metric] = {}
 _ALIASES: dict[str, str] = {}
@@ -25,13 +25,15 @@ FAMILIES: dict[re.Pattern[str], Callable[[float], Metric]] = {}
 
 def add(metric: Metric) -> None:
     """Add a metric to the registry; raise if its arguments are unknown or its names are taken."""
-    kinds = {p.kind for p in inspect.signature(metric.function).parameters.values()}
+    parameters = inspect.signature(metric.function).parameters
+    kinds = {p.kind for p in parameters.values()}
     variadic = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    if variadic or not metric.arguments or set(metric.arguments) - set(ARGUMENTS):
+    known = [*ARGUMENTS, GRADES] if metric.needs == "outcomes" else [name for name in ARGUMENTS if name != "shares"]
+    if variadic or not metric.arguments or set(parameters) - set(known):
         raise InputError(
             "metric",
-            f"{metric.name!r}: its function's arguments must be among {', '.join(ARGUMENTS)}; it "
-            f"takes {', '.join(metric.arguments) or 'none'}.",
+            f"{metric.name!r}: its function's arguments must be among {', '.join(known)}; it "
+            f"takes {', '.join(parameters) or 'none'}.",
         )
     named = (metric.name, *metric.aliases)
     for name in named:

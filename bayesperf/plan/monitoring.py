@@ -21,7 +21,7 @@ from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
 from bayesperf.plan.evidence import requirement_of
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior import Posterior, warn_of_clusters
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.summary_table import table_of_intervals
 
@@ -170,6 +170,7 @@ def monitor(
     wanted = requirement_of(metric, requirement)
     checks.probability("ci_prob", ci_prob)
     so_far = cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim)))
+    warn_of_clusters(cm)
     counts = cm.holding(so_far)
     post = posterior(counts, prior)
     marginal = post[wanted]

@@ -7,7 +7,7 @@ be shown to be better than another, `interval_width` when an interval will be na
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from bayesperf.plan.widths import IntervalWidth
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import discordant_weights
 from bayesperf.posteriors.posterior import Posterior
-
-if TYPE_CHECKING:
-    pass
 
 Question = Literal["meet", "settle"]
 # How many outcomes are simulated, where there are more than can be summed over.

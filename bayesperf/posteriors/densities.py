@@ -162,7 +162,7 @@ def _density(drawn: Curves, i: int) -> str:
     low, high = (float(end) for end in (drawn.x.min(), drawn.x.max()))
 
     def across(x: Array) -> Array:
-        start, stop, at = np.log([low, high, 1]) if drawn.logarithmic else (low, high, 0)
+        start, stop = np.log([low, high]) if drawn.logarithmic else (low, high)
         at = np.log(x) if drawn.logarithmic else x
         return np.asarray(_WIDTH * np.clip((at - start) / (stop - start), 0, 1))
 

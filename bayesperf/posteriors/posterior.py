@@ -17,7 +17,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import HasPositive
@@ -372,6 +372,7 @@ class Posterior(Answer, HasPositive):
             Probabilities over the leading dims, computed by Monte Carlo from the draws in which every metric is
             defined; ``attrs["mcse"]`` is the largest standard error, for the number of these draws and, if they come
             from a sampler, their autocorrelation; ``attrs["undefined"]`` is the largest fraction of draws left out.
+            NaN if that is all of them.
 
         Raises
         ------
@@ -399,7 +400,7 @@ class Posterior(Answer, HasPositive):
             met = np.all([v >= least if m.greater_is_better else v <= least for v, m, least in triples], axis=0)
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
-            probabilities.append(float(met.sum()) / max(int(defined.sum()), 1))
+            probabilities.append(float(met.sum()) / int(defined.sum()) if defined.any() else np.nan)
             drawn = Draws(np.where(defined, met, np.nan).reshape(1, source.chains, -1), (0.0, 1.0), source.independent)
             errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
@@ -521,8 +522,9 @@ class Posterior(Answer, HasPositive):
         """Return the posterior after more counts; updating in batches or at once gives exactly the same result."""
         self.refuse("update")
         counts = self._more_counts(cm)
+        warn_of_clusters(cm)
         assert self.observed is not None
-        observed = (self.observed + counts).assign_attrs(self.observed.attrs)
+        observed = (self.observed + counts).assign_attrs(counts.attrs | self.observed.attrs)
         return replace(self, source=self.source.updated(counts), observed=observed)
 
     def _more_counts(self, cm: Counted) -> xr.DataArray:
@@ -714,3 +716,14 @@ class MetricOf(Origin):
     def observed(self) -> xr.DataArray | None:
         """Return the observed score, with the number of trials of a metric that is a share of them."""
         return self.posterior.observed_trials(self.metric)
+
+
+def warn_of_clusters(cm: Counted) -> None:
+    """Warn if examples that were counted with clusters are taken for independent."""
+    if cm.clusters is not None:
+        warn(
+            DependenceWarning,
+            "BP101",
+            f"the examples come in {len(np.unique(cm.clusters.cluster)):,} {cm.clusters.name}s, and this posterior "
+            "takes them for independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
+        )

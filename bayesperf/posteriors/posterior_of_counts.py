@@ -9,12 +9,12 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.counted import Counted
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
 from bayesperf.posteriors.sources.independent_rates import IndependentRates
@@ -129,8 +129,8 @@ def posterior(
     1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
     if isinstance(cm, Counted):
-        if unused := [name for name, value in {"labels": labels, "pos_label": pos_label, "by": by}.items()
-                      if value is not None]:  # fmt: skip
+        of_labels = {"labels": labels, "pos_label": pos_label, "by": by, "y_true": y_true}
+        if unused := [name for name, value in of_labels.items() if value is not None]:
             raise InputTypeError(unused[0], f"the {type(cm).__name__} has its own.", f"Call it without `{unused[0]}`.")
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
@@ -139,11 +139,13 @@ def posterior(
         cm = matrix_of(cm, labels, pos_label)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     else:
+        if cm is not None and y_true is not None:
+            raise InputTypeError("y_true", "the first argument holds them already.", "Call it without `y_true`.")
         actual = y_true if cm is None else cm
         if actual is None or y_pred is None:
             raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
-    _warn_of_clusters(cm)
+    warn_of_clusters(cm)
     checks.one_of("design", design, _DESIGNS)
     if cm.graded and design != "joint":
         raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
@@ -173,16 +175,6 @@ def _source(cm: Counted, prior: priors.Prior, **of_draws: int) -> Source:
         classes = (cells.sum("predicted") + totals).transpose(*concentration.dims[:-1])
         return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)
     return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
-
-
-def _warn_of_clusters(cm: Counted) -> None:
-    if cm.clusters is not None:
-        warn(
-            DependenceWarning,
-            "BP101",
-            f"the examples come in {cm.clusters.size:,} {cm.clusters.name}s, and this posterior takes them for "
-            "independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
-        )
 
 
 def _default_draws(classes: int) -> int:

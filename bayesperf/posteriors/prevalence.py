@@ -58,7 +58,7 @@ def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevale
             raise InputError("p", f"give a share for each of the labels {labels}; it has {list(p)}.")
         p = [p[label] for label in labels]
     shares = _shares(p)
-    if shares.shape != (len(labels),) or not np.isclose(shares.sum(), 1, atol=1e-9):
+    if shares.shape != (len(labels),) or not np.isclose(shares.sum(), 1, rtol=0, atol=1e-9):
         raise InputError("p", f"give {len(labels)} shares, one a label, summing to 1; they are {shares.tolist()}.")
     return Prevalence(shares, fixed=True)
 

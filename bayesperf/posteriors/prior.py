@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.checks import number
+from bayesperf.core.checks import number, probability
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import enumerated, estimate
-from bayesperf.data.count_arrays import ALL
+from bayesperf.data.count_arrays import ALL, CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
@@ -116,7 +116,7 @@ class Prior(Saved):
     def betas(self) -> dict[str, tuple[float, float]]:
         """Return the parameters of the Beta that the prior says each share of two classes has.
 
-        Of more classes there is the accuracy alone. Shares of cells without weight are left out.
+        Of more classes there is the accuracy alone, of grades none. Shares of cells without weight are left out.
 
         Raises
         ------
@@ -127,8 +127,10 @@ class Prior(Saved):
             raise InputError(
                 "prior", f"{self!r} has no Betas of single shares.", "Plot it, or describe it by its repr."
             )
-        alpha = np.asarray(self.pseudo_counts(2, 1), float)
-        if alpha.ndim not in (0, 2):
+        alpha = self._weights()
+        if alpha.ndim == 1:
+            return {}
+        if alpha.ndim > 2:
             raise InputError("prior", "it differs between leading dims.", "Ask of the prior of one of them.")
         table = np.broadcast_to(alpha, (2, 2)) if alpha.ndim == 0 else alpha
         if len(table) > 2:
@@ -138,6 +140,13 @@ class Prior(Saved):
         if self.prevalence:
             betas = {name: betas[name] for name in ("recall", "specificity")} | {"prevalence": self.prevalence}
         return {name: (a, b) for name, (a, b) in betas.items() if a > 0 and b > 0}
+
+    def _weights(self) -> Array:
+        """Return the pseudo-counts of classes in the order of their labels, whatever the order in a DataArray."""
+        alpha = self.pseudo_counts(2, 1)
+        if isinstance(alpha, xr.DataArray) and set(alpha.dims) == set(CELL_DIMS):
+            alpha = alpha.transpose(*CELL_DIMS).sortby(list(CELL_DIMS))
+        return np.asarray(alpha, float)
 
     def _by_rate(self) -> str:
         each = ", ".join(f"{name} ~ Beta({a:.3g}, {b:.3g})" for name, (a, b) in self.betas().items())
@@ -160,6 +169,7 @@ class Prior(Saved):
         0.511 (95 % HDI 0.374–0.647), precision 0.600 (95 % HDI 0.421–0.776) and accuracy 0.600 (95 % HDI \
         0.465–0.733). Prior: elicited Dirichlet (tp 16.6, fn 8.94, fp 11.1, tn 13.4; total weight 50).
         """
+        probability("ci_prob", ci_prob)
         betas = {} if self.rates or self.shared_by_classes else self.betas()
         said = [_estimate(name, Beta(*np.reshape(beta, (2, 1, 1))), ci_prob) for name, beta in betas.items()]
         return f"{f'Before any example: {enumerated(said)}. ' if said else ''}Prior: {self._text()}."
@@ -193,7 +203,7 @@ class Prior(Saved):
         named = f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet"
         if self.name == "perks":
             return f"{named} (1 in all cells together)"
-        alpha = np.asarray(self.pseudo_counts(2, 1), float)
+        alpha = self._weights()
         if alpha.ndim == 0:
             return f"{named} ({alpha:g} in each cell)"
         if self.name == "elicited":

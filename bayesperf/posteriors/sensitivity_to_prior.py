@@ -226,8 +226,10 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     spoken = logging.getLogger("pymc.sampling.forward")
     spoken.addFilter(_of_warnings)
     wanted = [*names, *(["cells"] if has_cells else [])]
-    drawn = pm.sample_prior_predictive(4000, model=model, var_names=wanted, random_seed=0, **interpreted)
-    spoken.removeFilter(_of_warnings)
+    try:
+        drawn = pm.sample_prior_predictive(4000, model=model, var_names=wanted, random_seed=0, **interpreted)
+    finally:
+        spoken.removeFilter(_of_warnings)
     fitted, other = tree["prior"].to_dataset(), drawn["prior"].to_dataset()
     if any(_is_cut_off(draws[name], fitted[name], other[name]) for name in names):
         pareto_k = np.inf

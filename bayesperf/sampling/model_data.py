@@ -16,6 +16,7 @@ from scipy.special import logit
 
 from bayesperf import models
 from bayesperf.core import checks
+from bayesperf.core.arrays import Booleans
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -187,13 +188,19 @@ def _fold_scores(data: Any, model: Any, options: Options, pos_label: Any) -> xr.
         raise InputError("data", "one fold says nothing of the scatter of scores; give at least two.")
     if not np.isfinite(data).all():
         raise InputError("data", "has missing or infinite scores.", "Drop those data sets.")
-    scatter = (data.isel(model=0) - data.isel(model=1)).std("fold")
-    if (scatter == 0).any():
-        name = data["dataset"].values[int(np.argmin(scatter.values))]
+    if (equal := without_scatter(data)).any():
+        name = data["dataset"].values[np.argmax(equal)]
         raise InputError(
             "data", f"at dataset {name!s} all folds differ by the same, so their scatter is no distribution."
         )
     return data.transpose("dataset", "model", "fold")
+
+
+def without_scatter(scores: xr.DataArray) -> Booleans:
+    """Return in which data sets two systems differ by the same in all folds, but for rounding."""
+    apart = scores.isel(model=0, drop=True) - scores.isel(model=1, drop=True)
+    spread = apart.max("fold") - apart.min("fold")
+    return np.asarray(spread <= 1e-12 * abs(scores).max(["model", "fold"]))
 
 
 def _scores_of_two_classes(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:

@@ -25,6 +25,8 @@ SCORES = xr.DataArray(
     np.random.default_rng(0).normal(0.8, 0.03, (4, 2, 6)).round(3),
     {"dataset": list("pqrs"), "model": ["new", "old"]}, ("dataset", "model", "fold"), name="accuracy",
 )  # fmt: skip
+# 0.9 − 0.8 and 0.4 − 0.3 are not the same floats.
+ALIKE = np.tile([[0.9, 0.4], [0.8, 0.3]], 3)
 
 
 def golden(start):
@@ -181,6 +183,12 @@ def without(**selection):
         (ValueError, without(fold=[0]), {}, "scores: one fold says nothing of the scatter of scores; ask signed_rank"),
         (ValueError, SCORES.where(SCORES["dataset"] != "r"), {}, "scores: dataset r has missing or infinite scores."),
         (ValueError, SCORES.where(SCORES["dataset"] != "s", 0.5), {}, "at dataset s all folds differ by the same"),
+        (
+            ValueError,
+            SCORES.where(SCORES["dataset"] != "s", SCORES.isel(dataset=0, drop=True).copy(data=ALIKE)),
+            {},
+            "at dataset s all folds differ by the same",
+        ),
         (ValueError, SCORES, {"rope": -1}, "rope must be the half-width of a region, at least 0; it is -1."),
         (ValueError, SCORES, {"test_fraction": 1.0}, "test_fraction must be a number between 0 and 1, both excluded"),
     ],

@@ -88,7 +88,25 @@ def test_a_posterior_that_ignores_clusters_says_so():
     y_true, y_pred, cluster, _ = predictions()
     cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred["old"], cluster={"patient": cluster})
     with pytest.warns(DependenceWarning, match=r"examples come in 30 patients.*pool\(cm\)"):
-        bp.posterior(cm)
+        post = bp.posterior(cm)
+    steps = bp.ConfusionMatrix.from_predictions(
+        y_true > 0, y_pred["old"] > 0, by={"step": np.arange(400) // 100}, cluster={"patient": np.arange(400) // 10}
+    )
+    for answer in (
+        lambda: post.update(cm),
+        lambda: bp.monitor(steps, 0.5, "recall"),
+        lambda: bp.pool(steps, "step"),
+    ):
+        with pytest.warns(DependenceWarning, match=r"examples come in \d+ patients"):
+            answer()
+    # The model knows its groups.
+    same = bp.ConfusionMatrix.from_predictions(
+        y_true > 0, y_pred["old"] > 0, by={"step": np.arange(400) // 100}, cluster={"step": np.arange(400) // 100}
+    )
+    bp.pool(same, "step")
+    # Of the patients those who are in the selection.
+    with pytest.warns(DependenceWarning, match="examples come in 10 patients"):
+        bp.posterior(steps.sel(step=0))
 
 
 @pytest.mark.parametrize("engine", ["pandas", "polars, lazy", "pyarrow", "duckdb"])

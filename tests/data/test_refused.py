@@ -148,6 +148,8 @@ VALUE_ERRORS = {
     "too few names": (counts(tp=[[1, 2]], dims=["fold"]), r"dims: 1 names for 2 axes of .* shape is \(1, 2\)"),
     "coordinates of counts": (counts(tp=[1, 2], dims={"fold": [1]}), "dims: 1 coordinates of 'fold' for an axis of 2"),
     "reserved name": (counts(tp=[1, 2], dims=["actual"]), "dims: 'actual' is a name that results use"),
+    "reserved column": (counts(tp=[1, 2], dims=["mode"]), "dims: 'mode' is a name that results use"),
+    "reserved column of pool": (counts(tp=[1, 2], dims=["answer"]), "dims: 'answer' is a name that results use"),
     "sizes": (counts(tp=[1, 2], fn=[1, 2, 3]), "tp, fn, fp and tn do not broadcast"),
     "coordinates": (
         counts(tp=series([1, 2], coords=[0, 1]), fn=series([1, 2], coords=[1, 0])),

@@ -344,6 +344,13 @@ def test_one_system_of_several_is_selected(monkeypatch):
         (lambda found: found.plot(worst=0), ValueError, "worst must be a whole number"),
         (lambda _: bp.slices(SLICED), ValueError, r"these have \['site', 'age'\]. Fit the model"),
         (lambda _: bp.slices(xr.DataTree()), ValueError, "this is no fit of the model 'slices'"),
+        (
+            lambda _: bp.slices(
+                bp.ConfusionMatrix(SITES.counts.assign_coords(actual=["a", "b"], predicted=["a", "b"]))
+            ),
+            ValueError,
+            "which of the labels .* is the positive class",
+        ),
         (lambda _: bp.slices([1]), TypeError, "data must be a fit of the model 'slices', or a ConfusionMatrix"),
     ],
 )

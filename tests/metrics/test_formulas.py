@@ -166,6 +166,12 @@ def test_correlation_with_a_constant_is_nan_where_scikit_learn_says_0():
     assert np.isnan(bp.score(cm, "mcc"))
 
 
+def test_an_infinite_class_is_not_left_out_of_an_average():
+    cm = bp.ConfusionMatrix.from_table([[8, 1, 0], [0, 9, 2], [0, 2, 7]])
+    for average in ("macro", "weighted"):
+        assert np.isposinf(bp.score(cm, f"positive_likelihood_ratio_{average}"))
+
+
 def test_agreement_of_two_constants_is_nan():
     assert np.isnan(bp.score(bp.ConfusionMatrix.from_counts(tp=9, fn=0, fp=0, tn=0), "cohen_kappa"))
     assert bp.score(bp.ConfusionMatrix.from_counts(tp=9, fn=0, fp=3, tn=0), "cohen_kappa") == 0
@@ -182,7 +188,7 @@ def test_averages_come_from_each_class_against_the_rest(base):
     np.testing.assert_array_equal(score(cm, f"{base}_micro"), score(rest.sum("label"), base))
     support = tables.sum(-1)
     for i, values in enumerate(per_class):
-        has = np.isfinite(values)
+        has = ~np.isnan(values)
         macro = np.mean(values[has]) if has.any() else np.nan
         np.testing.assert_allclose(score(cm, f"{base}_macro")[i], macro, rtol=1e-12)
         total = support[i][has].sum()

@@ -190,6 +190,8 @@ REFUSED = {
     "alias of itself": ("mine", cost_saved, {"aliases": ["mine"]}, "'mine'"),
     "kept for averages": ("mine_macro", cost_saved, {}, "'mine_macro': .* kept for averages"),
     "unknown argument": ("mine", lambda tp, found: tp, {}, "'mine': .* among tp, .* takes tp, found"),
+    "shares of outcomes": ("mine", lambda shares: shares[..., 0], {}, "'mine': .* takes shares"),
+    "grades of outcomes": ("mine", lambda cells, grades: grades[0], {}, "'mine': .* takes cells, grades"),
     "any arguments": ("mine", lambda *cells: 1, {}, "'mine'"),
     "no text": (3, cost_saved, {}, "name must be a str.* 3"),
     "text as aliases": ("mine", cost_saved, {"aliases": "me"}, "aliases a sequence.* 'me'"),

@@ -1,7 +1,10 @@
 """Posteriors of outcomes against SciPy's distributions, moments of Dirichlets, and published figures."""
 
+import warnings
+
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
@@ -199,3 +202,17 @@ def test_without_true_negatives_what_needs_none_is_exact(tmp_path):
             refused()
     with pytest.raises(ValueError, match="'specificity' needs true negatives"):
         bp.score(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None), "specificity")
+
+
+def test_uncounted_negatives_stay_so_whatever_xarray_keeps():
+    counted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45))
+    cells = {"tp": [4, 8, 8] * 8, "fn": [1, 2, 2] * 8, "fp": [1, 1, 0] * 8}
+    folds = bp.ConfusionMatrix.from_counts(**cells, tn=None, dims=["fold"])
+    with xr.set_options(keep_attrs=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore", bp.errors.PriorWarning)
+        pooled = bp.pool(folds)
+        by_bootstrap = bp.pool(folds, "fold", method="bayesian_bootstrap").mean
+        updated = counted.update(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=1, tn=None))
+        for each in (updated, pooled.mean, pooled.by_group, pooled.new_group, by_bootstrap):
+            with pytest.raises(ValueError, match="'specificity' needs true negatives"):
+                each["specificity"]

@@ -324,7 +324,7 @@ def test_at_prevalence_takes_a_beta_a_mapping_and_a_vector():
         np.testing.assert_allclose(post.at_prevalence(p).draws(2).sum("predicted"), [[0.5, 0.3, 0.2]] * 2)
 
 
-@pytest.mark.parametrize("p", [0, 1, 1.5, -0.1, (0, 1), [0.5, 0.6], [0.2, 0.3, 0.5], {0: 1.0}, "many"])
+@pytest.mark.parametrize("p", [0, 1, 1.5, -0.1, (0, 1), [0.5, 0.6], [0.5, 0.500004], [0.2, 0.3, 0.5], {0: 1.0}, "many"])
 def test_at_prevalence_refuses(p):
     with pytest.raises(ValueError, match=r"^p"):
         bp.posterior(BINARY).at_prevalence(p)
@@ -586,6 +586,9 @@ def test_the_signature_is_that_of_the_function():
         bp.posterior(BINARY, priors="flat")
     with pytest.raises(TypeError, match="labels: the ConfusionMatrix has its own"):
         bp.posterior(BINARY, labels=[0, 1])
+    for counts in ((BINARY,), (BINARY.counts, "flat"), ([1, 0], [1, 0])):
+        with pytest.raises(TypeError, match=r"y_true: .* Call it without `y_true`"):
+            bp.posterior(*counts, y_true=[1, 0])
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5])
@@ -654,6 +657,7 @@ def test_a_metric_undefined_in_every_draw_is_reported():
     for verb in (marginal.pdf, marginal.cdf, marginal.sf, marginal.prob_above, marginal.prob_below, marginal.ppf):
         assert np.isnan(verb([0.1, 0.2]).values).all()
     assert marginal.undefined().item() == 1
+    assert np.isnan(predicted.prob_joint({"recall": 0.5, "specificity": 0.5}))
 
 
 @pytest.mark.parametrize("name", ["dor", "f1", "mcc", "precision", "p4"])

@@ -121,6 +121,21 @@ def test_dirichlet_takes_the_dims_of_a_dataarray_by_name_and_its_coordinates_by_
     np.testing.assert_allclose(pseudo_counts(post, THREE), [[6, 0, 3], [7, 1, 4], [8, 2, 5]])
 
 
+@pytest.mark.parametrize("coords", [{}, {"predicted": [1, 0], "actual": [0, 1]}])
+def test_what_a_dataarray_says_is_what_the_posterior_uses(coords):
+    mine = prior.dirichlet(xr.DataArray([[2, 8], [9, 1]] if coords else [[9, 1], [2, 8]], coords, CELL_DIMS[::-1]))
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0), mine)
+    for name, (a, b) in mine.betas().items():
+        assert post[name].mean().item() == pytest.approx(a / (a + b), rel=1e-12)
+    assert "recall 0.889" in mine.in_words()
+    assert "[[9.0, 2.0], [1.0, 8.0]]" in repr(mine)
+
+
+def test_a_prior_of_grades_has_no_shares_of_classes():
+    assert prior.dirichlet([1, 2, 3]).betas() == {}
+    assert prior.dirichlet([1, 2, 3]).in_words() == "Prior: your Dirichlet (pseudo-counts [1.0, 2.0, 3.0])."
+
+
 @pytest.mark.parametrize(
     ("coords", "expected"),
     [
@@ -511,6 +526,7 @@ BAD_INPUT = {
         r"prior must be one of flat.*\[\[1, 1\]",
     ),
     "function": (lambda: bp.posterior(TWO, prior.flat), "prior must be one of flat"),
+    "interval in percent": (lambda: prior.flat().in_words(95), "ci_prob must be a number between 0 and 1"),
 }
 
 

@@ -29,6 +29,11 @@ from tests.shared.fits import (
     sites_called,
 )
 
+# The same difference in three folds, whose standard deviation is not 0 in floats.
+ALIKE = xr.DataArray(
+    [[[0.1] * 3, [0.0] * 3]], {"dataset": ["a"], "model": ["new", "old"]}, ("dataset", "model", "fold")
+)
+
 
 def without_a_model(data, priors):
     return {"recall": pm.Beta.dist(1, 1)}
@@ -133,6 +138,7 @@ ERRORS = [
      "those data sets."),
     (ValueError, SCORES.where(SCORES["dataset"] != "c", 0.5), "datasets", {}, "data: at dataset c all folds differ "
      "by the same, so their scatter is no distribution."),
+    (ValueError, ALIKE, "datasets", {}, "data: at dataset a all folds differ by the same"),
     (ValueError, BINARY, "groups", {}, "options: there is no dim 'fold' of groups; the leading dims are []. Name "
      "it, as options={'dim': 'site'}."),
     (ValueError, SITES, "groups", {"options": {"dim": "day"}}, "there is no dim 'day' of groups; the leading dims "
