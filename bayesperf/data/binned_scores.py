@@ -378,12 +378,21 @@ def scores_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> Scores 
                 "y_score", "give the scores of the labels, or BinnedScores alone in the place of both."
             )
         return Scores.of(y_true, y_score, pos_label)
-    for name, given in {"y_score": y_score, "pos_label": pos_label}.items():
-        if given is not None:
-            raise InputTypeError(name, "BinnedScores know their classes and scores.", f"Give them without `{name}`.")
+    refuse_beside_bins(y_score=y_score, pos_label=pos_label)
     if not all(y_true.class_totals):
         raise InputError("y_true", f"must hold two classes; it is {y_true!r}.")
     return y_true
+
+
+def refuse_beside_bins(**given: Any) -> None:
+    """Refuse arguments that are for single examples."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputTypeError(
+                name,
+                "BinnedScores hold classes and scores of their own, and no examples.",
+                f"Call it without `{name}`.",
+            )
 
 
 def _whole_numbers(name: str, counts: ArrayLike) -> Counts:

@@ -269,8 +269,8 @@ def test_systems_on_different_test_sets_are_compared():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda b: bp.roc_curve(b, [1, 2]), TypeError, "y_score: BinnedScores know their classes and scores"),
-        (lambda b: bp.roc_auc(b, pos_label=1), TypeError, "pos_label: BinnedScores know their classes"),
+        (lambda b: bp.roc_curve(b, [1, 2]), TypeError, "y_score: BinnedScores hold classes and scores"),
+        (lambda b: bp.roc_auc(b, pos_label=1), TypeError, "pos_label: BinnedScores hold classes and scores"),
         (lambda b: bp.curves.det_curve([0, 1]), TypeError, "y_score: give the scores of the labels, or BinnedScores"),
         (lambda b: bp.curves.weighted_score("brier", [0, 1]), TypeError, "y_score: give the scores of the labels"),
         (lambda b: bp.roc_curve(b, method="binormal"), ValueError, "method='binormal' needs the scores that bins hide"),

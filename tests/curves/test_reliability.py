@@ -289,7 +289,7 @@ def test_words_name_where_the_band_leaves_out_the_diagonal():
         (
             lambda y, p: bp.reliability_curve(bp.curves.BinnedScores.from_counts([1], [2], edges=[0, 1]), p),
             TypeError,
-            "y_prob: BinnedScores know their classes",
+            "y_prob: BinnedScores hold classes and scores",
         ),
     ],
 )

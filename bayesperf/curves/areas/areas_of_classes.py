@@ -166,7 +166,9 @@ def refuse_for_classes(method: str, part: PartOfCurve | None, pos_label: Any) ->
             "Take a class against the rest, as roc_auc(y_true == label, y_score[:, k], fpr=...).",
         )
     if pos_label is not None:
-        raise InputTypeError("pos_label", "of several classes each is the positive one in turn; leave it out.")
+        raise InputTypeError(
+            "pos_label", "of several classes each is the positive one in turn.", "Call it without `pos_label`."
+        )
 
 
 def refuse_options_of_classes(labels: Sequence[Any] | None, average: str | None) -> None:

@@ -20,7 +20,7 @@ from bayesperf.core.fields import Held, held_as
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, tallied, unit_weights, weight_shapes
 from bayesperf.curves.scored_systems import DIM
-from bayesperf.data.binned_scores import BinnedScores, scores_of
+from bayesperf.data.binned_scores import BinnedScores, refuse_beside_bins, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
 from bayesperf.data.label_encoding import encode_ids
 
@@ -208,7 +208,8 @@ def decision_data(
 ) -> DecisionData:
     """Return checked data; the arguments are those of `bayesperf.decision_curve`."""
     if isinstance(y_true, BinnedScores):
-        return _of_bins(y_true, y_prob, thresholds, {"by": by, "cluster": cluster, "pos_label": pos_label})
+        refuse_beside_bins(y_prob=y_prob, by=by, cluster=cluster, pos_label=pos_label)
+        return _of_bins(y_true, thresholds)
     if y_prob is None:
         raise InputTypeError("y_prob", "give a probability for each label, or BinnedScores alone in the place of both.")
     is_positive = positives(y_true, pos_label)
@@ -313,14 +314,9 @@ def _of_rows(
 # ── Bins ──
 
 
-def _of_bins(
-    binned: BinnedScores, y_prob: Any, thresholds: ArrayLike | None, others: Mapping[str, Any]
-) -> DecisionData:
+def _of_bins(binned: BinnedScores, thresholds: ArrayLike | None) -> DecisionData:
     """Return the data of binned scores, which know no more than their counts."""
-    for name, given in others.items():
-        if given is not None:
-            raise InputTypeError(name, "BinnedScores know their classes and scores alone; leave it out.")
-    scores_of(binned, y_prob, None)
+    scores_of(binned, None, None)
     ends = binned.values if binned.edges is None else binned.edges
     _refuse_scores("y_true: scores of the bins", float(ends[0]), float(ends[-1]))
     labels, cuts = _of_edges(binned, thresholds)

@@ -92,7 +92,7 @@ def calibration(
     seed, count = checks.seed(random_seed), checks.count("draws", draws, least=2)
     if has_columns(y_prob):
         if pos_label is not None:
-            raise InputTypeError("pos_label", "probabilities of all classes have none; leave it out.")
+            raise InputTypeError("pos_label", "probabilities of all classes have none.", "Call it without `pos_label`.")
         by_name = _of_classes(ClassProbabilities.of(y_true, y_prob, labels))
     elif labels is not None:
         raise InputTypeError(

@@ -15,7 +15,7 @@ from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
 from bayesperf.curves.curve import widened
-from bayesperf.data.binned_scores import BinnedScores
+from bayesperf.data.binned_scores import BinnedScores, refuse_beside_bins
 from bayesperf.data.classifier_scores import labelled_scores
 from bayesperf.distributions import logistic_line
 from bayesperf.distributions.logistic_line import NormalPriors
@@ -38,9 +38,7 @@ class ProbabilityCounts(Held):
     def of(cls, y_true: Any, y_prob: ArrayLike | None, pos_label: Any = None) -> ProbabilityCounts:
         """Return the counts of labels (n,) and probabilities (n,), or of binned scores in their place, checked."""
         if isinstance(y_true, BinnedScores):
-            for name, given in {"y_prob": y_prob, "pos_label": pos_label}.items():
-                if given is not None:
-                    raise InputTypeError(name, "BinnedScores know their classes and scores; leave it out.")
+            refuse_beside_bins(y_prob=y_prob, pos_label=pos_label)
             return cls.of_bins(y_true)
         if y_prob is None:
             raise InputTypeError(

@@ -119,7 +119,7 @@ class Recalibration(Answer):
     def _lines(self, at: Array, group: Any = None) -> Array:
         """Return drawn lines at probabilities (k,), (draws, k)."""
         if not self.dim and group is not None:
-            raise InputError("group", "there are no groups; leave it out, or give by to recalibrate.")
+            raise InputError("group", "there are no groups.", "Call it without `group`, or recalibrate with `by`.")
         if self.method == "isotonic":
             return interpolated(self.draws["frequency"].values, self.draws["probability"].values, at)
         checks.none_certain("new_prob", int(((at == 0) | (at == 1)).sum()))
