@@ -288,10 +288,10 @@ def test_the_default_priors_find_what_was_put_in():
     found = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
     low, high = found.difference.hdi(0.99).values
     assert low < 0.02 < high < low + 0.03
-    above = np.quantile(found.shares.sel(rope="above"), [0.005, 0.995])
+    above = np.quantile(found.next_dataset.shares.sel(rope="above"), [0.005, 0.995])
     assert above[0] < stats.norm(0.02, 0.01).sf(0.01) < above[1] < above[0] + 0.5
     again = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
-    np.testing.assert_array_equal(found.shares, again.shares)
+    np.testing.assert_array_equal(found.next_dataset.shares, again.next_dataset.shares)
 
 
 # ── The sign test ──
