@@ -18,12 +18,13 @@ def pytest_collection_modifyitems(config, items):
     """Leave to the slow tests what `make test` does without, and leave out the tests of other shares."""
     cases = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("few"):
-            cases[item.nodeid.split("[")[0]].append(item)
-    for of_one_test in cases.values():
-        ends = of_one_test[0], of_one_test[len(of_one_test) // 2], of_one_test[-1]
-        for item in of_one_test:
-            if item not in ends:
+        if few := item.get_closest_marker("few"):
+            cases[item.nodeid.split("[")[0], *few.args].append(item)
+    for (_, *number), of_one_test in cases.items():
+        last = len(of_one_test) - 1
+        kept = range(*number) if number else (0, (last + 1) // 2, last)
+        for place, item in enumerate(of_one_test):
+            if place not in kept:
                 item.add_marker("slow")
     if share := config.getoption("--share"):
         part, parts = (int(number) for number in share.split("/"))

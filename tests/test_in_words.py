@@ -160,6 +160,7 @@ def test_few_examples_are_said_to_owe_to_the_prior():
     assert "prior" not in bp.posterior(MANY)["recall"].in_words()
 
 
+@pytest.mark.slow
 def test_monte_carlo_error_is_said_where_it_is_large():
     labels = np.repeat([0, 1, 2], 20)
     predicted = labels.copy()
@@ -231,6 +232,7 @@ def test_of_many_places_a_notebook_shows_the_first():
     assert repr(rates) == "<bayesperf.Marginal: recall (exact), site: 200>"
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", ["recall", "lr+", "mcc", "dor"])
 def test_every_kind_of_marginal_is_shown(metric):
     for marginal in (bp.posterior(FEW)[metric], bp.posterior(FEW).predict(5, draws=200)[metric]):
@@ -265,6 +267,7 @@ def test_of_errors_the_smaller_is_better():
     assert text.startswith("On FPR b is almost certainly better than a (>99.9 %). The difference, a − b, is 0.2")
 
 
+@pytest.mark.slow
 def test_the_best_of_several_is_said_to_look_better_than_it_is():
     cm = bp.ConfusionMatrix.from_counts(tp=[90, 80, 60], fn=[10, 20, 40], fp=5, tn=95, dims={"model": ["A", "B", "C"]})
     comparison = bp.compare(bp.posterior(cm), metric="recall", independent=True)
@@ -290,6 +293,7 @@ def test_the_best_of_several_is_said_to_look_better_than_it_is():
     assert prevalence == "Neither more nor less prevalence is better, so that none of 3 is the best."
 
 
+@pytest.mark.slow
 def test_of_systems_known_precisely_little_is_luck_and_of_several_places_nothing_is_added():
     def said(tp, dims):
         cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=1_000_000 - np.array(tp), fp=5, tn=95, dims=dims)
@@ -375,6 +379,7 @@ def test_a_plan_says_that_nothing_is_needed():
     )
 
 
+@pytest.mark.slow
 def test_of_many_the_rope_is_asked_of_the_best_and_the_next():
     tables = [[[95, 5], [5, 95]], [[95, 5], [30, 70]], [[95, 5], [40, 60]]]
     post = bp.posterior(bp.ConfusionMatrix.from_table(tables, dims=["model"]))

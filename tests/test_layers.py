@@ -156,6 +156,7 @@ def code_lines(source):
             yield node.name, len(lines & set(range(node.lineno, node.end_lineno + 1)))
 
 
+@pytest.mark.slow
 def test_every_function_fits_on_a_screen():
     long = [
         f"{name}.{function}: {count} lines"
@@ -188,6 +189,7 @@ def is_private(name):
     return name.startswith("_") and not name.startswith("__") and name not in public
 
 
+@pytest.mark.slow
 def test_hardly_anything_private_is_asked_of_others():
     asked = [
         f"{name}: {access}"

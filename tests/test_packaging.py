@@ -61,6 +61,7 @@ def test_every_package_folder_is_listed():
 # ── Imports ──
 
 
+@pytest.mark.slow
 def test_heavy_packages_are_not_loaded():
     check = f"assert not {HEAVY} & set(sys.modules), {HEAVY} & set(sys.modules)"
     with_sampler = "bp.models.rates\nassert 'pymc' in sys.modules"
@@ -73,6 +74,7 @@ def test_every_public_name_resolves():
         assert getattr(bayesperf, name) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "first",
     [

@@ -356,6 +356,7 @@ def filed(tmp_path):
     return saved_and_loaded
 
 
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", KINDS)
 def test_copies_and_files_say_the_same(name, filed):
@@ -398,6 +399,7 @@ def test_every_class_that_can_be_saved_is_tried():
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_results_go_to_other_processes_and_threads():
     original = [KINDS[name][0]() for name in ("exact posterior", "roc curve", "comparison of two", "plan of f1")]
     words = [one.in_words() for one in original]

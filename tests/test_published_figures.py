@@ -71,6 +71,7 @@ def test_default_prior_is_jeffreys_for_two_classes_and_shared_for_more():
     assert bp.posterior(three).prior_text == bp.prior.shared().describe(three)
 
 
+@pytest.mark.slow
 def test_flat_prior_of_ten_classes_drags_a_good_system_down():
     # The figures: .920 right, and an interval of [.862, .892]. About 1,800 examples give both; any errors will do.
     table = np.diag([179] * 9 + [1654 - 9 * 179])
@@ -185,6 +186,7 @@ def test_mcc_of_the_counts(system, mcc):
     assert bp.score(bp.ConfusionMatrix.from_counts(**SYSTEMS[system]), "mcc").item() == printed(mcc)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "positive", "greater", "hpd"),
     [("predictive", "0.92", "0.79", ("-0.07", "0.39")), ("posterior", "0.976", "0.875", ("0.002", "0.322"))],
@@ -204,6 +206,7 @@ def test_mcc_is_positive_where_informedness_is(post):
     assert post["informedness"].prob_above(0).sel(model="B").item() == printed("0.976")
 
 
+@pytest.mark.slow
 def test_correlation_of_precision_and_recall(predictive):
     seen = predictive.to_datatree(["precision", "recall"])["posterior"].sel(model="A")
     correlation = np.corrcoef(seen["precision"].values.ravel(), seen["recall"].values.ravel())[0, 1]
@@ -248,6 +251,7 @@ def test_aggregation_of_cells(metric):
     same(post[metric], stats.beta(a, b))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", [metric for metric in SHARES if metric not in ("accuracy", "error_rate")])
 @pytest.mark.parametrize("label", [0, 1, 2])
 def test_aggregation_of_cells_for_each_class(metric, label):

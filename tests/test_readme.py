@@ -8,6 +8,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytest
 import xarray as xr
 
 import bayesperf as bp
@@ -27,6 +28,7 @@ def test_the_first_example_prints_what_is_shown():
     assert repr(eval(last, names)) == output.rstrip()
 
 
+@pytest.mark.slow
 def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
     # Where files are written.
     monkeypatch.chdir(tmp_path)

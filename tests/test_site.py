@@ -225,6 +225,7 @@ OURS = [
 ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("call", OURS)
 def test_every_call_of_ours_runs(call, scope):
     eval(call, scope)

@@ -35,6 +35,7 @@ def transition_matrices(g, z, ids, prior, wide, rng):
     return t
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [0.5, 2])
 @pytest.mark.parametrize("chain", ["z_prev", "z_prev,g_prev"])
 def test_every_metric_of_the_long_run(chain, prior):

@@ -73,6 +73,7 @@ def test_every_binary_metric_has_a_peer():
     assert set(PEERS) == set(BINARY_NAMES)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", PEERS)
 def test_two_classes_of_any_name_and_order(name):
     for seed in range(3):
@@ -83,7 +84,7 @@ def test_two_classes_of_any_name_and_order(name):
         assert bp.score(cm, name).item() == pytest.approx(PEERS[name](y, p), rel=1e-12)
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PEERS)
 def test_averages_are_of_each_class_against_the_rest(name):
     y, p = random_labels(1, 400, 5)

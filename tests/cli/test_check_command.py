@@ -52,6 +52,7 @@ def test_the_code_says_what_is_shown(check, tp, fn, code, verdict):
     assert row["more"] == ("" if code != 3 else f"{planned.n:,} more positives, in about {2 * planned.n:,} examples")
 
 
+@pytest.mark.slow
 def test_a_missed_requirement_decides_before_an_open_one(check):
     file = write("new.csv", 81, 19, 40, 60)
     asked = ["--require", "recall>=0.8", "--require", "specificity>=0.8", "--pos-label", "yes"]
@@ -63,6 +64,7 @@ def test_a_missed_requirement_decides_before_an_open_one(check):
     assert lines[4] == "| verdict | requirement | P(met) | observed |"
 
 
+@pytest.mark.slow
 def test_a_new_version_is_held_against_the_old_on_the_same_examples(check):
     new, old = write("new.csv", 88, 12, 10, 90), write("old.csv", 90, 10, 10, 90)
     pair = ["--against", old, "--pos-label", "yes", "--metric", "recall", "--format", "json"]
@@ -84,6 +86,7 @@ def test_a_new_version_is_held_against_the_old_on_the_same_examples(check):
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     asked = ["--pos-label", "yes", "--require", "recall>=0.75", "--state", "runs.json", "--format", "json"]
     codes = []
@@ -109,6 +112,7 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     assert (tmp_path / "runs.json").read_bytes() == before
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

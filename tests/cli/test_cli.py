@@ -22,6 +22,7 @@ def run(*arguments, cwd):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     ["--version", "summary --help", "compare absent.csv", "plan --no"],
@@ -50,6 +51,7 @@ def folder(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_summary_prints_a_table(folder):
     done = run("summary", "cancer.csv", "--by", "model", "--pos-label", "malignant", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -94,6 +96,7 @@ def test_infinite_figures_are_valid_json(tmp_path, call):
     assert json.loads(done.stdout)["summary"][0]["mean"] == "inf"
 
 
+@pytest.mark.slow
 def test_undefined_observed_scores_are_empty_in_tables_and_null_in_json(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\n0,0\n0,0\n0,1\n")
     done = call("summary", "p.csv", "--metrics", "recall,specificity", "--json", cwd=tmp_path)
@@ -160,6 +163,7 @@ BAD = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("content", "arguments", "words"), BAD.values(), ids=BAD)
 def test_bad_input_ends_with_code_2_and_one_line(tmp_path, call, content, arguments, words):
     (tmp_path / "p.csv").write_text(content)
@@ -191,6 +195,7 @@ FAULTY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content", "words"), FAULTY.values(), ids=FAULTY)
 def test_faults_of_files_end_with_code_2_and_one_line(tmp_path, call, content, words):
     (tmp_path / "p.csv").write_text(content)
@@ -208,6 +213,7 @@ def test_too_little_memory_ends_with_code_2_and_one_line(tmp_path, call, monkeyp
     assert_one_line(call("summary", "p.csv", cwd=tmp_path), "memory is not enough. Unable to allocate 7 TiB.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["summary", pytest.param("compare", marks=pytest.mark.slow)])
 def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call, command):
     evil = ["[red]a[/red]", "\x1b[31mb", "c\u202e", '"d\ne"', '"f\r"']
@@ -223,6 +229,7 @@ def test_nothing_that_users_wrote_steers_the_terminal(tmp_path, call, command):
         assert shown in text
 
 
+@pytest.mark.slow
 def test_labels_that_differ_by_blanks_are_said_once(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted,id,model\ncat,cat ,1,a\ndog,dog,2,a\ncat,cat,1,b\ndog,dog,2,b\n")
     options = ["--by", "model", "--id", "id", "--metric", "accuracy"]
@@ -276,6 +283,7 @@ def test_the_best_alone_are_compared_and_reported(many, call):
     assert ">117<" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -340,6 +348,7 @@ def test_a_page_that_cannot_be_written_ends_with_code_2_and_one_line(tmp_path, c
     assert_one_line(call("report", "ok.csv", "-o", "no/such/folder.html", cwd=tmp_path), "No such file or directory")
 
 
+@pytest.mark.slow
 def test_of_two_bounds_on_one_metric_the_stricter_holds(folder, call):
     requirements = ["--require", "recall>=0.9", "--require", "recall>=0.5"]
     done = call("summary", "cancer.csv", "--pos-label", "malignant", *requirements, "--json", cwd=folder)
@@ -356,6 +365,7 @@ def test_a_column_called_file_is_a_column_like_any_other(tmp_path, call):
     assert len(json.loads(done.stdout)["summary"]) == 1
 
 
+@pytest.mark.slow
 def test_numbers_beside_text_are_text(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\n1,none\n0,0\n1,1\n")
     done = call("summary", "p.csv", "--metrics", "accuracy", "--json", cwd=tmp_path)
@@ -374,6 +384,7 @@ def cancer(**options):
     )
 
 
+@pytest.mark.slow
 def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
     options = "--by model --by fold --pos-label malignant --metric f1,precision --rope 0.01"
     done = call("compare", "cancer.csv", *options.split(), cwd=folder)
@@ -404,6 +415,7 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
         assert words in text
 
 
+@pytest.mark.slow
 def test_rows_that_repeat_an_example_are_remarked_on(folder, call):
     options = ["--pos-label", "malignant", "--metrics", "recall"]
     frame = bp.datasets.load("breast_cancer")
@@ -418,6 +430,7 @@ def test_rows_that_repeat_an_example_are_remarked_on(folder, call):
     assert "Column &#39;example&#39; repeats" in (folder / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paired", [True, False])
 def test_comparisons_in_json_are_the_librarys_figures(folder, call, paired):
     options = ["--by", "model", "--pos-label", "malignant", "--metric", "f1", "--metric", "fpr,prevalence"]
@@ -445,6 +458,7 @@ def test_comparisons_in_json_are_the_librarys_figures(folder, call, paired):
     assert set(standing["metric"]) == {"f1", "fpr"}
 
 
+@pytest.mark.slow
 def test_the_reports_json_holds_its_comparisons(folder, call):
     options = "--by model --pos-label malignant --metrics recall --rope 0.01 -o page.html --json"
     document = json.loads(call("report", "cancer.csv", *options.split(), cwd=folder).stdout)
@@ -467,6 +481,7 @@ def test_two_systems_and_every_class(folder, call):
     assert "inside" not in text
 
 
+@pytest.mark.slow
 def test_files_are_systems(folder, call):
     for name, part in bp.datasets.load("breast_cancer").groupby("model"):
         part.drop(columns="model").to_csv(folder / f"{name}.csv", index=False)
@@ -506,6 +521,7 @@ INCOMPARABLE = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("arguments", "words"), INCOMPARABLE.values(), ids=INCOMPARABLE)
 def test_what_cannot_be_compared_ends_with_code_2_and_one_line(tmp_path, call, arguments, words):
     head, *rows = SYSTEMS.splitlines()
@@ -540,6 +556,7 @@ def saved(tmp_path, frame):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
     done = call("summary", "p.csv", *OF_SCORES, "--metrics", "recall", cwd=saved(tmp_path, scored))
     assert (done.stderr, done.returncode) == ("", 0)
@@ -558,6 +575,7 @@ def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
         assert words in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["summary", pytest.param("report", marks=pytest.mark.slow)])
 def test_scores_in_json_are_the_librarys_figures(tmp_path, call, scored, command):
     options = [*OF_SCORES, "--metrics", "recall", *(["--id", "example"] * (command == "report"))]
@@ -637,6 +655,7 @@ BAD_SCORES = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("content", "arguments", "words"), BAD_SCORES.values(), ids=BAD_SCORES)
 def test_scores_that_cannot_be_used_end_with_code_2_and_one_line(tmp_path, call, content, arguments, words):
     (tmp_path / "p.csv").write_text(content)

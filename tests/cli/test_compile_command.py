@@ -76,6 +76,7 @@ def shapes(models, name):
     return {model[name].eval().shape for model in models if name in model.named_vars}
 
 
+@pytest.mark.slow
 def test_classes_systems_and_options(built):
     precompile.precompile("groups")
     assert shapes(built, "counts_data") == {(3, 2, 2), (3, 3, 3), (3, 3, 2, 2), (3, 3, 3, 3)}
@@ -83,6 +84,7 @@ def test_classes_systems_and_options(built):
     assert any("totals_data" not in model.named_vars for model in built)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "variable"), [("markov", "stay_dispersion"), ("groups_logit", "correlation_unit")])
 def test_options_that_add_variables(model, variable, built):
     precompile.precompile(model)

@@ -60,6 +60,7 @@ def test_json_holds_the_librarys_figures(call):
     assert (document["requirement"], document["evidence"], document["question"]) == ("FNR ≤ 0.3", [2, 10], "meet")
 
 
+@pytest.mark.slow
 def test_out_of_reach_in_json(call):
     document = json.loads(call(*GUIDE, "--json").stdout)
     assert document["n"] is document["examples"] is document["curve"] is None
@@ -74,6 +75,7 @@ def test_out_of_reach_and_not_to_be_settled_either(call, short_search):
     assert "with the same assurance: more than a million." in text
 
 
+@pytest.mark.slow
 def test_looks_again_and_again(call):
     options = ["--require", "recall>=0.7", "--evidence", "40/50", "--look-every", "10"]
     text = " ".join(call(*options).stdout.split())
@@ -109,6 +111,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
 def test_bad_input_ends_with_code_2_and_one_line(call, short_search, arguments, words):
     done = call(*arguments)

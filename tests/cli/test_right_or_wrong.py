@@ -31,6 +31,7 @@ def test_summary_of_right_and_wrong(shell, log):
     assert [row["mean"] for row in json.loads(done.stdout)] == pytest.approx(expected.tolist(), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
     done = shell("summary", log, "--correct", "passed", "--system", "system", "--cluster", "task")
     assert done.returncode == 0, done.stderr
@@ -38,6 +39,7 @@ def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
         assert words in done.stdout.lower().replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_systems_are_compared_on_the_same_attempts(shell, log):
     done = shell("compare", log, "--correct", "passed", "--system", "system", "--id", "attempt", "--json")
     assert done.returncode == 0, done.stderr
@@ -55,6 +57,7 @@ def test_grades(shell, log):
     assert found == pytest.approx([stars.mean() for stars in STARS.values()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

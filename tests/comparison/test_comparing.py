@@ -21,6 +21,7 @@ def independent_draws(cm, metric, n=N, prior=1.0, seed=0):
     return bp.metrics.get(metric).evaluate(cells, 1)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", ["recall", "f1", "accuracy", "fpr", "mcc", "balanced_accuracy"])
 def test_every_figure_against_draws(metric):
     rope = 0.03
@@ -68,6 +69,7 @@ def test_ratio():
         _ = compared(A, B, "mcc").ratio
 
 
+@pytest.mark.slow
 def test_a_comparison_by_the_ratio():
     found = compared(A, B, "recall", contrast="ratio", rope=0.1)
     plain = compared(A, B, "recall", rope=0.1)
@@ -99,6 +101,7 @@ def test_a_comparison_by_the_ratio():
     assert "P(a / b from 0.9 to 1.11) = " in " ".join(text.get_text() for text in axes.texts)
 
 
+@pytest.mark.slow
 def test_ratios_of_many_turned_round():
     many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="f1", contrast="ratio", rope=0.2, independent=True)
     plain = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="f1", independent=True)
@@ -214,6 +217,7 @@ def test_many_systems_are_matrices(metric):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_two_of_many_are_two(metric):
     many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric=metric, rope=0.05)
@@ -264,6 +268,7 @@ COPIED = [
 ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("copy", "metric"), COPIED)
 def test_a_system_against_its_copy_is_a_tie(copy, metric):
     found = bp.compare(COPIES[copy](), COPIES[copy](), metric, rope=0.01, independent=True)
@@ -373,6 +378,7 @@ def test_each_class():
 # ── Few examples, or none ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", ["recall", "f1", "accuracy", "mcc"])
 @pytest.mark.parametrize("cells", [(0, 0, 0, 0), (1, 0, 0, 0), (50, 0, 0, 50), (0, 50, 50, 0)])
 def test_few_examples_or_none(metric, cells):

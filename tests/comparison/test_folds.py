@@ -290,6 +290,7 @@ def quietly(*arguments, **options):
         return bp.folds.average(*arguments, **options)
 
 
+@pytest.mark.few
 @golden("dev-average_beta", "average_beta")
 def test_golden_average_of_rates(case):
     """Their mean and interval are right as the mean of F posteriors, which is the question here; see the warning."""
@@ -299,6 +300,7 @@ def test_golden_average_of_rates(case):
     check_average(quietly(post, "recall", draws=FOLD_DRAWS), inputs, outputs, case)
 
 
+@pytest.mark.slow
 @golden("dev-average_f1")
 def test_golden_average_of_f1(case):
     inputs = case["inputs"]
@@ -483,6 +485,7 @@ def posterior_of_splits(right, size, prior=None):
     return bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=size - tp, fp=0, tn=0), prior)
 
 
+@pytest.mark.slow
 def test_fifty_splits_of_100_examples_are_as_uncertain_as_100_examples():
     k = right_in_splits(np.arange(100) < 80, 50, 20, np.random.default_rng(0))
     post = posterior_of_splits(k, 20)
@@ -498,6 +501,7 @@ def test_fifty_splits_of_100_examples_are_as_uncertain_as_100_examples():
     np.testing.assert_array_equal(weighed.draws(50, 3), quietly(post, "recall", "split", repeats=10).draws(50, 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.slow)])
 def test_coverage_of_random_splits(count):
     """Of data sets of 100 examples, a rate of .8; each example is right or wrong in all splits that test it."""

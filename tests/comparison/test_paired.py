@@ -42,6 +42,7 @@ def joint_draws(actual, first, second, classes, n=N, alpha=None):
     return cells.sum(3), cells.sum(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "error_rate", "recall", "specificity", "fpr", "f1", "mcc", "precision"])
 def test_paired_figures_against_the_joint_dirichlet(metric):
     actual, said = hard_and_easy(80, 2, 1)
@@ -118,6 +119,7 @@ def test_labels_of_two_systems_without_examples_are_warned_of():
         bp.compare(bp.posterior(cm, "flat"), metric="accuracy")
 
 
+@pytest.mark.slow
 def test_other_class_totals_are_of_other_examples():
     old = bp.posterior(ALIKE.sel(model="old"), "flat")
     # One negative more; as many examples of other classes; none at all; what is fitted to the joint table.
@@ -154,6 +156,7 @@ def test_paired_many_and_two_agree():
     assert many.ratio.mean().sel(pair="x / z").item() == pytest.approx(two.ratio.mean().item(), rel=0.01)
 
 
+@pytest.mark.slow
 def test_paired_of_each_class():
     actual, said = hard_and_easy(150, 3, 4)
     found = bp.compare(judged(actual, **said), metric="recall_per_class")

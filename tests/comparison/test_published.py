@@ -41,6 +41,7 @@ def test_f1_of_the_thesis(second, prior, expected, digits):
     assert found.prob_greater.item() == pytest.approx(expected, abs=0.5 * 10**-digits)
 
 
+@pytest.mark.slow
 def test_mcc_of_caelen():
     # θ of either system, and what new test sets of the same size show.
     a, b = bp.posterior(A, "haldane", draws=N), bp.posterior(B, "haldane", draws=N)
@@ -105,6 +106,7 @@ def test_shares_of_the_same_examples_of_peers(case):
     assert apart.sf(np.zeros((1, 1)))[0, 0] == pytest.approx(case["prob_greater"], rel=1e-9)
 
 
+@pytest.mark.slow
 @of_kind("matrices")
 def test_matrices_of_peers(case):
     sides = []

@@ -21,6 +21,7 @@ def best_of(parameters, greater=True):
     return [integrate.quad(integrand, 0, 1, args=(i,), limit=200)[0] for i in range(len(betas))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["recall", "fnr"])
 def test_ranks_of_three(metric):
     found = bp.compare(bp.posterior(SYSTEMS, "flat"), metric=metric)
@@ -103,6 +104,7 @@ def test_majority_against_our_own_draws():
     assert found.names == ("a", "majority")
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("metric", "of_chance"),
     [
@@ -125,6 +127,7 @@ def test_chance_by_hand(metric, of_chance):
     assert found.difference.sd().item() == pytest.approx(d.std(), rel=0.04)
 
 
+@pytest.mark.slow
 def test_rules_place_by_place():
     post = bp.posterior(three(3, np.random.default_rng(7)))
     for rule in ("chance", "majority"):
@@ -161,6 +164,7 @@ def test_predictions_against_our_own_draws():
     assert "Prediction of the metric in a new test set of as many examples as observed" in text
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", ["accuracy", "error_rate", "f1", "mcc", "positive_likelihood_ratio"])
 def test_ties_of_whole_examples_are_ties(metric):
     """Shares that are equal in whole examples may differ in the last digit, and must not then be greater or less."""

@@ -344,6 +344,7 @@ def test_sign_test_counts_and_prior():
     assert bp.folds.sign_test(NEW, OLD, rope=0.01).prob_rope.values == pytest.approx([2 / 8, 3 / 8, 3 / 8])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [(0, 1, 0), (0.2, 0.3, 0.1), (30, 29, 31), (3, 0, 2.5), (0, 0, 0.5)])
 def test_largest_share_by_integration(prior):
     """P(θ_i is largest) = ∫ f_i(g) Π_j F_j(g) dg of independent gammas."""
@@ -419,6 +420,7 @@ def test_signed_rank_expectation(rope):
     assert heavier.prob_rope.values == pytest.approx(middles(values, rope, Fraction(3)), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_signed_rank_shares_by_simulation():
     """The distribution of the shares, by loops over draws of weights."""
     found = bp.folds.signed_rank_test(NEW, OLD, rope=0.0173, draws=20_000, random_seed=1)

@@ -60,6 +60,7 @@ def enumerated(estimates, components, concentration, spread):
     return mean / weight, greater / weight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimates",
     [
@@ -89,6 +90,7 @@ def test_nothing_is_shrunk_where_all_is_known():
     np.testing.assert_allclose(draws.mean(0), MEANS, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_what_all_share_moves_all():
     """An error of variance c common to all is that of every system and of no difference."""
     apart, together = (
@@ -98,6 +100,7 @@ def test_what_all_share_moves_all():
     np.testing.assert_allclose(together.var(0) - apart.var(0), 0.04, atol=0.003)
 
 
+@pytest.mark.slow
 def test_a_unit_that_is_small_beside_the_estimates_changes_nothing():
     """On a scale without ends, as of costs, thousands are shrunk as units are."""
     wide = Estimates(MEANS * 1e3, VARIANCES * 1e6).draws(20_000, np.random.default_rng(0)) / 1e3
@@ -106,6 +109,7 @@ def test_a_unit_that_is_small_beside_the_estimates_changes_nothing():
     assert np.ptp(wide.mean(0)) < np.ptp(MEANS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3])
 def test_a_few_systems_are_drawn_in_a_little(count):
     means = np.array([2.0, 2.2, 2.1])[:count]
@@ -136,6 +140,7 @@ def test_covariances_are_means_of_pairs_and_expect_the_same_sum_of_squares():
     np.testing.assert_allclose(families.variances + families.common + families.of_family, np.diag(found), rtol=0.02)
 
 
+@pytest.mark.slow
 def test_the_systems_stay_among_the_estimates_however_the_errors_go_together():
     """A shared error that is greater for greater estimates would move their mean out of them: Peelle's puzzle."""
     estimates, loading = np.array([1.0, 1.5]), np.array([0.1, 0.15])
@@ -147,6 +152,7 @@ def test_the_systems_stay_among_the_estimates_however_the_errors_go_together():
     assert 1 < shrunk[0] < shrunk[1] < 1.5
 
 
+@pytest.mark.slow
 def test_families_of_independent_systems_share_what_is_known():
     """A system of which nearly nothing is known is as its family is, not as all are."""
     estimates, variances = np.array([0.9, 1.0, 1.1, 2.0, 2.1, 1.5]), np.array([1e-3] * 5 + [10.0])
@@ -160,6 +166,7 @@ def test_families_of_independent_systems_share_what_is_known():
 # ── The scale ──
 
 
+@pytest.mark.slow
 def test_moments_are_integrals_over_the_beta_distribution():
     a, b = np.array([[160.5, 40.5], [0.5, 200.5], [0.5, 0.5], [3, 2], [5000, 30]]).T
     mean, variance = exact_moments(Beta(a[:, None], b[:, None]))
@@ -202,6 +209,7 @@ def shrunk_draws(draws, bounds, rng):
     return from_stabilised(Estimates(values.mean(0), values.var(0)).draws(len(draws), rng), bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 1.0), (0.0, np.inf), (-np.inf, np.inf)])
 def test_shrunk_draws_are_within_the_bounds(bounds):
     rng = np.random.default_rng(0)
@@ -222,6 +230,7 @@ def systems(right, n=200):
     return bp.posterior(bp.ConfusionMatrix.from_counts(tp=right, fn=n - right, fp=0, tn=0, dims={"model": names}))
 
 
+@pytest.mark.slow
 def test_all_figures_follow_the_shrunk_systems():
     post = systems([150, 160, 164, 171])
     plain, found = (bp.compare(post, metric="recall", independent=True, shrink=shrink) for shrink in (False, True))
@@ -242,6 +251,7 @@ def test_all_figures_follow_the_shrunk_systems():
     )
 
 
+@pytest.mark.slow
 def test_systems_on_the_same_examples_and_of_two_sorts(tmp_path):
     frame = bp.datasets.load("breast_cancer")
     cm = bp.ConfusionMatrix.from_predictions(
@@ -257,6 +267,7 @@ def test_systems_on_the_same_examples_and_of_two_sorts(tmp_path):
     np.testing.assert_array_equal(bp.load(tmp_path / "found.nc").prob_best, found.prob_best)
 
 
+@pytest.mark.slow
 def test_systems_of_which_some_predictions_are_verified():
     rng, n = np.random.default_rng(0), 300
     truth = rng.integers(2, size=n)
@@ -280,6 +291,7 @@ def test_where_there_is_nothing_to_shrink_it_is_refused():
             bp.compare(post, metric="recall", shrink=True, **arguments)
 
 
+@pytest.mark.slow
 def test_families_are_named_for_every_system():
     post = systems([150, 160, 164, 171])
     settings = {"metric": "recall", "independent": True, "shrink": True}
@@ -301,6 +313,7 @@ def test_families_are_named_for_every_system():
         bp.compare(post, metric="recall", independent=True, families=families)
 
 
+@pytest.mark.slow
 def test_standings_are_of_the_joint_draws():
     post = systems([150, 171, 160, 164])
     for shrink in (False, True):
@@ -324,6 +337,7 @@ def test_standings_are_of_the_joint_draws():
         bp.compare(systems([150]), systems([160]), "recall", independent=True).standings()
 
 
+@pytest.mark.slow
 def test_settings_of_one_learner_are_not_taken_for_all_that_differs():
     """Two learners of accuracy .9 and .8, of twenty settings each, whose predictions hardly differ."""
     rng, n = np.random.default_rng(0), 400
@@ -339,6 +353,7 @@ def test_settings_of_one_learner_are_not_taken_for_all_that_differs():
     assert abs(shrunk.mean() - observed.mean()) < 0.004
 
 
+@pytest.mark.slow
 def test_the_metric_of_clustered_systems_is_shrunk():
     rng = np.random.default_rng(0)
     actual = rng.integers(2, size=600)
@@ -362,6 +377,7 @@ def one_broken(simulations, seed=11):
         yield truth, systems(rng.binomial(100, truth), 100)
 
 
+@pytest.mark.slow
 def test_one_broken_system_does_not_undo_the_others():
     covered, excess, said = [], [], []
     for truth, post in one_broken(30):
@@ -378,6 +394,7 @@ def test_one_broken_system_does_not_undo_the_others():
     assert np.mean(said) < 0.17
 
 
+@pytest.mark.slow
 def test_the_sentence_says_what_the_shrunk_posterior_says_and_by_about_how_much_the_best_is_worse():
     said, true = [], []
     for truth, post in one_broken(12):

@@ -66,6 +66,7 @@ def test_two_methods_of_one_area_may_be_compared():
     assert comparison.difference.estimand == "The system's AUC: difference of two systems"
 
 
+@pytest.mark.slow
 def test_rates_of_two_test_sets_are_those_of_their_posteriors():
     a, b = (bp.posterior(bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=1, tn=1)) for tp, fn in ((40, 10), (30, 15)))
     comparison = bp.compare(a["recall"], b["recall"], rope=0.05)

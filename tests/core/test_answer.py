@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import pandas as pd
+import pytest
 
 import bayesperf as bp
 from bayesperf.core.answer import Answer
@@ -38,6 +39,7 @@ def test_an_empty_table_is_left_out():
     assert "<table" not in Hostile(rows=0)._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_posterior_has_a_row_a_metric():
     post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5))
     assert post._repr_markdown_().count("\n| ") == len(post.summary()) + 2

@@ -216,6 +216,7 @@ CALLS = {
 NOT_CALLED = {bp.folds.datasets, bp.labels.identifiability, bp.labels.truth}
 
 
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("every", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["a fifth", "all"])
 @pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__qualname__)
@@ -234,6 +235,7 @@ def test_an_answer_or_an_error_that_names_the_argument(function, every):
     assert not wrong
 
 
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", CALLS, ids=lambda function: function.__qualname__)
 def test_without_them_each_call_has_an_answer(function):

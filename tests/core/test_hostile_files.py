@@ -98,6 +98,7 @@ CONTENTS = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", CONTENTS)
 def test_contents(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -189,6 +190,7 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", FILES)
 def test_files(name, tmp_path):
     act, message = FILES[name]
@@ -246,6 +248,7 @@ print(refused, after.ru_maxrss - before.ru_maxrss)
 """
 
 
+@pytest.mark.slow
 def test_memory_and_time(tmp_path):
     """All files together take less than 100 MB (in kB here), and less than 5 s of the processor, where it ends."""
     POST.save(tmp_path / "good.nc")
@@ -274,6 +277,7 @@ def test_save_refuses_what_load_would_refuse(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_texts_of_very_different_lengths_come_back():
     y = np.array(["no", "yes", "y" * 8000] * 750)
     assert y.nbytes > 2**26

@@ -48,12 +48,14 @@ def test_a_posterior_of_a_tree_keeps_its_draws(tmp_path):
     xr.testing.assert_identical(again(post, tmp_path).source.cells, post.source.cells)
 
 
+@pytest.mark.slow
 def test_a_comparison_of_trees_keeps_their_draws(tmp_path):
     trees = [bp.posterior(CM, seed).to_datatree("f1", draws=50) for seed in ("flat", "jeffreys")]
     comparison = bp.compare(*trees, "f1", independent=True)
     xr.testing.assert_identical(again(comparison, tmp_path).prob_greater, comparison.prob_greater)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "make",
     [
@@ -83,6 +85,7 @@ PRIORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS)
 def test_posteriors_of_all_priors(prior, tmp_path):
     post = bp.posterior(SYSTEMS, prior, random_seed=3, draws=50)
@@ -106,6 +109,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("labels")
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(labels=LABELS, names=st.lists(TEXTS, min_size=2, max_size=2, unique=True), data=st.data())
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.LabelWarning")
@@ -131,6 +135,7 @@ COORDINATES = [
 ]  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("values", COORDINATES, ids=lambda values: str(np.asarray(values).dtype))
 def test_coordinates_keep_their_type(values, tmp_path):
     counts = SYSTEMS.counts.drop_vars("model").rename(model="größe").assign_coords({"größe": ("größe", values)})
@@ -175,6 +180,7 @@ def test_paths_of_either_type(tmp_path):
     assert repr(bp.load(tmp_path / "Größe 1.nc")) == repr(POST)
 
 
+@pytest.mark.slow
 def test_a_file_says_what_it_is(tmp_path):
     bp.posterior(CM, random_seed=7).save(tmp_path / "file.nc")
     facts = xr.open_datatree(tmp_path / "file.nc", engine="h5netcdf").attrs
@@ -278,6 +284,7 @@ def rewritten(path, **facts):
     tree.to_netcdf(path, engine="h5netcdf")
 
 
+@pytest.mark.slow
 def test_formats_of_other_versions(tmp_path):
     path = tmp_path / "file.nc"
     POST.save(path)
@@ -320,6 +327,7 @@ def test_metrics_of_ones_own(own, tmp_path):
     assert again(POST, tmp_path)["net"].mean() == POST["net"].mean()
 
 
+@pytest.mark.slow
 def test_priors_of_ones_own(tmp_path):
     own = bp.prior.Prior("mine", lambda classes, positive: 1.0)
     # What holds the weights needs no function.

@@ -97,6 +97,7 @@ def test_bootstrap_has_the_distribution_of_dirichlet_weights(repeats):
     assert stats.ks_2samp(found, expected).pvalue > 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("positives", "negatives", "digits"), [(300, 9_800, 16), (10_000, 60, 1)], ids=["", "tied"])
 def test_weights_of_bins_have_the_moments_of_those_of_examples(positives, negatives, digits):
     rng = np.random.default_rng(1)
@@ -209,6 +210,7 @@ def test_delong_is_the_variance_of_the_structural_components(score):
 scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf]), min_size=2, max_size=12)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(positive=scores, negative=scores)
 def test_area_is_that_of_mann_whitney(positive, negative):
@@ -418,6 +420,7 @@ def test_turned_round(method):
     assert found.difference.mean().item() == pytest.approx(-turned.difference.mean().item(), abs=error)
 
 
+@pytest.mark.slow
 def test_the_two_methods_agree_on_many_examples():
     rng = np.random.default_rng(3)
     y = rng.random(3000) < 0.3
@@ -430,6 +433,7 @@ def test_the_two_methods_agree_on_many_examples():
     assert drawn.expected_loss.item() == pytest.approx(normal.expected_loss.item(), abs=5e-4)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 @pytest.mark.parametrize("form", [dict, pd.DataFrame])
 def test_many_systems(method, form):
@@ -587,6 +591,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("per_class", [False, True])
 @pytest.mark.parametrize("probability", [PROBABILITY, PROBABILITY.round(1).clip(0.05, 0.95)], ids=["", "tied"])
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -664,6 +669,7 @@ def average_precisions(positives, negatives, separation, simulations, seed=1):
     ).mean()
 
 
+@pytest.mark.slow
 @few_positives
 @pytest.mark.parametrize(
     ("positives", "negatives", "separation", "simulations"),
@@ -746,6 +752,7 @@ def test_any_binary_metric_of_probabilities():
     assert found.bounds == (-1, 1)
 
 
+@pytest.mark.slow
 def test_functions_of_more_than_two_classes():
     rng = np.random.default_rng(0)
     y, score = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
@@ -753,6 +760,7 @@ def test_functions_of_more_than_two_classes():
     assert found.mean().item() == pytest.approx(sklearn_metrics.log_loss(y, score), abs=4 * found.mcse().item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("overlap", [0.3, 3.0])
 def test_calibration_slope_of_nearly_separate_classes(overlap):
     """Newton's steps go far from their start, and overshoot."""

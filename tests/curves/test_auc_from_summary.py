@@ -58,6 +58,7 @@ def test_the_example_of_hanley_and_mcneil():
     assert bp.curves.auc_from_summary(0.893, 51, 58, "hanley_mcneil").sd().item() == pytest.approx(0.032, abs=1e-3)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("prob", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("case", CASES)
 def test_newcombe_in_high_precision_and_by_the_roots_of_a_polynomial(case, prob):
@@ -67,6 +68,7 @@ def test_newcombe_in_high_precision_and_by_the_roots_of_a_polynomial(case, prob)
     np.testing.assert_allclose(limits, newcombe_by_roots(*case, z), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_distribution_hangs_together(case):
     area = bp.curves.auc_from_summary(*case)

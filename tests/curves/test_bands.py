@@ -88,6 +88,7 @@ def test_blocks_change_no_figure(monkeypatch):
 # ── Bands ──
 
 
+@pytest.mark.few
 @every_data
 @pytest.mark.parametrize("make", CURVES)
 def test_bands_hold_the_curve_and_each_other(make, data):
@@ -187,6 +188,7 @@ def test_beta_band_is_the_posterior_at_each_threshold():
     assert band["recall"].values[-1, 1] == 1
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("method", "peer"), [("wilson", "wilson"), ("clopper_pearson", "beta"), ("agresti_coull", "agresti_coull")]
 )
@@ -229,6 +231,7 @@ def test_area_is_that_of_the_curve():
     assert average_precision.mean().item() == pytest.approx(expected.item(), abs=0.01)
 
 
+@pytest.mark.few
 @every_data
 @pytest.mark.parametrize(("low", "high"), [(0, 0.1), (0, 1), (0.2, 0.65), (0.5, 1)])
 def test_partial_areas(data, low, high):

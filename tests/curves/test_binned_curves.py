@@ -46,6 +46,7 @@ def ends_agree(first, second):
 # ── The same as tied scores ──
 
 
+@pytest.mark.few
 @every_counts
 @pytest.mark.parametrize(("make", "method"), [*((make, "bayesian_bootstrap") for make in CURVES), (CURVES[0], "beta")])
 def test_curves_are_those_of_tied_scores(counts, make, method):
@@ -64,6 +65,7 @@ def test_curves_are_those_of_tied_scores(counts, make, method):
         xr.testing.assert_identical(curve.partial_area(0.1, 0.5).eti(), expected.partial_area(0.1, 0.5).eti())
 
 
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore:y_score. the scores", "ignore:y_score. there are 15 positives")
 @every_counts
 @pytest.mark.parametrize("make", [bp.roc_curve, bp.precision_recall_curve])
@@ -175,6 +177,7 @@ def test_areas_have_the_moments_of_dirichlet_weights(counts):
     assert values.var() == pytest.approx(variance, rel=5 * np.sqrt((kurtosis - 1) / draws))
 
 
+@pytest.mark.slow
 def test_areas_of_more_scores_than_are_weighted_singly():
     y, score = normal_scores(900, 700)
     order = np.argsort(score)
@@ -194,6 +197,7 @@ def orders(positives, negatives):
         yield [int(i in chosen) for i in range(positives + negatives)]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("counts", [([1, 2, 3], [3, 2, 0]), ([2, 2], [1, 3]), ([0, 3, 1], [2, 1, 1]), ([2], [3])])
 def test_the_area_is_off_by_the_binning_error_at_most(counts):
     binned = bp.curves.BinnedScores.from_counts(*counts, edges=np.arange(len(counts[0]) + 1))
@@ -242,6 +246,7 @@ def test_scores_that_tie_hide_nothing():
 # ── Merging ──
 
 
+@pytest.mark.slow
 def test_the_curve_of_a_sum_is_that_of_all_examples():
     y, score = DATA["tied"]
     values = np.unique(score)

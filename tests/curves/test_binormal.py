@@ -47,6 +47,7 @@ def units(scores=SCORE, y=Y):
 # ── The closed form ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("priors", "parameters"),
     [
@@ -110,6 +111,7 @@ def test_units_do_not_matter():
     assert turned["auc"].mean() == pytest.approx(exact()["auc"].mean(), abs=6 * exact()["auc"].std() / np.sqrt(50_000))
 
 
+@pytest.mark.slow
 def test_prior_of_the_area_is_uniform():
     model = binormal_roc.build(DATA)
     auc = pm.draw(model["auc"], 4000, random_seed=1)
@@ -147,6 +149,7 @@ def fitted():
     return bp.fit((Y, SCORE), "binormal_roc", method="exact", draws=200, chains=2, random_seed=1)
 
 
+@pytest.mark.slow
 def test_tree():
     tree = fitted()
     posterior = tree["posterior"]
@@ -170,6 +173,7 @@ def test_scores_may_be_of_any_labels():
     assert DATA.sel(positive=True).size == Y.sum()
 
 
+@pytest.mark.slow
 def test_log_likelihood_is_of_each_score():
     posterior = fitted()["posterior"].to_dataset()
     found = binormal_roc.log_likelihood(posterior, DATA)
@@ -198,6 +202,7 @@ def test_bad_fits(error, data, options, words):
         bp.fit(data, "binormal_roc", method="exact", **options)
 
 
+@pytest.mark.slow
 def test_one_class_may_be_constant():
     tree = bp.fit(([0, 0, 1, 1, 1], [1, 1, 2, 2.5, 3]), "binormal_roc", method="exact", draws=100, random_seed=1)
     assert 0.6 < tree["posterior"]["auc"].mean() < 1

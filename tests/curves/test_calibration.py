@@ -24,6 +24,7 @@ def observed(calibration):
 # ── Scores and their decomposition ──
 
 
+@pytest.mark.slow
 @every_data
 def test_scores_are_those_of_scikit_learn_and_their_parts_add_up(data):
     y, p = data
@@ -115,6 +116,7 @@ def test_bins_of_single_examples_have_no_pairs():
 # ── Posteriors ──
 
 
+@pytest.mark.slow
 def test_scores_have_the_posterior_of_weighted_scores():
     calibration = bp.curves.calibration(Y, P, draws=4000)
     for name in ("calibration_in_the_large", "brier", "log_loss"):
@@ -125,6 +127,7 @@ def test_scores_have_the_posterior_of_weighted_scores():
         assert found.greater_is_better == expected.greater_is_better
 
 
+@pytest.mark.slow
 def test_the_mean_difference_is_that_of_student():
     """With many examples the Bayesian bootstrap is the textbook's interval of a mean."""
     found = bp.curves.calibration(Y, P, draws=20_000)["calibration_in_the_large"]
@@ -159,6 +162,7 @@ def test_separated_classes_have_a_slope():
     assert 1 < calibration["calibration_slope"].median().item() < 6
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.has_posterior])
 def test_what_has_no_posterior_says_why(name):
     calibration = bp.curves.calibration(Y, P, draws=2)
@@ -221,6 +225,7 @@ def three():
     return np.array(["a", "b", "c"])[(p.cumsum(1) > rng.random((300, 1))).argmax(1)], p
 
 
+@pytest.mark.slow
 def test_classes_have_a_top_label_and_one_against_the_others(three):
     y, p = three
     calibration = bp.curves.calibration(y, p, draws=100)
@@ -239,6 +244,7 @@ def test_classes_have_a_top_label_and_one_against_the_others(three):
     assert [line.partition(":")[0] for line in calibration.in_words().splitlines()] == ["top label", "a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_columns_can_be_named(three):
     y, p = three
     found = bp.curves.calibration(y, p, draws=10).summary()

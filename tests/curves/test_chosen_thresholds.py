@@ -106,6 +106,7 @@ def test_prevalence_of_use_is_that_of_the_posterior():
 # ── Requirements ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("requirements", "words"),
     [
@@ -252,12 +253,14 @@ def pairs(y, score):
             yield high, low, tp, fn, fp, tn
 
 
+@pytest.mark.slow
 def test_the_pair_of_least_cost_is_chosen():
     two = bp.curves.abstention(Y, SCORE, cost=(5, 8, 1), draws=10)
     costs = {(high, low): 5 * fp + 8 * fn + (100 - tp - fn - fp - tn) for high, low, tp, fn, fp, tn in pairs(Y, SCORE)}
     assert costs[two.high, two.low] == min(costs.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [0.1, 0.35])
 def test_no_more_is_left_to_people_than_allowed(most):
     two = bp.curves.abstention(Y, SCORE, max_abstention=most, cost=(1, 2), draws=10)
@@ -268,6 +271,7 @@ def test_no_more_is_left_to_people_than_allowed(most):
     assert two.summary()["apparent"][0] == (100 - two.apparent.counts.sum()) / 100
 
 
+@pytest.mark.slow
 def test_required_pairs_keep_what_is_required():
     two = bp.curves.abstention(BIG, BIG_SCORE, requirements={"precision": 0.7, "npv": 0.9}, test=(BIG, NEW_SCORE))
     alone = bp.choose_threshold(BIG, BIG_SCORE, best="recall", requirements={"precision": 0.7}, draws=10)
@@ -281,6 +285,7 @@ def test_required_pairs_keep_what_is_required():
         np.testing.assert_allclose(two.abstention_rate.mean(), (left + 1) / 403, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_one_threshold_is_enough_where_both_sides_have_it():
     two = bp.curves.abstention(BIG, BIG_SCORE, requirements={"precision": 0.3, "npv": 0.6}, draws=20)
     assert two.low == two.high
@@ -288,6 +293,7 @@ def test_one_threshold_is_enough_where_both_sides_have_it():
     assert "nothing is left to people" in two.in_words()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [

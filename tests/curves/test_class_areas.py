@@ -62,6 +62,7 @@ def averaged(y, p, w, kind, average, area=of_two):
     return np.average(areas, weights=None if average == "macro" else frequency)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("kind", "average"), [*KINDS, ("ovr", None)])
 @pytest.mark.parametrize("data", [(80, 4), (200, 3), (30, 2), (300, 7)], ids=str)
 @pytest.mark.parametrize("digits", [9, 0], ids=["", "tied"])
@@ -86,6 +87,7 @@ def test_areas_of_the_loops_are_those_of_scikit_learn():
         assert averaged(Y, P, np.ones(80), "ovo", average) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("kind", "average"), KINDS)
 def test_draws_by_a_loop(kind, average):
     rng = np.random.default_rng(1)
@@ -94,6 +96,7 @@ def test_draws_by_a_loop(kind, average):
     is_distributed_as(bp.roc_auc(Y, P, multi_class=kind, average=average, draws=5000), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "average"), KINDS[::3])
 def test_draws_of_clusters_by_a_loop(kind, average):
     rng = np.random.default_rng(1)
@@ -106,6 +109,7 @@ def test_draws_of_clusters_by_a_loop(kind, average):
     assert "of clusters" in found.estimand
 
 
+@pytest.mark.slow
 def test_each_class_has_half_an_example_unseen():
     areas = bp.roc_auc(Y, P, multi_class="ovr", average=None, draws=5000)
     assert areas.leading["label"].values.tolist() == [0, 1, 2, 3]
@@ -150,6 +154,7 @@ def test_averages_of_separated_classes_are_less_uncertain_than_each(kind):
     assert average.sd() > 0.3 * short
 
 
+@pytest.mark.slow
 def test_many_examples_are_put_together_at_random(monkeypatch):
     y, p = examples(1500, 3)
     exact = bp.roc_auc(y, p, multi_class="ovo", draws=4000)
@@ -162,6 +167,7 @@ def test_many_examples_are_put_together_at_random(monkeypatch):
     assert found.sd().item() == pytest.approx(sd, rel=2 * np.sqrt(2 / 600 + 4 / 4000))
 
 
+@pytest.mark.slow
 def test_columns_are_in_the_order_of_labels_or_named():
     names = np.array(["cat", "dog", "emu", "fox"])
     plain = bp.roc_auc(Y, P, multi_class="ovo").eti().values
@@ -190,6 +196,7 @@ def test_what_it_is_called():
 # ── Comparison ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "average"), KINDS[::3])
 @pytest.mark.parametrize("cluster", [None, CLUSTER], ids=["", "clusters"])
 def test_difference_by_a_loop(kind, average, cluster):

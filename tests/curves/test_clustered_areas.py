@@ -146,6 +146,7 @@ def test_areas_by_a_loop(score):
     is_distributed_as(curve.area, expected)
 
 
+@pytest.mark.slow
 def test_differences_by_a_loop():
     rng = np.random.default_rng(1)
     of_both = [weighted_areas([A, B], w * CLUSTERS / (CLUSTERS - 2), rng) for w in weights(1500)]
@@ -154,6 +155,7 @@ def test_differences_by_a_loop():
     assert "bootstrap of clusters" in comparison.basis
 
 
+@pytest.mark.slow
 def test_parts_are_of_the_drawn_curves_of_the_band():
     curve = bp.roc_curve(Y, A, cluster=CLUSTER, draws=300)
     grid = np.linspace(0, 0.3, 4001)
@@ -164,6 +166,7 @@ def test_parts_are_of_the_drawn_curves_of_the_band():
     assert alone.estimand.startswith("Bayesian bootstrap of clusters of the system's area under the ROC curve from fpr")
 
 
+@pytest.mark.slow
 def test_parts_of_systems():
     """Gaps are weighted in another way there, which near the ends of the curve makes some difference."""
     options = {"fpr": (0, 0.3), "cluster": CLUSTER, "draws": 3000}
@@ -175,6 +178,7 @@ def test_parts_of_systems():
     xr.testing.assert_identical(whole.eti(), bp.roc_auc(Y, A, cluster=CLUSTER).eti())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score_function", "reference"),
     [
@@ -194,6 +198,7 @@ def test_weighted_scores_by_a_loop(score_function, reference):
     assert "of clusters" in bp.curves.weighted_score(score_function, Y, PROBABILITY_A, **options).estimand
 
 
+@pytest.mark.slow
 def test_classes_keep_their_shares_in_clusters_too():
     expected = []
     for w in weights(400):
@@ -221,6 +226,7 @@ def test_clusters_of_copies_are_as_many_examples():
     assert bp.roc_auc(Y[FIVE], A[FIVE]).sd().item() < 0.6 * alone
 
 
+@pytest.mark.slow
 def test_many_clusters_and_many_examples(monkeypatch):
     """In groups at random, and bins: against Obuchowski's variance."""
     rng = np.random.default_rng(2)

@@ -22,6 +22,7 @@ CURVES = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("make", CURVES.values(), ids=CURVES)
 def test_every_kind_keeps_the_contract(make):
     curve = make()

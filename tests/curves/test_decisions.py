@@ -116,6 +116,7 @@ def test_systems_share_the_weights_of_examples():
     assert both.difference("a", "copy").sd().item() == 0
 
 
+@pytest.mark.slow
 def test_many_kinds_of_examples_are_weighted_in_groups():
     """Of random groups the spread of a difference is that of the multinomial."""
     rng = np.random.default_rng(0)
@@ -132,6 +133,7 @@ def test_many_kinds_of_examples_are_weighted_in_groups():
     assert difference.sd().item() == pytest.approx(each.std() / np.sqrt(n), rel=0.06)
 
 
+@pytest.mark.slow
 def test_examples_of_a_cluster_have_one_weight():
     """Every example five times over, in a cluster: about the width of a single one."""
     five = np.repeat(np.arange(300), 5)
@@ -217,6 +219,7 @@ def test_at_another_prevalence_rates_stay(curve):
 # ── What more would be worth ──
 
 
+@pytest.mark.slow
 def test_perfect_information_by_brute_force():
     """Against integration over a grid of the three Betas, of a matrix at one threshold."""
     y, prob, t = np.repeat([1, 0], [6, 14]), np.r_[np.full(5, 0.8), 0.1, np.full(4, 0.8), np.full(10, 0.1)], 0.3
@@ -229,6 +232,7 @@ def test_perfect_information_by_brute_force():
     assert found == pytest.approx(expected, abs=5 * worth.max(0).std() / np.sqrt(200_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3])
 def test_more_examples_by_enumeration(n):
     """Against all outcomes of n examples, whose probabilities are Dirichlet-multinomial."""
@@ -266,6 +270,7 @@ def test_information_is_worth_more_the_more_there_is(curve):
 # ── Binned scores ──
 
 
+@pytest.mark.slow
 def test_bins_have_the_curve_of_the_scores():
     edges = np.arange(0, 101) / 100
     counts = [np.histogram(PROB[label == Y], edges)[0] for label in (1, 0)]

@@ -107,6 +107,7 @@ def ties(criterion, far, frr, precision, recall):
     return (0, 0) if precision is None else (-precision - recall, abs(precision - recall))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("criterion", VALUES)
 @pytest.mark.parametrize("seed", range(4))
 def test_thresholds_minimise_and_ties_are_broken_by_both_metrics(criterion, seed):
@@ -134,6 +135,7 @@ def test_ties_are_found_however_they_round():
 MIRRORED = {"far_frr": "far_frr", "far": "frr", "frr": "far", "equal_error": "equal_error"}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("criterion", MIRRORED)
 @pytest.mark.parametrize("seed", range(3))
 def test_negated_scores_and_swapped_labels_give_the_mirrored_curve(criterion, seed):
@@ -213,6 +215,7 @@ def test_drawn_development_sets_choose_among_candidates_that_miss_little():
     np.testing.assert_allclose(least[1], least[0], rtol=0.01)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", ["hter", "f1", "far", "recall", "accuracy", "mcc", "f2", "recall_macro", "npv"])
 def test_points_are_those_of_the_matrix_at_the_thresholds(metric):
     curve = epc(DEV, TEST, metric=metric, alphas=ALPHAS)
@@ -285,6 +288,7 @@ def test_a_point_undefined_on_the_test_set_is_nan():
 # ── The draws ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("prior", ["flat", "jeffreys", bp.prior.dirichlet([[5, 1], [0.5, 2]])])
 @pytest.mark.parametrize("metric", ["hter", "f1", "fnr"])
 def test_draws_at_every_alpha_are_of_the_exact_posterior(metric, prior):
@@ -329,6 +333,7 @@ def test_the_bootstrap_resamples_test_examples():
     assert stats.ks_2samp(2 * tp / (2 * tp + wrong), f1.values.ravel()).pvalue > 1e-3
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "bootstrap"])
 @pytest.mark.parametrize("criterion", ["far_frr", "precision_recall", "frr"])
 def test_both_sets_drawn_anew_by_a_loop(method, criterion):
@@ -413,6 +418,7 @@ def test_area_is_the_integral():
 # ── Without a development set ──
 
 
+@pytest.mark.slow
 def test_folds_choose_on_all_others():
     y, score = normal(90, seed=4)
     fold = np.random.default_rng(1).permutation(np.repeat(["x", "y", "z"], 30))

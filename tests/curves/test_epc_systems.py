@@ -22,6 +22,7 @@ mpl.use("Agg")
 # ── Expected performance ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "shift"), [(40, 1.0), (300, 2.0), (300, 0.0), (2000, 1.5)])
 def test_expected_performance_chosen_on_the_test_set_is_the_area_under_the_roc_curve(n, shift):
     """G = (A + 1/2)/2, to the resolution of the rates; and what is left of it, known as well."""
@@ -127,6 +128,7 @@ def means_by_enumeration(y, score, dev, sample_weight, grid=2001):
     return np.array([*means, sum(means) / 2])
 
 
+@pytest.mark.slow
 def test_difference_of_expected_performance_by_a_loop():
     curve = both(FIRST, SECOND, prior="haldane", draws=4000)
     means = curve.expected_performance_marginal()
@@ -187,6 +189,7 @@ def test_differences_of_expected_performance_cover_as_the_documentation_says():
     assert inside / simulations == pytest.approx(0.94, abs=0.005 + 3 * np.sqrt(2 * 0.94 * 0.06 / simulations))
 
 
+@pytest.mark.slow
 def test_shared_weights_narrow_the_difference_of_expected_performance():
     paired, apart = (bp.compare(both(FIRST, SECOND, paired=of).expected_performance_marginal()) for of in (True, False))
     assert (paired.difference.sd() < 0.7 * apart.difference.sd()).all()
@@ -206,6 +209,7 @@ def predicted(curve, alpha, data):
     return (data[1] >= curve.dataset["threshold"].sel(alpha=alpha).item()).astype(int)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "recall", "fpr"])
 def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
     a, b = (epc(*data, metric=metric, alphas=ALPHAS) for data in (FIRST, SECOND))
@@ -256,6 +260,7 @@ def test_the_difference_of_hter_is_paired():
     np.testing.assert_allclose(paired.prob_better, 1 - paired.prob_greater)
 
 
+@pytest.mark.slow
 def test_a_system_and_itself_are_alike():
     curve = both(FIRST, FIRST, alphas=ALPHAS, prior="haldane")
     found = curve.contrast()
@@ -291,6 +296,7 @@ def drawn_by_hand(data, question, alpha, rng):
     return found[0] - found[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["models", "thresholds"])
 def test_both_questions_by_a_loop(question):
     """Both systems are drawn by the same weights of the examples, which they share in development and test."""
@@ -304,6 +310,7 @@ def test_both_questions_by_a_loop(question):
     assert curve.difference(question=question).attrs["question"] == question
 
 
+@pytest.mark.slow
 def test_models_of_folds_choose_anew_on_the_other_folds():
     """With two folds, each is the development set of the other: thresholds in draws, one by one."""
     y, score = normal(60, seed=3)
@@ -386,6 +393,7 @@ def test_development_clusters_are_drawn_as_wholes():
         epc(DEV, TEST, cluster=[1, 2, 3])
 
 
+@pytest.mark.slow
 def test_significance_is_that_of_the_band():
     new, old = correlated((2.0, 1.2), 120)
     names = {"new": new, "old": old}
@@ -443,6 +451,7 @@ def test_systems_of_folds_are_paired_too():
     assert (np.abs(found.difference.mean() - expected) < 4.5 * error).all()
 
 
+@pytest.mark.slow
 def test_thresholds_chosen_beforehand_can_reverse_the_roc_curves():
     """System a separates better at every operating point; its scores drift, so its thresholds do not hold."""
     levels = stats.norm.ppf((np.arange(500) + 0.5) / 500)
@@ -458,6 +467,7 @@ def test_thresholds_chosen_beforehand_can_reverse_the_roc_curves():
     assert both(a, b, alphas=[0.5]).difference()["significant"].item()
 
 
+@pytest.mark.slow
 def test_the_curve_is_unbiased_and_one_of_thresholds_chosen_on_the_test_set_is_not():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 30)
@@ -493,6 +503,7 @@ def test_a_figure_shows_curve_band_and_criterion():
     assert "90 % pointwise equal-tailed band" in axes.figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_a_figure_of_two_systems_shades_where_they_differ():
     curve = both(*correlated((2.5, 1.0)))
     a, b = curve.each().values()
@@ -636,6 +647,7 @@ def test_systems_of_both_sets_are_the_same_and_may_be_tested_on_different_exampl
     assert after.contrast(question="thresholds").prob_greater.shape == (101,)
 
 
+@pytest.mark.slow
 def test_systems_lie_along_model():
     """Points of each system are those of its own curve; what is drawn is joint, and all of it has the dim."""
     curve, alone = both(FIRST, SECOND, alphas=ALPHAS, draws=2000), epc(*SECOND, alphas=ALPHAS, draws=2000)

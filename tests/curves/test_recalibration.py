@@ -56,6 +56,7 @@ def on_a_grid(y, p, means, sds):
     return intercept, slope, special.softmax(log_density)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("means", "sds"), [((0, 1), (2.5, 2.5)), ((0.5, 0), (0.4, 1.5))])
 def test_exact_draws_are_of_the_posterior(means, sds):
     y, p = simulated(40, 12, seed=1)
@@ -73,6 +74,7 @@ def test_exact_draws_are_of_the_posterior(means, sds):
     assert tree["posterior"].attrs["method"] == "exact"
 
 
+@pytest.mark.slow
 def test_predictions_are_of_the_posterior():
     y, p = simulated(40, 12, seed=1)
     found = bp.curves.recalibrate(y, p, draws=20_000).predict([0.1, 0.6])
@@ -124,6 +126,7 @@ def test_platts_line_is_that_of_scikit_learn(data):
     np.testing.assert_allclose(ours, fitted.predict_proba(at[:, None])[:, 1], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_calibration_and_recalibration_have_one_posterior():
     y, p = DATA["overconfident"]
     slope = bp.curves.calibration(y, p, draws=4000)["calibration_slope"]
@@ -250,6 +253,7 @@ def test_spreads_are_of_groups():
 # ── Groups ──
 
 
+@pytest.mark.slow
 def test_groups_have_lines_about_that_of_the_population(of_groups):
     y, p, site = of_sites()
     assert set(of_groups.draws) == {
@@ -270,6 +274,7 @@ def test_groups_have_lines_about_that_of_the_population(of_groups):
     assert known.mean().item() == pytest.approx(expected.mean().item(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_groups_in_words(of_groups):
     words = of_groups.in_words()
     assert words.startswith("Recalibrated, for a site that has not been seen, 0.0")
@@ -351,6 +356,7 @@ def test_intervals_cover():
 # ── Words, figures, saving ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["logistic", "isotonic"])
 def test_it_says_what_probabilities_should_be(method, tmp_path):
     y, p = simulated(600, 12)

@@ -76,6 +76,7 @@ def test_the_isotonic_line_is_that_of_scikit_learn(data):
     np.testing.assert_allclose(points["frequency"], expected, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_labels_of_any_kind():
     y, p = DATA["ties"]
     named = np.where(y == 1, "spam", "ham")
@@ -174,6 +175,7 @@ def test_bands_keep_their_width_where_a_bin_is_pure(method):
 # ── The recalibration line ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("separated", [False, True])
 def test_the_line_has_its_posterior(separated):
     """Against sums over a grid of plain rectangles, far out on all sides."""
@@ -200,6 +202,7 @@ def test_the_line_has_its_posterior(separated):
             assert abs(below - level) < 5 * np.sqrt(0.05 * 0.95 / draws) + 0.002
 
 
+@pytest.mark.slow
 def test_many_log_odds_are_grouped_without_harm():
     y, p = simulated(6_000, 12)
     data = ProbabilityCounts.of(y, p)
@@ -226,6 +229,7 @@ def test_a_simultaneous_band_of_lines_holds_its_share_of_them():
 # ── Binned scores ──
 
 
+@pytest.mark.slow
 def test_values_that_tie_are_the_scores_themselves():
     y, p = DATA["ties"]
     p = np.clip(p, 0.01, 0.99)

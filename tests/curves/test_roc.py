@@ -120,6 +120,7 @@ def test_curves_of_credible(case):
     check_credible(case)
 
 
+@pytest.mark.few
 @golden("credible", "score")
 def test_curves_with_areas_of_credible(case):
     check_credible(case)
@@ -231,6 +232,7 @@ def test_constant_scores_are_chance():
     assert curve.operating_point(recall=0.1)["threshold"].observed == 0.3
 
 
+@pytest.mark.slow
 def test_one_example_of_each_class():
     """The one threshold between them cuts in two the lower gap of the positive and the upper one of the negative."""
     band = bp.roc_curve([1, 0], [1.0, 0.0], draws=20_000).band()["recall"].sel(fpr=0.5).values
@@ -329,6 +331,7 @@ def clustered(clusters, size, seed=0):
     return y, 1.5 * y + rng.normal(size=clusters)[cluster] + rng.normal(size=len(y)), cluster
 
 
+@pytest.mark.slow
 def test_draws_of_clusters_by_a_loop():
     y, score, cluster = clustered(20, 6)
     order = np.random.default_rng(1).permutation(len(y))
@@ -355,6 +358,7 @@ def test_draws_of_clusters_by_a_loop():
     assert "of clusters" in curve.area.estimand
 
 
+@pytest.mark.slow
 def test_clusters_that_differ_widen_the_band_and_single_ones_do_not():
     _, score, cluster = clustered(24, 20)
     # Every cluster is of one class.

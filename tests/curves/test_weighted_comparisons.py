@@ -52,6 +52,7 @@ def weighted_loop(function, a, b, draws, seed=9):
     return np.array([function(Y, a, w) - function(Y, b, w) for w in weights])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "function", "a", "b", "draws"),
     [("average_precision", average_precision, A, B, 400), ("brier", brier, PROBABILITY_A, PROBABILITY_B, 4000)],
@@ -76,6 +77,7 @@ def test_draws_are_differences_of_each_system_s_own():
     assert both.prob_better.item() == pytest.approx(1 - both.prob_greater.item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("alone", "together"),
     [
@@ -128,6 +130,7 @@ def partial_area(y, score, of_examples, beyond, rate, low, high):
     return np.trapezoid(np.interp(at, fpr, recall), at)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("part", "standardized"), [(("fpr", 0, 0.2), True), (("fpr", 0.1, 0.5), False), (("recall", 0.7, 1), True)]
 )
@@ -156,11 +159,13 @@ def test_difference_of_partial_areas_by_a_loop(part, standardized):
     assert comparison.metric == alone[0].name == "partial_roc_auc"
 
 
+@pytest.mark.slow
 def test_the_whole_range_is_the_area():
     part, whole = areas_compared(Y, A, B, fpr=(0, 1)), areas_compared(Y, A, B)
     np.testing.assert_allclose(part.difference.distribution.values, whole.difference.distribution.values, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_areas_agree_with_delong():
     delong, drawn = (areas_compared(Y, A, B, method=method).difference for method in ("delong", "bayesian_bootstrap"))
     assert drawn.sd().item() == pytest.approx(delong.sd().item(), rel=0.05)
@@ -192,6 +197,7 @@ def test_many_systems(form):
     assert pair.names == ("a", "b")
 
 
+@pytest.mark.slow
 def test_functions_of_one_s_own():
     of_function = scores_compared(
         sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=50, greater_is_better=False

@@ -58,6 +58,7 @@ def counted(y, s, edges):
 # ── Counting in frames ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("bins", [1, 3, 10, 100, 1000])
 def test_every_engine_counts_equal_bins_as_numpy_does(engine, bins):
     y, s = columns()
@@ -67,6 +68,7 @@ def test_every_engine_counts_equal_bins_as_numpy_does(engine, bins):
     assert binned.class_totals == (int((y == 0).sum()), int((y == 1).sum()))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("edges", [[0, 1], [0, 0.29, 1], [-np.inf, 0.1, 0.11, 0.5, 0.9, np.inf]])
 def test_every_engine_counts_bins_of_given_edges_as_comparison_does(engine, edges):
     y, s = columns()
@@ -93,6 +95,7 @@ def test_scores_at_edges_are_in_the_bin_above(limits):
         np.testing.assert_array_equal(binned.called(edges[:-1])[0], called)
 
 
+@pytest.mark.few
 def test_whole_numbers_infinite_scores_and_named_classes(engine):
     frame = engine({"y": ["ham", "spam", "spam", "ham"], "s": [1, 5, 3, 1]})
     binned = from_frame(frame, bins=[1, 2, 3, 5], pos_label="spam")
@@ -130,6 +133,7 @@ def test_thresholds_within_a_bin_are_refused():
 # ── Merging ──
 
 
+@pytest.mark.few
 def test_counts_of_parts_add_up(engine):
     y, s = columns()
     frames = [{"y": y[part].tolist(), "s": s[part].tolist()} for part in np.split(np.arange(500), [120, 300])]
@@ -189,6 +193,7 @@ def test_bad_edges_are_named(places, error, message):
         from_counts([1, 2], [3, 4], **places)
 
 
+@pytest.mark.slow
 def test_missing_scores_and_labels_are_named(engine):
     with pytest.raises(ValueError, match=r"column 's' has 2 missing values. Drop those rows"):
         from_frame(engine({"y": [0, 1, 1], "s": [0.1, None, None]}), bins=2)
@@ -203,6 +208,7 @@ def test_nan_is_missing(make):
             from_frame(make({"y": [0, 1], "s": [0.1, float("nan")]}), bins=bins)
 
 
+@pytest.mark.few
 def test_scores_outside_the_limits_are_named(engine):
     frame = engine({"y": [0, 1, 1], "s": [0.1, -0.2, 1.5]})
     for bins in (2, [0, 0.3, 1]):

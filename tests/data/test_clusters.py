@@ -76,6 +76,7 @@ def test_of_clusters_within_clusters_the_first_count():
     assert (cm.clusters.name, cm.clusters.size) == ("hospital", 3)
 
 
+@pytest.mark.slow
 def test_a_million_clusters_stay_sparse():
     n = 1_000_000
     rng = np.random.default_rng(0)
@@ -131,6 +132,7 @@ def test_frames_of_one_system_and_nested_clusters():
     np.testing.assert_array_equal(by_cluster(cm, cm.clusters).sum(0), cm.counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["pandas", "polars, lazy", "duckdb"])
 def test_rows_of_an_example_in_a_frame_are_of_one_cluster(engine):
     y_true, y_pred, cluster, _ = predictions(60)
@@ -156,6 +158,7 @@ def test_an_engine_counts_by_the_outer_clusters_alone():
         bp.ConfusionMatrix.from_frame(frame, actual="y", predicted="p", cluster=["hospital", "person"])
 
 
+@pytest.mark.slow
 def test_a_million_clusters_counted_in_an_engine():
     """As many entries as rows, none a dim; drawn in random groups of them."""
     n = 1_000_000

@@ -267,6 +267,7 @@ def test_from_table_takes_a_nullable_dataframe():
 SCORES = st.one_of(st.integers(-3, 3).map(float), st.sampled_from([-np.inf, np.inf, 0.5]))
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(
     examples=st.lists(st.tuples(st.booleans(), SCORES), min_size=1, max_size=30),
@@ -434,12 +435,14 @@ def count(examples, labels=LABELS):
     return CM.from_predictions(y_true, y_pred, labels=labels)
 
 
+@pytest.mark.slow
 @quick
 @given(examples=EXAMPLES, data=st.data())
 def test_order_of_examples_does_not_matter(examples, data):
     assert table(count(data.draw(st.permutations(examples)))) == table(count(examples))
 
 
+@pytest.mark.slow
 @quick
 @given(examples=EXAMPLES, labels=st.permutations(LABELS))
 def test_order_of_labels_moves_the_counts_along(examples, labels):
@@ -447,6 +450,7 @@ def test_order_of_labels_moves_the_counts_along(examples, labels):
     assert moved.values.tolist() == table(count(examples))
 
 
+@pytest.mark.slow
 @quick
 @given(first=EXAMPLES, second=EXAMPLES)
 def test_counts_add_up(first, second):
@@ -469,6 +473,7 @@ def test_cells_and_margins_are_counted_one_by_one(examples):
     assert table(pair.sel(model="a")) == table(cm)
 
 
+@pytest.mark.slow
 @quick
 @given(examples=EXAMPLES)
 def test_leading_dims_split_the_counts(examples):

@@ -65,6 +65,7 @@ def test_classifiers_of_a_mapping_are_judged_on_the_same_folds():
     assert both.outcomes is not None
 
 
+@pytest.mark.slow
 def test_classifiers_are_compared_over_repeats_by_whole_examples():
     """Repeats of the same folds say no more than one, but for the prior's pseudo-examples."""
     systems = {"bayes": GaussianNB(), "stump": DecisionTreeClassifier(max_depth=1, random_state=0)}

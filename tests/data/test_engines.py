@@ -61,6 +61,7 @@ TOTALS = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", TOTALS)
 def test_totals_are_those_worked_by_hand(engine, case):
     if case == "names that differ by case" and engine in (ENGINES["duckdb"], ENGINES["ibis"]):
@@ -79,6 +80,7 @@ GROUPS = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", GROUPS)
 def test_groups_become_coordinates(engine, case):
     column, coordinates, dtype = GROUPS[case]
@@ -91,6 +93,7 @@ NAMES = [("a b", "a.b", "a`b"), ('a"b', "a'b", "é"), ("COUNT", "Rows", "KEY_0")
 NAMES += [("key_0", "key_1", "key_2"), ("index", "literal", "count"), ("rows", "key_0", "key_1")]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("names", NAMES, ids=" ".join)
 def test_no_name_of_a_column_is_a_clash(engine, names):
     y, p, group = names
@@ -100,6 +103,7 @@ def test_no_name_of_a_column_is_a_clash(engine, names):
     assert cm.counts.values.tolist() == [[[1, 0], [0, 0]], [[0, 1], [0, 1]]]
 
 
+@pytest.mark.few
 def test_a_hundred_thousand_groups(engine):
     rows = np.arange(300_000)
     frame = engine(pa.table({"y": rows // 100_000 % 2, "p": rows % 2, "patient": rows % 100_000}))
@@ -114,6 +118,7 @@ def test_a_hundred_thousand_groups(engine):
 DECLARED = ["low", "mid", "high"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "frame",
     [
@@ -170,6 +175,7 @@ def outcomes_of(cm):
     }
 
 
+@pytest.mark.few
 def test_a_column_a_system_and_a_row_a_system_give_the_same_outcomes(engine):
     wide = from_frame(engine(pa.table(WIDE)), actual="y", predicted=["old", "new"], by="site")
     rows = pa.table(LONG).rename_columns(["y", "p", "model", "site", "id"])
@@ -197,6 +203,7 @@ UNMATCHED = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", UNMATCHED)
 def test_rows_that_do_not_match_are_refused_in_the_same_words(engine, case):
     changed, words = UNMATCHED[case]
@@ -228,6 +235,7 @@ REFUSED = {
 TYPE_ERRORS = {"strings and numbers", "dates", "groups of dates", "decimals", "bytes", "lists"}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", REFUSED)
 def test_every_engine_is_refused_in_the_same_words(engine, case):
     columns, words = REFUSED[case]
@@ -245,6 +253,7 @@ def test_what_an_engine_says_comes_in_one_line():
 # ── Where the work is done ───────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.few
 def test_only_totals_come_back(engine, monkeypatch):
     fetched = []
     collect = nw.LazyFrame.collect
@@ -291,6 +300,7 @@ assert bp.ConfusionMatrix.from_frame(relation, actual="y", predicted="p").counts
 """
 
 
+@pytest.mark.slow
 def test_duckdb_is_counted_without_pyarrow():
     subprocess.run([sys.executable, "-c", WITHOUT_PYARROW], check=True, cwd=ROOT)
 
@@ -302,6 +312,7 @@ def test_spark_reads_back_names_of_fields_and_columns_apart():
     assert cm.counts.values.tolist() == [[0, 1], [0, 1]]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 def test_an_interrupt_while_duckdb_counts_is_one():
     numbers = "SELECT range % 2 AS y, range % 3 % 2 AS p FROM range(1_000_000_000)"

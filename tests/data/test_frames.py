@@ -52,6 +52,7 @@ def assert_same(cm, expected):
     assert list(map(type, cm.labels)) == list(map(type, expected.labels))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("kind", "by"), [("ints", ()), ("strings", ["fold", "model"]), ("bools", "model")])
 def test_every_engine_gives_the_matrix_of_the_columns(engine, kind, by):
     columns = columns_of(kind)
@@ -61,6 +62,7 @@ def test_every_engine_gives_the_matrix_of_the_columns(engine, kind, by):
     assert cm.total.sum().item() == 60
 
 
+@pytest.mark.few
 def test_labels_and_positive_class_are_passed_on(engine):
     columns = {"y": ["b", "a"], "p": ["b", "b"]}
     named = {"labels": ["c", "b", "a"]}
@@ -69,6 +71,7 @@ def test_labels_and_positive_class_are_passed_on(engine):
     assert from_frame(engine(columns), actual="y", predicted="p", pos_label="a").pos_label == "a"
 
 
+@pytest.mark.few
 def test_the_two_columns_may_hold_different_labels(engine):
     columns = {"y": ["a", "b"], "p": ["b", "z"]}
     cm = from_frame(engine(columns), actual="y", predicted="p")

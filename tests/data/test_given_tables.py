@@ -23,6 +23,7 @@ TAKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", TAKEN.values(), ids=TAKEN)
 @pytest.mark.parametrize("prior", [None, "flat"])
 def test_what_says_its_counts_is_taken(given, prior):
@@ -34,6 +35,7 @@ def test_what_says_its_counts_is_taken(given, prior):
     assert other_order.labels == ["spam", "ham"]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("seed", range(30))
 def test_the_counts_of_a_report_are_those_of_its_labels_or_none(seed):
     rng = np.random.default_rng(seed)
@@ -84,6 +86,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("given", "error", "words"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_is_answered_with_what_takes_it(given, error, words):
     with pytest.raises(error, match=words):

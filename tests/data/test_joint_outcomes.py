@@ -118,6 +118,7 @@ def test_the_dim_of_the_systems_is_model_or_the_only_one():
 ROWS = st.lists(st.tuples(*[st.sampled_from("abc")] * 4, st.sampled_from([10, 20])), min_size=1, max_size=30)
 
 
+@pytest.mark.slow
 @quick
 @given(rows=ROWS, seed=st.integers(0, 99))
 def test_margins_of_outcomes_are_the_counts_in_any_order_of_the_rows(rows, seed):

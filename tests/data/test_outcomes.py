@@ -22,6 +22,7 @@ ROWS = {
 FRAME = pd.DataFrame(ROWS).assign(example=lambda f: f["question"] * 10 + f["attempt"])
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("engine", [pytest.param(n, marks=[pytest.mark.slow] * (n == "pyspark")) for n in ENGINES])
 def test_every_engine_counts_what_columns_count(engine):
     frame = ENGINES[engine](pa.Table.from_pandas(FRAME.assign(passed=FRAME["passed"].astype(bool))))

@@ -79,6 +79,7 @@ def test_polars_and_arrays():
     np.testing.assert_array_equal(of_array.patterns["answers"], of_polars.patterns["answers"])
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_items_are_few_patterns():
     answers = RNG.integers(0, 2, (100_000, 5))
     ratings = bp.Ratings.from_table(answers)

@@ -70,6 +70,7 @@ CONTINUOUS = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_hdi_is_the_shortest_interval_of_its_probability(name):
     whole, prob = KINDS[name], 0.8
@@ -104,6 +105,7 @@ def test_every_kind_is_here():
     }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", KINDS)
 def test_some_of_them_are_what_they_were(name):
     whole, index = KINDS[name], np.array([2, 0])
@@ -120,6 +122,7 @@ def test_some_of_them_are_what_they_were(name):
     np.testing.assert_allclose(part.eti(0.9), whole.eti(0.9)[index], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", CONTINUOUS)
 def test_draws_have_the_distribution(name):
     distribution = KINDS[name]

@@ -8,6 +8,7 @@ from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.function_of_rates import BetaTables
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("decades", [(-2, 0), (0, 1), (1, 3), (3, 7)])
 def test_tables_agree_with_the_incomplete_beta_function(decades):
     rng = np.random.default_rng(0)

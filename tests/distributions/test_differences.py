@@ -99,6 +99,7 @@ def cdf_of_ratio(a, b, c, d, t):
 # ── Differences of independent shares ──
 
 
+@pytest.mark.few
 @each_pair
 @pytest.mark.parametrize("swapped", [False, True])
 def test_distribution_function(parameters, swapped):
@@ -129,6 +130,7 @@ def test_distribution_function_of_any_parameters():
                 assert cdf[row, column] == pytest.approx(expected, rel=0, abs=1e-8), (parameters, column)
 
 
+@pytest.mark.few
 @each_pair
 def test_density(parameters):
     found = difference(beta(*parameters[:2]), beta(*parameters[2:]))
@@ -138,6 +140,7 @@ def test_density(parameters):
     np.testing.assert_allclose(one(found.pdf(points[None])), expected, rtol=3e-4)
 
 
+@pytest.mark.few
 @each_pair
 def test_quantiles_and_their_levels(parameters):
     levels = np.array([[0.01, 0.2, 0.5, 0.975]])
@@ -148,6 +151,7 @@ def test_quantiles_and_their_levels(parameters):
     np.testing.assert_allclose(found, levels[0, inside], rtol=0, atol=1e-7)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("prob", [0.5, 0.95])
 @pytest.mark.parametrize(
     "name",
@@ -208,6 +212,7 @@ def test_a_copy_without_an_error_is_a_tie(classes):
         assert ratio(quantity, quantity).cdf(np.ones((1, 1)))[0, 0] == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_many_at_once_are_as_one_by_one():
     every = np.array(list(PAIRS.values()), dtype=float)
     first, second = (Beta(every[:, [i]], every[:, [i + 1]]) for i in (0, 2))
@@ -251,6 +256,7 @@ def transformed(form, a, b):
     return TransformedBeta(beta(a, b), form.forward, form.inverse)
 
 
+@pytest.mark.few
 @each_pair
 @pytest.mark.parametrize(("form", "value", "back"), FUNCTIONS.values(), ids=FUNCTIONS)
 def test_functions_of_shares(form, value, back, parameters):
@@ -293,6 +299,7 @@ def test_moments_of_f1(parameters):
 # ── Ratios ──
 
 
+@pytest.mark.few
 @each_pair
 @pytest.mark.parametrize("swapped", [False, True])
 def test_distribution_function_of_a_ratio(parameters, swapped):
@@ -314,6 +321,7 @@ def test_moments_of_a_ratio(c, d):
     assert found[1][0] == pytest.approx(float(mpmath.sqrt(square - mean**2)), rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1.2, 3.0), (2.5, 0.5), (80.0, 20.0)])
 @pytest.mark.parametrize("name", ["f1", "micro specificity"])
 def test_moments_of_a_ratio_of_functions(name, shape):
@@ -376,6 +384,7 @@ def cdf_of_discordant(a, b, c, t):
     return expect(b, a + c, below, bends + logits([(-t, 1 + t), ((1 - t) / 2, (1 + t) / 2)]))
 
 
+@pytest.mark.few
 @each_weight
 def test_discordant_distribution_function(weights):
     found = dirichlet(weights)
@@ -447,6 +456,7 @@ def test_shortfall(parameters, swapped):
     assert found == pytest.approx(expected_shortfall(*parameters), rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [(3.5, 3.5, 10.5, 5.5), (900, 100, 880, 120), (1, 1, 1, 1)])
 def test_shortfall_of_f1_agrees_with_draws(parameters):
     form = metrics.get("f1").exact

@@ -49,6 +49,7 @@ def adaptive_cdf(distribution, t):
     return integrate.quad(integrand, low, high, points=inside, limit=2000, epsabs=1e-11, epsrel=1e-11)[0]
 
 
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore::scipy.integrate.IntegrationWarning")
 @pytest.mark.parametrize("table", [TABLES[1], TABLES[3], TABLES[4]])
 @pytest.mark.parametrize("name", QUADRATURE)
@@ -77,6 +78,7 @@ def test_quadrature_agrees_with_draws(table):
             assert abs(draws.mean() - marginal.mean().item()) < 5 * marginal.sd().item() / np.sqrt(n), name
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("name", ["f2", "balanced_accuracy", "fowlkes_mallows", "positive_likelihood_ratio"])
 def test_density_is_the_derivative_of_the_cdf(name, table):
@@ -100,6 +102,7 @@ def test_moments_of_f1_agree_with_the_hypergeometric_series(a, b):
     assert sd[0] == pytest.approx(float(mpmath.sqrt(square - expected**2)), rel=1e-5)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("table", [TABLES[0], TABLES[4]])
 @pytest.mark.parametrize(
     "name",
@@ -144,6 +147,7 @@ def test_moments_of_ratios_are_closed_and_diverge_where_they_should():
     assert posterior((3, 2, 9, 5))["negative_likelihood_ratio"].mean().item() == pytest.approx(3 / 7 * 15 / 5)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", [*QUADRATURE, "recall", "f1"])
 @pytest.mark.parametrize("millions", [1, 10_000])
 def test_large_counts_meet_the_delta_method(name, millions):
@@ -186,6 +190,7 @@ def test_hdi_of_a_beta_is_the_shortest_interval(a, b, prob):
     np.testing.assert_allclose(beta.hdi(prob)[0], shortest(stats.beta(a, b).ppf, prob), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [(5, 2, 1, 8), (0, 5, 5, 20), (30, 0, 0, 30)])
 @pytest.mark.parametrize("name", ["f1", "balanced_accuracy", "f2"])
 def test_hdi_on_the_metrics_own_scale_is_the_shortest_interval(name, table):
@@ -193,6 +198,7 @@ def test_hdi_on_the_metrics_own_scale_is_the_shortest_interval(name, table):
     np.testing.assert_allclose(marginal.hdi(0.8), shortest(lambda q: marginal.ppf(q).values, 0.8), atol=1e-6)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["recall", "f1", *QUADRATURE])
 def test_intervals_hold_their_probability(name):
     tables = xr.DataArray(TABLES, dims=("table", "cell"))
@@ -227,6 +233,7 @@ def test_hdi_at_the_bounds():
     assert hdi(0.5, 0.4)[1] == 1  # U-shaped, more at 1
 
 
+@pytest.mark.slow
 def test_many_hdis_at_once_are_those_one_by_one():
     rng = np.random.default_rng(3)
     counts = np.concatenate([rng.integers(0, 4, (50, 2)), rng.integers(0, 2000, (50, 2))]) + rng.choice(
@@ -309,6 +316,7 @@ def test_metric_of_tiny_cells_has_probabilities_everywhere():
     np.testing.assert_allclose(cdf, expected, atol=5 * np.sqrt(0.25 / 100_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["positive_likelihood_ratio", "diagnostic_odds_ratio"])
 def test_intervals_of_ratios_of_tiny_cells_warn_of_nothing(metric):
     post = bp.posterior(bp.ConfusionMatrix.from_table([[0, 2], [5, 0]]), bp.prior.dirichlet(1e-12))
@@ -316,6 +324,7 @@ def test_intervals_of_ratios_of_tiny_cells_warn_of_nothing(metric):
     assert lower <= upper
 
 
+@pytest.mark.slow
 def test_ends_that_meet_warn_of_nothing():
     table = [[[6, 12], [0, 10**9]], [[2, 1], [10**9, 3]], [[0, 10**6], [15, 0]], [[15, 11], [1, 2]]]
     cm = bp.ConfusionMatrix.from_table(np.cumsum(table, 0), dims=["step"])
@@ -334,6 +343,7 @@ def test_deviation_of_huge_draws_is_infinite():
     assert np.isinf(sd).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "true"), [(stats.gamma(2), (0.04236, 4.76517)), (stats.beta(20, 3), (0.73481, 0.98335))], ids=["γ", "β"]
 )

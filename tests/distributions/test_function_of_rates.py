@@ -55,6 +55,7 @@ def integrated_cdf(metric, table, t, prevalence, reach=10):
     return p_weight @ (share if rises else 1 - share) @ weight
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "at", "table"),
     [*((name, None, (4, 2, 3, 4)) for name in JOINT), *((name, 0.03, (45, 5, 10, 90)) for name in SHIFTED)],
@@ -81,6 +82,7 @@ def test_p4_is_integrated_where_its_level_sets_bend(table):
     np.testing.assert_allclose(LEVELS, expected, atol=1e-6)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["f1", "mcc"])
 def test_a_prevalence_of_its_own_is_a_mixture_of_fixed_ones(name):
     marginal = posterior((45, 5, 10, 90), at=(3, 40))[name]
@@ -99,6 +101,7 @@ def test_density_is_the_derivative_of_the_cdf(name):
     np.testing.assert_allclose(marginal.pdf(x), slope, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_mcc_of_ten_examples():
     """The interval of [[4, 1], [1, 4]] under a flat prior, of which 10,000 draws give [−.018, .831]."""
     lower, upper = posterior((4, 1, 1, 4))["mcc"].hdi().values

@@ -35,6 +35,7 @@ def overlapping(n):
     return x, (rng.random(n) < special.expit(0.5 * x)).astype(float)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "data",
     [separated(200, 12), separated(2, 8), one_class(30), overlapping(60)],

@@ -54,6 +54,7 @@ def test_the_mode_of_f1_is_on_its_own_scale():
     assert abs(2 * jaccard / (1 + jaccard) - expected) > 0.005
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["f2", "balanced_accuracy", "markedness", "mcc", "p4", "positive_likelihood_ratio"])
 def test_the_mode_of_an_integrated_density(name):
     found, sd = POST[name], np.ptp(POST[name].eti(0.68).values) / 2
@@ -63,6 +64,7 @@ def test_the_mode_of_an_integrated_density(name):
     assert found.mode().item() == pytest.approx(search.x, abs=1e-3 * sd)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["f1", "f2", "balanced_accuracy", "mcc"])
 def test_skewness_by_integrating_the_density(name):
     found = POST[name]

@@ -37,6 +37,7 @@ def test_they_are_near_and_never_what_is_returned(metric):
     np.testing.assert_allclose(distribution.cdf(distribution.ppf(q)), q, atol=1e-9)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("counts", [SMOOTH, SMALL])
 @pytest.mark.parametrize("metric", ["mcc", "balanced_accuracy"])
 def test_limits_do_not_depend_on_the_start(metric, counts):

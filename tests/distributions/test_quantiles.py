@@ -15,6 +15,7 @@ def posterior(table, alpha, **options):
     return bp.posterior(cm, bp.prior.dirichlet(alpha), **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "table", "alpha"),
     [

@@ -73,6 +73,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_file_is_read_however_it_is_written(tmp_path, call, name):
     (tmp_path / name).write_bytes(WRITTEN[name])
@@ -106,6 +107,7 @@ UNREADABLE = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_read_is_answered_with_what_to_do(tmp_path, call, name):
     content, words = UNREADABLE[name]
@@ -113,6 +115,7 @@ def test_what_cannot_be_read_is_answered_with_what_to_do(tmp_path, call, name):
     assert words in refusal(call("summary", name))
 
 
+@pytest.mark.slow
 def test_numbers_and_truth_of_json_are_those_of_csv(tmp_path, call):
     (tmp_path / "p.jsonl").write_text('{"actual": true, "predicted": "false"}\n{"predicted": false, "actual": false}\n')
     assert figures(call("summary", "p.jsonl", "--json"))["labels"] == ["False", "True"]
@@ -133,6 +136,7 @@ OFFERS = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("header", OFFERS)
 def test_columns_that_look_like_those_asked_for_are_offered_as_they_are_typed(tmp_path, call, header):
     (tmp_path / "p.csv").write_text(f"{header}\n{','.join('1' for _ in header.split(','))}\n")
@@ -148,6 +152,7 @@ def test_a_misspelt_column_is_offered(tmp_path, call):
 # ── A column for each system ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["summary", "compare", "report"])
 def test_a_column_a_system_is_a_row_a_system_paired(tmp_path, call, command):
     WIDE.to_csv(tmp_path / "wide.csv", index=False)
@@ -165,6 +170,7 @@ def test_a_column_a_system_is_a_row_a_system_paired(tmp_path, call, command):
     assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes, for each model: ham (")
 
 
+@pytest.mark.slow
 def test_parts_of_wide_files_have_rows_of_their_own(tmp_path, call):
     for name in ("x", "y"):
         WIDE.to_csv(tmp_path / f"{name}.csv", index=False)
@@ -176,6 +182,7 @@ def test_parts_of_wide_files_have_rows_of_their_own(tmp_path, call):
     assert apart["counts"]["dims"] == ["model", "file", "actual", "predicted"]
 
 
+@pytest.mark.slow
 def test_scores_go_with_the_predictions_of_their_system(tmp_path, call):
     WIDE.to_csv(tmp_path / "p.csv", index=False)
     areas = json.loads(call("summary", "p.csv", *PAIR, "--score", "s_a", "--score", "s_b", "--json").stdout)["areas"]
@@ -191,6 +198,7 @@ def test_scores_go_with_the_predictions_of_their_system(tmp_path, call):
     assert taken.startswith("--by model: with a column for each system this is the name of a column of its own.")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["summary", "compare", "report"])
 def test_a_threshold_makes_predictions_of_scores(tmp_path, call, command):
     WIDE.to_csv(tmp_path / "p.csv", index=False)
@@ -227,6 +235,7 @@ def test_commas_of_decimals_are_spoken_of(tmp_path, call):
     assert refused.endswith("it holds '0,7'. Write decimals with a point.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
 def test_a_file_as_a_german_spreadsheet_writes_it(tmp_path, call, encoding):
     told = ONE.assign(s=SCORES["s_a"]).replace({"spam": "Müll", "ham": "gültig"})
@@ -241,6 +250,7 @@ def test_a_file_as_a_german_spreadsheet_writes_it(tmp_path, call, encoding):
     assert ("p.csv is not UTF-8 and is read as Windows-1252." in document["read"]) == (encoding == "cp1252")
 
 
+@pytest.mark.slow
 def test_commas_of_thousands_are_asked_about(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual;s\n1;1,700\n0;2,000\n")
     asked = ["summary", "p.csv", "--score", "s", "--threshold", "1.8", "--pos-label", "1"]
@@ -251,12 +261,14 @@ def test_commas_of_thousands_are_asked_about(tmp_path, call):
     assert figures(call(*asked, "--decimal", ",", "--json"))["counts"]["values"] == [[0, 1], [1, 0]]
 
 
+@pytest.mark.slow
 def test_an_encoding_that_the_text_does_not_show_is_named(tmp_path, call):
     (tmp_path / "p.csv").write_bytes("actual,predicted\nда,да\nнет,да\n".encode("cp1251"))
     assert "name its encoding, as --encoding cp1252" in refusal(call("summary", "p.csv"))
     assert figures(call("summary", "p.csv", "--encoding", "cp1251", "--json"))["labels"] == ["да", "нет"]
 
 
+@pytest.mark.slow
 def test_labels_are_merged_in_all_files(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\nYes,yes\nno,no\n")
     (tmp_path / "q.csv").write_text("actual,predicted\nyes,no\nno,no\n")
@@ -271,6 +283,7 @@ def test_one_class_is_held_against_the_rest(tmp_path, call):
     assert "Class 'x' is held against the other 2 together, 'not x'." in done["read"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_files", [PAIR, ["--by", "model", "--pos-label", "spam"]], ids=["wide", "long"])
 def test_a_plan_starts_from_files(tmp_path, call, of_files):
     (WIDE if "a" in of_files else LONG).to_csv(tmp_path / "p.csv", index=False)
@@ -281,6 +294,7 @@ def test_a_plan_starts_from_files(tmp_path, call, of_files):
         assert (system["n"], system["evidence"]) == (found.n, cm.counts.values.tolist())
 
 
+@pytest.mark.slow
 def test_a_plan_of_files_says_what_they_show(tmp_path, call):
     WIDE.to_csv(tmp_path / "p.csv", index=False)
     text = call("plan", "p.csv", *PAIR, "--require", "recall>0.7").stdout
@@ -309,6 +323,7 @@ def gappy(tmp_path):
     return wide, long
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_rows_with_missing_values_are_left_out_and_counted(tmp_path, call, suffix):
     wide, long = gappy(tmp_path)
@@ -358,12 +373,14 @@ LABELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content", "labels", "expected"), LABELS.values(), ids=LABELS)
 def test_labels_are_all_classes_in_their_order(tmp_path, call, content, labels, expected):
     (tmp_path / "p.csv").write_text(content)
     assert figures(call("summary", "p.csv", "--labels", labels, "--json"))["labels"] == expected
 
 
+@pytest.mark.slow
 def test_labels_that_do_not_fit_are_refused_in_words_of_the_shell(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual,predicted\nx,y\ny,y\n")
     assert refusal(call("summary", "p.csv", "--labels", "x,z")).endswith("Add them to --labels.")
@@ -394,6 +411,7 @@ ADVICE = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("content", "options", "words"), ADVICE.values(), ids=ADVICE)
 def test_advice_is_in_words_of_the_shell(tmp_path, call, content, options, words):
     (tmp_path / "p.csv").write_text(content)
@@ -402,6 +420,7 @@ def test_advice_is_in_words_of_the_shell(tmp_path, call, content, options, words
     assert not any(python in said for python in ("pos_label", "labels=", "ConfusionMatrix", "posterior("))
 
 
+@pytest.mark.slow
 def test_bounds_may_be_strict(tmp_path, call):
     ONE.to_csv(tmp_path / "p.csv", index=False)
     for strict, other in (("recall>0.8", "recall>=0.8"), ("fpr<0.1", "fpr<=0.1")):
@@ -430,6 +449,7 @@ READ = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content", "options", "words"), READ.values(), ids=READ)
 def test_what_was_read_is_said_first(tmp_path, call, content, options, words):
     (tmp_path / "p.csv").write_text(content)
@@ -464,6 +484,7 @@ WARNED = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("content", "words"), WARNED.values(), ids=WARNED)
 def test_what_is_probably_a_mistake_is_warned_of(tmp_path, call, content, words):
     (tmp_path / "p.csv").write_text(content)
@@ -476,6 +497,7 @@ def test_what_is_probably_a_mistake_is_warned_of(tmp_path, call, content, words)
     assert said in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
     [{"model": "only"}, {"model": range(120)}, {"split": ["a", "b"] * 60}, {"colour": ["red", "blue"] * 60}],
@@ -486,6 +508,7 @@ def test_what_is_not_is_not(tmp_path, call, columns):
     assert call("summary", "p.csv").stderr == ""
 
 
+@pytest.mark.slow
 def test_a_page_has_the_title_that_was_asked_for_and_the_warnings(tmp_path, call):
     (tmp_path / "p.csv").write_text(CSV.replace("spam\n", "Spam\n", 1))
     assert call("report", "p.csv", "--title", "Spam <3>", "-o", "page.html").returncode == 0
@@ -525,6 +548,7 @@ def means(done):
     return {row["metric"]: row["mean"] for row in json.loads(done.stdout)["summary"]}
 
 
+@pytest.mark.slow
 def test_a_judge_of_all_rows(judged):
     post = bp.labels.verify(TRUE, LOOKED["a"], judge=LOOKED["judge"], pos_label="spam")
     found = means(judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge", "--json"))
@@ -536,6 +560,7 @@ def test_a_judge_of_all_rows(judged):
     assert "Assumed is that the verified were chosen by chance" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file", [["looked.csv", "--predicted", "a", "--predicted", "b"], ["long.csv", "--by", "model", "--id", "id"]]
 )
@@ -549,6 +574,7 @@ def test_systems_beside_a_judge_are_compared_on_the_same_rows(judged, file):
     assert document["differences"][0]["mean"] == pytest.approx(compared.difference.mean().item(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_verified_rows_alone(judged):
     known = LOOKED["actual"] != ""
     alone = bp.posterior(ACTUAL[known], A[known], pos_label="spam")["recall"].mean().item()
@@ -559,6 +585,7 @@ def test_verified_rows_alone(judged):
     assert "Left out are 20 of 60 rows, which are not verified." in said
 
 
+@pytest.mark.slow
 def test_a_report_with_a_judge(judged, tmp_path):
     pair = ["--predicted", "a", "--predicted", "b", "--pos-label", "spam"]
     done = judged("report", "looked.csv", *pair, "--judge", "judge", "--require", "recall>=0.8", "-o", "page.html")
@@ -570,6 +597,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
     assert "verified by chance" in bp.report(post).html
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -608,6 +636,7 @@ def clustered(call, tmp_path):
     return call
 
 
+@pytest.mark.slow
 def test_rows_of_one_patient_are_drawn_together(clustered):
     cm = CM.from_predictions(ACTUAL, A, pos_label="spam", cluster={"patient": PATIENT})
     with pytest.warns(bp.errors.PriorWarning, match="no example in any patient"):
@@ -620,6 +649,7 @@ def test_rows_of_one_patient_are_drawn_together(clustered):
     assert f"60 examples say as much as {worth:,.0f} independent ones" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", [["wide.csv", "--predicted", "a", "--predicted", "b"], ["long.csv", "--by", "model"]])
 def test_systems_judged_in_the_same_clusters_are_compared_in_pairs(clustered, file):
     cm = CM.from_predictions(ACTUAL, {"a": A, "b": B}, pos_label="spam", cluster={"patient": PATIENT})
@@ -634,6 +664,7 @@ def test_systems_judged_in_the_same_clusters_are_compared_in_pairs(clustered, fi
     assert abs(found["mean"]) == pytest.approx(abs(expected.mean().item()), abs=0.05 * expected.sd().item())
 
 
+@pytest.mark.slow
 def test_a_report_of_clusters(clustered, tmp_path):
     done = clustered(
         "report", "long.csv", "--by", "model", "--pos-label", "spam", "--cluster", "patient", "-o", "p.html"
@@ -644,6 +675,7 @@ def test_a_report_of_clusters(clustered, tmp_path):
     assert "compared on the clusters that they share" in page
 
 
+@pytest.mark.slow
 def test_of_clusters_within_clusters_the_outer_are_drawn(clustered, tmp_path):
     CLUSTERED.assign(hospital=PATIENT // 4).to_csv(tmp_path / "nested.csv", index=False)
     outer = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--json")
@@ -657,6 +689,7 @@ def test_of_clusters_within_clusters_the_outer_are_drawn(clustered, tmp_path):
     assert "needs a column of its own" in refusal(twice)
 
 
+@pytest.mark.slow
 def test_columns_that_repeat_as_patients_do_are_named(clustered):
     done = clustered("summary", "long.csv", "--by", "model", "--pos-label", "spam")
     assert "Column 'patient' repeats and is not used" in done.stderr

@@ -44,6 +44,7 @@ COLUMNS = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("fields", "expected"), COLUMNS.values(), ids=COLUMNS)
 @pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.csv.gz"])
 def test_a_column_is_typed_by_all_of_its_fields(tmp_path, fields, expected, name):
@@ -74,6 +75,7 @@ def test_rows_are_counted_where_they_lie_unless_examples_matter(tmp_path):
     assert len(of_text(tmp_path, text, Settings(score="id")).frame) == 1000
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "text",
     [
@@ -90,6 +92,7 @@ def test_well_formed_files_of_other_hands_are_read(tmp_path, text):
     assert sorted(zip(frame["actual"], frame["predicted"], strict=True)) == [(0, 1), (1, 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a[1].csv", "a*.csv", "a?.csv", "it's.csv", "~a.csv", "m=1.csv", "two words\n.csv"])
 def test_a_file_is_read_whatever_it_is_called(tmp_path, monkeypatch, name):
     (tmp_path / "a1.csv").write_text("actual,predicted,id\n1,1,1\n")
@@ -113,6 +116,7 @@ def test_a_pipe_is_read(tmp_path):
     assert frame.to_dict("list") == {"id": [7], "predicted": [1], "actual": [0]}
 
 
+@pytest.mark.slow
 def test_files_are_typed_together(tmp_path):
     (tmp_path / "a.csv").write_text("actual,predicted,id\n1,0,1\n0,1,2\n")
     (tmp_path / "b.csv").write_text("id,predicted,actual\n3,none,1\n4,0,0\n")
@@ -187,6 +191,7 @@ BAD = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("content", "words"), BAD.values(), ids=BAD)
 @pytest.mark.parametrize("settings", [Settings(by=("id",)), ROWS], ids=["counted", "rows"])
 def test_a_bad_file_is_refused_with_its_name_and_line(tmp_path, content, words, settings):
@@ -238,6 +243,7 @@ def test_files_that_are_none_are_named(tmp_path, name):
         read([tmp_path / name], Settings())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", [Settings(), ROWS], ids=["counted", "rows"])
 def test_ids_are_no_labels(tmp_path, settings):
     def read_labels(rows, labels):
@@ -307,6 +313,7 @@ def test_an_example_that_several_parts_hold_is_remarked_on(tmp_path):
     assert read(paths, Settings(by=("file",))).repeats == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [1, 9])
 def test_many_scores_are_counted_without_loss_of_any(tmp_path, monkeypatch, digits):
     rng = np.random.default_rng(0)

@@ -39,6 +39,7 @@ FILES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_columns_are_told_and_every_command_runs(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -42,6 +42,7 @@ def test_one_attempt_of_each_question_is_a_beta():
     assert found.observed.item() == pytest.approx(22 / 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_moments_are_those_of_the_unbiased_scores(k):
     rng = np.random.default_rng(1)
@@ -82,6 +83,7 @@ def test_more_attempts_pass_no_less_in_every_draw():
 # ── Pairs ──
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_the_same_questions():
     passed = of_population(np.random.default_rng(4), 2, 150, 8)
     pooled = asked(passed, 8)
@@ -152,6 +154,7 @@ def test_pass_at_k_and_its_difference_cover():
 # ── Refused ──
 
 
+@pytest.mark.slow
 def test_too_few_attempts_and_other_marginals_are_refused():
     pooled = asked([[2, 3, 4, 0], [1, 2, 3, 0]], [[4, 4, 4, 2], [4, 4, 4, 4]])
     with pytest.raises(ValueError, match=r"k: it is 3, and 1 of 4 questions have fewer attempts, the fewest 2"):
@@ -198,6 +201,7 @@ def test_pass_hat_k_is_as_published():
         by_model.pass_hat_k(5)
 
 
+@pytest.mark.slow
 def test_all_of_k_attempts_at_failures_is_none_of_k_at_successes():
     passed = of_population(np.random.default_rng(9), 2, 60, 5)
     for k in (1, 3):
@@ -217,6 +221,7 @@ def test_systems_are_compared_on_the_same_questions():
     assert found.quantity.metric == "pass_hat_2"
 
 
+@pytest.mark.slow
 def test_outcomes_are_pooled_as_true_positives_and_false_negatives_are():
     outcomes = attempts_of(AIRLINE)
     matrix = bp.ConfusionMatrix.from_counts(tp=AIRLINE, fn=4 - AIRLINE, fp=0, tn=0, dims=["question"])

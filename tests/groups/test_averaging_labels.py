@@ -41,6 +41,7 @@ def test_labels_that_say_the_same_are_no_more_than_one():
     assert same.sd().item() == pytest.approx(alone.sd().item(), rel=5 / (2 * DRAWS) ** 0.5)
 
 
+@pytest.mark.slow
 def test_independent_labels_are_as_many():
     actual = RNG.random((4000, 5)) < 0.5
     predicted = actual ^ (RNG.random(actual.shape) < 0.2)

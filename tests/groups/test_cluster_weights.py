@@ -44,6 +44,7 @@ def agree(found, expected, errors, most=4.5):
 # ── Moments ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("prior", ["flat", "jeffreys", "perks"])
 def test_clusters_of_one_example_give_a_dirichlet(classes, prior):
@@ -78,6 +79,7 @@ def test_covariance_of_cells_is_that_between_clusters_of_one_size():
     agree(cells.mean(0), counts.sum(0) / counts.sum(), sd / np.sqrt(n) + 2e-4)
 
 
+@pytest.mark.slow
 def test_covariance_of_cells_is_that_of_the_ratio_estimator():
     """Of unequal sizes: the linearised variance Σ (C_g − n_g p)²/(n² (G − 1)/G), to order 1/G."""
     cm = tables(400, 2, seed=3)
@@ -234,6 +236,7 @@ def test_prevalence_may_be_unknown_or_another():
 # ── What clusters cost ──
 
 
+@pytest.mark.slow
 def test_design_effect_of_copies_is_their_number():
     """Clusters of m copies of an example say as much as one example: the design effect is m, but for the prior."""
     rng = np.random.default_rng(13)
@@ -253,6 +256,7 @@ def test_few_clusters_are_said():
     assert "are few" not in bootstrap(tables(20, 2)).in_words("f1")
 
 
+@pytest.mark.slow
 def test_tables_figures_and_files(tmp_path):
     pooled = bootstrap(tables(20, 3, seed=15, systems=2), draws=200)
     assert set(pooled.summary("f1_macro")["model"]) == {"m0", "m1"}

@@ -142,7 +142,7 @@ def posterior_of(alone):
     return fit
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", CASES)
 def test_draws_are_of_the_posterior(case, posterior_of):
     cm, parameters, options = CASES[case]
@@ -194,6 +194,7 @@ def test_each_system_has_its_own_posterior(posterior_of):
             np.testing.assert_array_equal(found[name].sel(model="B"), together[name].sel(model="B"), err_msg=name)
 
 
+@pytest.mark.slow
 def test_parameters_that_are_independent_are_drawn_so(posterior_of):
     """Rows, prevalence and systems; and the draws themselves, within a chain and between chains."""
     posterior = posterior_of("priors of clusters", SYSTEMS)
@@ -210,6 +211,7 @@ def test_parameters_that_are_independent_are_drawn_so(posterior_of):
         assert abs(stats.spearmanr(drawn.T).statistic - np.eye(4)).max() < 5 / 50
 
 
+@pytest.mark.slow
 def test_priors_of_each_system(posterior_of):
     given = {"dispersion": pm.Beta.dist([[1.0, 2.0], [3.0, 4.0]], [[20.0, 30.0], [40.0, 50.0]])}
     tree = exact(SYSTEMS, "groups", given, options={"dim": "site"}, **DRAWS)

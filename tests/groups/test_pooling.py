@@ -104,7 +104,7 @@ def adaptive(successes, trials, dispersion, functions, cuts):
     return sum(integrate.quad_vec(given, *ends, epsrel=1e-7, limit=9)[0] for ends in pairwise(breaks))
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", CASES)
 def test_posterior_agrees_with_adaptive_integration(name):
     case = CASES[name]
@@ -126,6 +126,7 @@ def test_posterior_agrees_with_adaptive_integration(name):
     assert np.einsum("ij,i,j", model.weights[0], *nodes) == pytest.approx(product.sum(), rel=1e-5)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["id"].removeprefix("ref_kfold_betabinomial_"))
 def test_posterior_agrees_with_figures_by_others(case):
     dispersion = (1, 9) if case["id"].endswith("1_9") else (1, 24)
@@ -170,6 +171,7 @@ def test_nodes_are_added_where_they_do_not_suffice():
     assert posterior(*FOLDS, (1, 24)).log_density.shape[1] == 65
 
 
+@pytest.mark.slow
 def test_joint_draws_have_the_law_of_the_quadrature():
     model, n = posterior(*SITES, (1, 9)), 100_000
     rng = np.random.default_rng(1)
@@ -196,6 +198,7 @@ def test_joint_draws_have_the_law_of_the_quadrature():
 # ── Distributions by table ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), [(3, 5), (1, 24), (0.5, 0.5), (1, 1e6), (400, 2), (2e5, 3e5)])
 def test_a_tabulated_beta_is_that_beta(a, b):
     exact = stats.beta(a, b)
@@ -315,6 +318,7 @@ def test_repeats_add_nothing():
     assert "examples weigh 1/4" in repeated.mean.summary().attrs["prior"]
 
 
+@pytest.mark.slow
 def test_repeats_that_the_splitter_knows():
     """The dims repeat and fold are pooled together, so that each example weighs once; nobody has to say it."""
     cells = np.stack([FOLDS_MATRIX.counts.values + shift for shift in range(3)])
@@ -354,6 +358,7 @@ def test_order_of_groups_does_not_matter():
     np.testing.assert_allclose(found.mean(), expected.mean().isel(fold=order), atol=error)
 
 
+@pytest.mark.slow
 def test_systems_are_pooled_each_on_its_own():
     rng = np.random.default_rng(5)
     right = rng.binomial(30, 0.8, (3, 2, 6))
@@ -388,6 +393,7 @@ def test_seeds():
     assert POOLED.model.dispersion_prior.draws(7).sizes == {"draw": 7}
 
 
+@pytest.mark.slow
 def test_huge_counts_and_perfect_ones():
     right = np.full(10, 90_000)
     pooled = quiet_pool(matrix(right, right + 10_000, other=10**9))
@@ -498,6 +504,7 @@ def test_precision_of_sites_follows_their_prevalence():
             np.testing.assert_allclose((drawn - mean) / sd, 0, atol=5 * np.sqrt(2) / 100)
 
 
+@pytest.mark.slow
 def test_chosen_class_totals_say_nothing_of_prevalence():
     for kind in ("random", "clusters"):
         cm = sites_of(POSITIVES, NEGATIVES, 0.8, 0.1)
@@ -524,6 +531,7 @@ def test_chosen_class_totals_say_nothing_of_prevalence():
             assert at.prior_text.endswith("; prevalence 0.1")
 
 
+@pytest.mark.slow
 def test_what_chosen_class_totals_leave_to_be_shown():
     pooled = quiet_pool(sites_of(POSITIVES, NEGATIVES, 0.8, 0.1), "site", "clusters", design="by_actual")
     shown = set(pooled.summary()["metric"])
@@ -603,6 +611,7 @@ def test_few_small_groups_are_warned_of_once():
     assert "and 1 more" in words
 
 
+@pytest.mark.slow
 def test_folds_of_a_shipped_data_set_are_not_warned_of():
     frame = bp.datasets.load("breast_cancer")
     cm = bp.ConfusionMatrix.from_frame(
@@ -615,6 +624,7 @@ def test_folds_of_a_shipped_data_set_are_not_warned_of():
 # ── What is handed out ──
 
 
+@pytest.mark.slow
 def test_summary_tells_the_three_answers_apart():
     table = POOLED.summary(["recall", "f1"], ci_prob=0.9, ci_kind="eti")
     assert table.columns.tolist() == ["answer", "metric", "fold", "observed", "mean", "sd", "median", "ci_lower",
@@ -706,6 +716,7 @@ def test_shrinkage_figure_shows_the_model():
     assert point.get_xdata()[0] == POOLED.new_group["f1"].mean()
 
 
+@pytest.mark.slow
 def test_shrinkage_figure_has_a_panel_a_system():
     right = np.array([FOLDS[0]] * 4)
     cm = matrix(right, np.full_like(right, 20), model=list("abcd"), fold=list(range(5)))
@@ -767,6 +778,7 @@ def attempts(passed, times):
 PASSED = [0, 0, 1, 4, 3, 4, 0, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [None, (1, 9)])
 def test_pass_at_k_is_an_integral_over_mean_and_dispersion(given):
     """Questions have a flat dispersion, which is not that of sites, unless another is given."""
@@ -788,6 +800,7 @@ def test_pass_at_k_is_an_integral_over_mean_and_dispersion(given):
         assert found.sd().values[0] == pytest.approx(spread, rel=0.04)
 
 
+@pytest.mark.slow
 def test_pass_at_k_beside_the_unbiased_estimate():
     found = bp.pool(attempts([PASSED, PASSED[::-1]], 4), "question", "clusters").pass_at_k(2)
     assert found.dims == ("model", "of")

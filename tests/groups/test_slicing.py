@@ -50,6 +50,7 @@ def test_metrics_of_slices(found):
     np.testing.assert_array_equal(marginal.observed, bp.score(SLICED, "precision"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mix", ["same", "own"])
 def test_levels_are_averages_over_a_mix_of_the_others(found, mix):
     """Recall over positive examples, specificity over negative ones; a level has a prevalence of its own."""
@@ -160,6 +161,7 @@ def with_recall(found, *, site, age, shift):
     return dataclasses.replace(found, rates=found.rates.where(~at, found.rates - shift))
 
 
+@pytest.mark.slow
 def test_in_words(found):
     alike = found.prob_worst("recall").max().item()
     assert alike < 0.5
@@ -232,6 +234,7 @@ def test_a_certain_prior_is_no_evidence():
     assert odds_ratio(0.75, 0.5, 1000) == pytest.approx(3)
 
 
+@pytest.mark.slow
 def test_levels_before_the_data():
     """Means, and squared differences of levels, of rates with a uniform mean and a dispersion Beta(1, 9)."""
     found, draws = bp.slices(SITES, draws=40_000), 40_000
@@ -252,6 +255,7 @@ def test_the_prevalence_of_a_level_before_the_data_is_uniform(found):
 # ── Counts along one dim ──
 
 
+@pytest.mark.slow
 def test_one_dim_needs_no_sampler():
     found, pooled = bp.slices(SITES, draws=3000), bp.pool(SITES, "site", "clusters", draws=3000)
     for metric in ("recall", "fpr"):
@@ -279,6 +283,7 @@ def draws_of_prior(compiled, settings, seed, progressbar=False):
     return groups_of_prior(compiled.model, settings["chains"], settings["draws"], seed)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_fits_are_read(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)
@@ -305,6 +310,7 @@ def sds_of_levels(rate):
     return sites.std(1, ddof=1).mean(), ages.std(1, ddof=1).mean(), np.mean(both)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_the_accuracy_of_several_classes(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)
@@ -318,6 +324,7 @@ def test_the_accuracy_of_several_classes(monkeypatch):
         found.summary("mcc")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_one_system_of_several_is_selected(monkeypatch):
     without_nuts(monkeypatch, draws_of_prior)

@@ -121,6 +121,7 @@ def ideal_levels(cm, metric, method, values, prob):
     return stats.norm.cdf(bias + z / (1 - a * z))
 
 
+@pytest.mark.few
 @pytest.mark.filterwarnings("ignore:metric .* is undefined")
 @pytest.mark.parametrize(
     ("metric", "method", "by_actual"),
@@ -240,6 +241,7 @@ def recall_of_groups(found, axis):
     return found.mean(axis) / 12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_clusters_against_scipy(method):
     ours, theirs = [], []
@@ -286,6 +288,7 @@ JOINT = {(1, 1, 1): 20, (1, 1, 0): 7, (1, 0, 1): 2, (1, 0, 0): 5,
          (0, 0, 0): 25, (0, 0, 1): 4, (0, 1, 0): 3, (0, 1, 1): 6}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_pairs_against_scipy(method):
     # What each example adds to the difference of accuracies: a alone right 11 times, b alone right 5 times, of 72.

@@ -23,6 +23,7 @@ def ratio(p, k, n, prior):
     return average / (p**k * (1 - p) ** (n - k))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("prior", [(1, 1), (2.5, 1.5), (8, 3)])
 @pytest.mark.parametrize(("k", "n"), [(1, 2), (3, 10), (9, 10), (30, 40)])
 def test_at_its_limits_the_martingale_is_one_over_alpha(k, n, prior):
@@ -70,6 +71,7 @@ def missed_at_some_look(p, looks, limits):
     return missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [(1, 1), (0.5, 0.5), (20, 2)])
 def test_all_looks_hold_the_rate_at_once(prior):
     levels = {0.95: 400, 0.5: 100}
@@ -94,6 +96,7 @@ def test_every_run_of_twelve_trials():
     assert share == pytest.approx(by_looks, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(COUNTS, st.floats(0.01, 0.9999), WEIGHTS)
 def test_limits_hold_the_observed_rate_and_are_mirrored(counts, confidence, prior):
     k, n = counts
@@ -103,6 +106,7 @@ def test_limits_hold_the_observed_rate_and_are_mirrored(counts, confidence, prio
     assert [1 - upper, 1 - lower] == pytest.approx(mirrored, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(COUNTS, st.floats(0.01, 0.99), WEIGHTS)
 def test_rates_inside_are_those_whose_density_has_not_sunk_far(counts, confidence, prior):
     # The dual: p is inside while its posterior density is above the share α of its prior density.

@@ -144,6 +144,7 @@ COST = bp.metrics.cost([[0, 1, 2], [4, -1, 1], [9, 3, 0]])
 OF_TWO = [*bp.metrics.names("binary"), "f2", *AVERAGED]
 
 
+@pytest.mark.few
 @without_warning
 @pytest.mark.parametrize("design", ["joint", "by_actual"])
 @pytest.mark.parametrize(

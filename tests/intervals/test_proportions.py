@@ -74,6 +74,7 @@ COUNTS = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.j
 LEVELS = st.floats(0.5, 0.999)
 
 
+@pytest.mark.slow
 @given(COUNTS, LEVELS)
 def test_wilson_inverts_the_score_test(counts, confidence):
     k, n = counts
@@ -85,6 +86,7 @@ def test_wilson_inverts_the_score_test(counts, confidence):
             assert limit == k / n
 
 
+@pytest.mark.slow
 @given(COUNTS, LEVELS)
 def test_clopper_pearson_inverts_the_exact_test(counts, confidence):
     k, n = counts
@@ -99,6 +101,7 @@ def test_add_two_successes_and_two_failures():
     assert proportion(3, 20, method="agresti_coull_add2") == pytest.approx([0.045856, 0.370811], abs=1e-6)
 
 
+@pytest.mark.slow
 @without_warning
 @given(COUNTS, LEVELS, st.sampled_from(list(METHODS)))
 def test_limits_are_inside_and_in_order_and_mirrored(counts, confidence, method):
@@ -227,6 +230,7 @@ def test_miettinen_nurminen_inverts_the_score_test(counts):
         assert abs(k_a / n_a - k_b / n_b - limit) == pytest.approx(z * error, rel=1e-6)
 
 
+@pytest.mark.slow
 @without_warning
 @given(COUNTS, COUNTS, st.sampled_from(list(REFERENCES)))
 def test_differences_are_inside_and_turn_sign(a, b, method):

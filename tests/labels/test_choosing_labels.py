@@ -52,6 +52,7 @@ def test_what_is_promised_comes_about(classes, metric):
     assert np.mean(gains) < 0.95
 
 
+@pytest.mark.slow
 def test_two_systems_are_told_apart_where_they_differ():
     _, verified, judge, old, new = simulated(n=3000, known=200)
     post = labels.verify(verified, {"old": old, "new": new}, judge=judge)

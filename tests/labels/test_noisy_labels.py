@@ -75,6 +75,7 @@ def test_the_likelihood_of_known_errors_is_an_integral():
     np.testing.assert_allclose(np.diff(found), np.diff(expected), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beta", [(0.5, 20), (3, 4)])
 def test_a_rate_with_a_beta_is_integrated(beta):
     # Midpoints of the root of the rate, whose density is smooth at 0 if a is ½, too.
@@ -187,6 +188,7 @@ def test_draws_of_a_matrix_that_depends_on_the_truth_are_a_samplers():
 # ── Several matrices ──
 
 
+@pytest.mark.slow
 def test_matrices_share_the_rate():
     """A second matrix without an error shows that few labels are wrong, and the first is believed."""
     alone = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=10, tn=40)
@@ -219,6 +221,7 @@ def test_systems_on_the_same_examples_are_compared_by_joint_draws():
 # ── What comes with it ──
 
 
+@pytest.mark.slow
 def test_ordinary_verbs_work(tmp_path):
     post = bp.labels.noise(SMALL, (2, 38))
     assert post.predict(50)["recall"].mean().item() == pytest.approx(post["recall"].mean().item(), abs=0.01)

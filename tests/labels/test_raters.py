@@ -207,6 +207,7 @@ def test_cells_of_raters_and_of_the_system():
     np.testing.assert_allclose(of_bob, expected[:, :, :, 1], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_cut_rates_are_drawn_given_those_of_the_others():
     """Their mean and spread, over draws of the same parameters, against integration over recall and specificity."""
     data = model_data(TWO_TESTS)

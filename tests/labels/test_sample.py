@@ -84,6 +84,7 @@ def test_systems_levels_and_leading_dims():
     np.testing.assert_array_equal(strata.levels, [0, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(IGNORE_DASK)
 @pytest.mark.parametrize("engine", [name for name in ENGINES if name != "pyspark"])
 def test_frames_of_every_engine(engine):

@@ -34,6 +34,7 @@ def test_large_counts_have_the_figures_of_the_algebra():
     assert (found["ci_upper"] - found["ci_lower"] < 0.02).all()
 
 
+@pytest.mark.slow
 def test_the_order_is_that_of_the_means():
     found = bp.labels.noise_sensitivity(systems(), "f1")
     means = found.pivot(index="rate", columns="model", values="mean")

@@ -20,6 +20,7 @@ def simulated(n=1000, classes=2, known=100, seed=0, errors=(0.1, 0.2, 0.25)):
     return truth, np.where(rng.permutation(n) < known, truth, np.nan), *said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_nothing_missing_is_the_posterior_of_the_matrix(classes):
     truth, _, judge, predicted, _ = simulated(classes=classes)
@@ -43,6 +44,7 @@ def test_with_nothing_missing_systems_are_of_the_same_examples():
     assert ours.sd().item() == pytest.approx(expected.sd().item(), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_one_missing_changes_a_mean_by_less_than_a_pseudo_example(classes):
     truth, _, judge, predicted, _ = simulated(classes=classes, n=300)
@@ -53,6 +55,7 @@ def test_one_missing_changes_a_mean_by_less_than_a_pseudo_example(classes):
     assert abs(mean.mean().item() - alone) < 1 / 300 + 4 * mean.sd().item() / 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 4])
 def test_a_judge_who_is_right_tells_nearly_as_much_as_all_labels(classes):
     truth, verified, _, predicted, _ = simulated(classes=classes, n=2000, known=400)
@@ -82,6 +85,7 @@ def test_a_system_has_the_same_figures_with_others_and_alone():
     assert again["f1"].mean().sel(model="new").item() != both["f1"].mean().sel(model="new").item()
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("prior", [None, "shared", "flat", bp.prior.dirichlet([[2, 1], [1, 3]])])
 def test_names_of_labels_and_their_order_do_not_matter(prior):
     if isinstance(prior, bp.prior.Prior) and prior.name not in ("flat", "shared"):
@@ -163,6 +167,7 @@ def test_what_nothing_is_known_of_is_said(prior, share, decides):
     assert said in post.in_words("accuracy")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_level_where_nobody_looked_is_named(classes):
     _, verified, _, predicted, _ = simulated(classes=classes, known=400)
@@ -257,6 +262,7 @@ def test_the_difference_of_two_systems_against_weighted_draws():
     assert drawn.sd().item() == pytest.approx(sd, rel=4 * error)
 
 
+@pytest.mark.slow
 def test_ranks_of_three_have_the_correlations_of_the_pairs():
     _, verified, judge, old, new = simulated(n=5000, known=300)
     best = np.where(np.random.default_rng(5).random(5000) < 0.6, judge, old)
@@ -272,6 +278,7 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
     assert spread == pytest.approx(comparison.difference.sd().sel(pair="old − best").item(), rel=0.1)
 
 
+@pytest.mark.slow
 def test_systems_are_compared_at_another_prevalence():
     _, verified, judge, old, new = simulated(n=5000, known=300)
     post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
@@ -301,6 +308,7 @@ def test_predictions_are_compared_as_predictions():
     assert predicted.difference.sd().item() > 2 * bp.compare(post, metric="accuracy").difference.sd().item()
 
 
+@pytest.mark.slow
 def test_per_class_and_groups_are_compared():
     _, verified, judge, old, new = simulated(classes=3)
     site = np.where(np.arange(1000) % 2, "x", "y")
@@ -309,6 +317,7 @@ def test_per_class_and_groups_are_compared():
     assert bp.compare(post, metric="accuracy").prob_best.dims == ("site", "model")
 
 
+@pytest.mark.slow
 def test_partly_verified_systems_are_shrunk_too():
     _, verified, judge, old, new = simulated(n=3000, known=200)
     other = np.where(np.arange(3000) % 2, old, new)

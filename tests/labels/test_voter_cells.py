@@ -135,6 +135,7 @@ def test_too_few_independent_draws_are_warned_of(monkeypatch):
         shared_truth(ONE, 100, RNG(0))
 
 
+@pytest.mark.slow
 def test_cells_are_the_sums_of_strata():
     rng = RNG(6)
     votes = np.array(np.unravel_index(np.arange(27), (3, 3, 3))).T

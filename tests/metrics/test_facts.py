@@ -211,6 +211,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", EVERY)
 def test_in_general(name):
     for check in CHECKS.values():

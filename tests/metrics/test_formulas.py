@@ -177,6 +177,7 @@ def test_agreement_of_two_constants_is_nan():
     assert bp.score(bp.ConfusionMatrix.from_counts(tp=9, fn=0, fp=3, tn=0), "cohen_kappa") == 0
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("base", BINARY_NAMES)
 def test_averages_come_from_each_class_against_the_rest(base):
     rates = np.linspace(0.05, 1.5, 10)[:, None, None]
@@ -228,6 +229,7 @@ def test_a_binary_metric_of_many_classes_names_the_averages():
         assert f"recall_{average}" in str(refusal.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BINARY_NAMES)
 def test_a_binary_metric_asks_for_the_positive_class(name):
     cm = bp.ConfusionMatrix.from_table([[1, 2], [3, 4]], labels=["no", "yes"])

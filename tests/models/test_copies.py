@@ -102,6 +102,7 @@ def test_a_copy_with_another_likelihood(edited):
     assert {"log_likelihood", "posterior_predictive"} <= set(tree.children)
 
 
+@pytest.mark.slow
 def test_the_closed_form_of_the_original_is_not_that_of_a_copy(edited, sampler):
     """Its likelihood may have been edited, and a prior of another family has other parameters."""
     copy = edited("groups", "pm.Beta.dist(1, 24)", "pm.Uniform.dist(0, 0.2)")
@@ -129,6 +130,7 @@ def test_a_module_that_is_no_model():
         bp.fit(BINARY, importlib.import_module("pathlib"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["rates", models.rates])
 def test_a_model_of_data_is_built(model):
     built = bp.models.build(BINARY, model, {"recall": pm.Beta.dist(9, 1)}, options={"design": "by_actual"})

@@ -128,6 +128,7 @@ def points(case, n=3, seed=2):
     return [{name: draw(rng) for name, draw in DENSITIES[case][3].items()} for _ in range(n)]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("case", DENSITIES)
 def test_density_priors_and_dims(case):
     """All of a case at once: what it takes is to build and to compile it."""
@@ -156,6 +157,7 @@ def test_every_model_is_among_the_cases():
     assert set(NAMES) <= {case[0] for case in DENSITIES.values()}
 
 
+@pytest.mark.slow
 def test_what_is_observed_of_chosen_class_totals():
     observed = {case: {rv.name for rv in built_case(case)[2].observed_RVs} for case in DENSITIES}
     assert observed["rates"] - observed["rates by actual"] == {"positives"}
@@ -175,6 +177,7 @@ def by_label(prevalence, recall, specificity, positive):
     return [[hit, miss], [wrong, right]] if positive == 0 else [[right, wrong], [miss, hit]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pos_label", ["no", "yes"])
 @pytest.mark.parametrize("model", ["rates", "groups_logit"])
 def test_cells_of_rates_in_both_orders_of_the_labels(model, pos_label):
@@ -212,6 +215,7 @@ def test_models_of_two_classes_say_so(name):
         getattr(models, name).build(THREE_SITES.counts)
 
 
+@pytest.mark.slow
 def test_cells_of_the_population():
     for point in points("groups of systems"):
         cells = compiled_case("groups of systems")(**point)[1]["cells"]
@@ -235,7 +239,7 @@ def population_mean(location, spread):
 
 
 # Beyond three times its prior's scale, a spread makes the integrand nearly a step; there it is good enough.
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "error"), [(0.1, 1e-13), (0.5, 1e-13), (1.0, 1e-10), (2.0, 1e-5), (3.0, 5e-4)])
 def test_population_mean_of_logit_normal_rates(spread, error):
     for location in ([-4.0, 0.0, 0.7], [1.5, 3.0, 6.0]):
@@ -247,6 +251,7 @@ def test_population_mean_of_logit_normal_rates(spread, error):
         np.testing.assert_allclose(found["rates_group"], special.expit(np.array([location] * 3) + spread), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_folds_share_the_prevalence_of_the_population():
     for point in points("groups_logit"):
         _, found = compiled_case("groups_logit")(**point)
@@ -282,6 +287,7 @@ def test_levels_of_a_slice_vary_as_the_docstring_says(levels):
         np.testing.assert_allclose(covariance[True], covariance[False], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_priors_of_dims_and_interactions():
     _, _, model = built_case("slices")
     assert list(model.coords["effect"]) == ["site", "age", "site:age"]
@@ -289,6 +295,7 @@ def test_priors_of_dims_and_interactions():
     np.testing.assert_allclose((spread**2).mean((0, 2)), [1, 1, 0.25], rtol=0.08)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.5, np.full((3, 2), 0.5)])
 def test_a_prior_of_ones_own_for_all_effects(scale):
     _, counts, options, *_ = DENSITIES["slices"]
@@ -308,6 +315,7 @@ def test_long_run_cells_of_a_chain(case):
         np.testing.assert_allclose(compiled_case(case)(**point)[1]["cells"], expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_differences_of_data_sets_are_in_the_units_of_the_scores():
     _, unit = folds_of(THREE_SCORES)
     for point in points("datasets"):
@@ -316,7 +324,7 @@ def test_differences_of_data_sets_are_in_the_units_of_the_scores():
         assert found["spread_of_datasets"] == pytest.approx(unit * point["spread"])
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["groups", "groups, clusters", "groups of three classes", "groups by actual"])
 @pytest.mark.parametrize("repeats", [2, 5])
 def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):

@@ -48,6 +48,7 @@ def test_a_model_is_extended_and_sampled():
     assert names["post"].pos_label == "malignant"
 
 
+@pytest.mark.slow
 def test_a_prior_of_ones_own():
     names = run("own_model")
     agrees(names["tree"]["posterior"]["recall"], of_scipy(stats.beta(198, 24)))

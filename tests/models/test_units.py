@@ -49,6 +49,7 @@ def each_draw(posterior):
     return [(i, j, posterior.isel(chain=i, draw=j)) for i, j in itertools.product(range(2), range(3))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "data"), [("groups of systems", SYSTEMS_AND_SITES), ("groups of three classes", THREE_SITES)]
 )
@@ -119,6 +120,7 @@ def test_log_likelihood_of_logit_groups(case, times):
         assert found.values[0, j, site] == pytest.approx(expected, abs=0.01), (j, site)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["slices", "slices, accuracy"])
 def test_log_likelihood_of_slices(case):
     """That of the predictions of a slice; nothing, where it has no examples."""
@@ -136,6 +138,7 @@ def test_log_likelihood_of_slices(case):
             assert found.values[(i, j, *place)] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_log_likelihood_of_classes():
     """That of a class: its own recall and the shares of its errors are integrated out."""
     posterior, found = log_likelihood("classes")
@@ -209,6 +212,7 @@ def test_log_likelihood_of_sequences():
             assert found.sel(video=name).isel(chain=i, draw=j).item() == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "rho"), [("datasets", 0.2), ("datasets, repeated folds", 0.4)])
 def test_log_likelihood_of_data_sets(case, rho):
     """That of the folds, up to a constant; the data set's own difference, a Student-t, is integrated out."""
@@ -287,6 +291,7 @@ def test_rates_of_groups_come_back_by_conjugacy():
     assert abs(np.corrcoef(right)[0, 1]) < 5 / np.sqrt(right.shape[1])
 
 
+@pytest.mark.slow
 def test_rates_of_groups_where_nothing_was_observed_are_those_of_a_new_one():
     counts, options, _ = built_case("groups")
     posterior = repeated("groups", 20_000, rates=[[0.9, 0.1], [0.3, 0.7]], dispersion=[0.1, 0.3], prevalence=[0.5, 0.5])
@@ -297,6 +302,7 @@ def test_rates_of_groups_where_nothing_was_observed_are_those_of_a_new_one():
         assert stats.kstest(recall.values[site], stats.beta(a, b).cdf).pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_prevalence_goes_with_the_kind_of_groups():
     """Folds, and a new one, have the population's; clusters whose totals were chosen have a draw of it."""
     point = {"rates": [[0.9, 0.1], [0.3, 0.7]], "dispersion": [0.1, 0.3], "prevalence": [0.8, 0.2]}
@@ -309,6 +315,7 @@ def test_prevalence_goes_with_the_kind_of_groups():
         has_moments(cells.sum("predicted").transpose(..., "actual", "sample"), *moments)
 
 
+@pytest.mark.slow
 def test_groups_that_are_nearly_all_right_or_all_wrong():
     """Shares of tiny concentration are never 0/0."""
     case = "groups, clusters"
@@ -340,6 +347,7 @@ def test_cells_of_classes_come_back_by_conjugacy():
         has_moments(found[i] / point["prevalence"][i], mean, second)
 
 
+@pytest.mark.slow
 def test_a_new_logit_group():
     r, location, spread = -0.6, [-1.0, 1.5, 2.0], [0.0, 0.8, 0.5]
     case = "groups_logit, LKJ and covariates"
@@ -354,6 +362,7 @@ def test_a_new_logit_group():
     assert np.corrcoef(drawn[1:])[0, 1] == pytest.approx(r, abs=5 * (1 - r**2) / np.sqrt(n))
 
 
+@pytest.mark.slow
 def test_a_new_logit_group_without_correlation():
     point = {"location": np.zeros(3), "spread": np.ones(3), "deviation": np.zeros((3, 3))}
     found = recovered("groups_logit, clusters", **point)["cells_new"]
@@ -381,6 +390,7 @@ def test_slices_have_a_prevalence_each():
         np.testing.assert_allclose(found, posterior["rates"].sel(rate=rate).isel(draw=0), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_how_long_labels_stay_in_each_sequence_comes_back():
     """E[cells] over the Betas of the stays, by Gauss–Jacobi quadrature of the eigen-solve."""
     stay, dispersion = np.array([0.8, 0.6]), np.array([0.15, 0.1])
@@ -420,6 +430,7 @@ def test_the_next_data_set():
     assert stats.kstest(found.values / unit, stats.norm(0.7, 1.3).cdf).pvalue < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "rho"), [("datasets", 0.2), ("datasets, repeated folds", 0.4)])
 def test_differences_of_data_sets_come_back_by_conjugacy(case, rho):
     """They are between the population's and the folds': normal in both, so that a grid says where."""

@@ -35,6 +35,7 @@ def every(n):
 # ── The same examples ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", ["settle", "meet"])
 def test_paired_sums_are_sums_over_all_outcomes(question):
     plan = comparison(PAIR, metric="recall", question=question, prior="flat")
@@ -84,6 +85,7 @@ def test_examples_of_many_systems_know_two_of_them():
         comparison(cm)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.02, -0.05])
 def test_a_margin_by_enumeration(margin):
     n = 13
@@ -106,6 +108,7 @@ def test_a_margin_by_enumeration(margin):
 # ── Other examples each ──
 
 
+@pytest.mark.slow
 def test_independent_systems_by_enumeration():
     plan = comparison((8, 10), (5, 10), "recall", confidence=0.9, assurance=0.6, prior="flat")
     n = 7
@@ -131,6 +134,7 @@ def test_examples_suffice_where_positives_are_rarer():
     assert comparison(rare, common, "recall", prior="flat", prevalence=0.5).share == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "margin"), [("recall", 0.05), ("f1", 0.0)])
 def test_independent_systems_by_simulating_the_whole_story(metric, margin):
     a, b = (bp.ConfusionMatrix.from_counts(tp=tp, fn=fn, fp=6, tn=40) for tp, fn in ((40, 4), (30, 12)))
@@ -151,6 +155,7 @@ def test_independent_systems_by_simulating_the_whole_story(metric, margin):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "counts",
     [
@@ -177,6 +182,7 @@ def test_critical_numbers_between_the_knots_are_right(counts):
     assert counts.assurance(np.array([n]), either_way=True)[0].item() == pytest.approx(total, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_many_examples_of_two_systems_by_simulation():
     n, runs = 20_000, 20_000
     plan = comparison((33, 40), (30, 40), "recall", assurance=0.5, confidence=0.9, prior="flat")
@@ -190,6 +196,7 @@ def test_many_examples_of_two_systems_by_simulation():
     assert plan.curve(n).item() == pytest.approx(expected, abs=error)
 
 
+@pytest.mark.slow
 def test_pairing_saves_examples():
     a, b = (bp.ConfusionMatrix(PAIR.sel(model=name).counts) for name in ("new", "old"))
     assert comparison(PAIR, metric="recall", assurance=0.5).n < 0.7 * comparison(a, b, "recall", assurance=0.5).n

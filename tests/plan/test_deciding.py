@@ -33,6 +33,7 @@ def value_by_brute_force(n, simulations, rng):
     return gains.mean(), gains.std() / np.sqrt(simulations)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [200, 2000])
 def test_value_by_brute_force(n):
     expected, error = value_by_brute_force(n, 40_000, np.random.default_rng(1))
@@ -41,6 +42,7 @@ def test_value_by_brute_force(n):
     assert abs(found - expected) < 4 * np.sqrt(2) * error
 
 
+@pytest.mark.slow
 def test_so_many_bring_the_share():
     found = plan()
     perfect = found.limit
@@ -59,6 +61,7 @@ def test_nothing_to_gain():
     assert settled.limit == settled.reached == settled.curve(100).item() == 0
 
 
+@pytest.mark.slow
 def test_words_have_the_figures():
     found = plan()
     text = found.in_words()

@@ -19,6 +19,7 @@ def widths(n, confidence=0.95, metric="recall", tp=4, fn=1):
     return bp.posterior(cm)[metric].hdi(confidence).diff("ci_bound").values[:, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 30, 400])
 def test_expected_widths_are_sums_over_outcomes(n):
     chances = stats.betabinom(n, 4.5, 1.5).pmf(np.arange(n + 1))
@@ -39,6 +40,7 @@ def test_widths_between_the_knots_are_close(metric, counts):
     np.testing.assert_allclose(IntervalWidth(before, 0.9).of_outcomes(n), every, rtol=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assurance", [None, 0.8])
 def test_from_there_on_it_is_narrow_enough(assurance):
     plan = interval_width(0.15, 0.9, evidence=(8, 10), assurance=assurance)
@@ -51,6 +53,7 @@ def test_from_there_on_it_is_narrow_enough(assurance):
     assert plan.reached == values[5]
 
 
+@pytest.mark.slow
 def test_it_is_about_what_the_normal_says():
     # Width 2 · 1.96 √(p (1 − p)/n), with p all but known.
     plan = interval_width(0.04, metric="specificity", evidence=(9000, 10_000))
@@ -60,6 +63,7 @@ def test_it_is_about_what_the_normal_says():
     assert sure.counts == "negatives"
 
 
+@pytest.mark.slow
 def test_examples_and_words():
     plan = interval_width(0.05, metric="f1", evidence=CM)
     assert plan.counts == "examples that are or are called positive"

@@ -30,6 +30,7 @@ def first(signs):
     return np.where(any_sign.any(1), signs[np.arange(len(signs)), np.minimum(look, signs.shape[1] - 1)], 0), look
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("successes", "trials"), [(0, 0), (2, 5)])
 def test_every_run_of_twelve_trials(successes, trials):
     a, b, x, confidence = 2.5, 1.5, 0.45, 0.6
@@ -49,6 +50,7 @@ def test_every_run_of_twelve_trials(successes, trials):
     assert model.mean_trials(12) == pytest.approx(weights @ np.minimum(3 * look, 12))
 
 
+@pytest.mark.slow
 def test_simulated_runs():
     """Of recall, 40 of 50 positives having been found, which the first look is at."""
     rng, runs = np.random.default_rng(1), 4000
@@ -91,6 +93,7 @@ def test_it_rises_from_look_to_look_towards_what_is_known():
     np.testing.assert_allclose(model.probability_now, limit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("every", [1, 25])
 def test_where_less_is_better(every):
     specificity = sample_size(0.7, metric="specificity", evidence=(40, 50), look_every=every)
@@ -99,6 +102,7 @@ def test_where_less_is_better(every):
     assert fpr.n % every == 0
 
 
+@pytest.mark.slow
 def test_looking_more_often_takes_fewer_and_a_matrix_is_as_its_counts():
     often, seldom = (sample_size(0.6, metric="accuracy", evidence=(40, 50), look_every=every) for every in (1, 50))
     assert often.n <= seldom.n
@@ -110,6 +114,7 @@ def test_looking_more_often_takes_fewer_and_a_matrix_is_as_its_counts():
     assert of_matrix.n == of_counts.n
 
 
+@pytest.mark.slow
 def test_words_figures_and_files(tmp_path):
     plan = sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1, look_every=10)
     assert plan.in_words() == (

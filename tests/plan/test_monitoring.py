@@ -53,6 +53,7 @@ def test_the_order_of_batches_does_not_change_the_end():
     assert ends[0] == pytest.approx(ends[1], abs=1e-14)
 
 
+@pytest.mark.slow
 def test_what_stopping_early_does():
     # The figures of the documentation: 20 batches of 10 positives, flat prior, stopped once P(recall > 0.7) ≥ .95.
     runs, rng = 20_000, np.random.default_rng(1)
@@ -99,6 +100,7 @@ def test_the_limits_are_what_all_sequences_so_far_have_in_common():
     np.testing.assert_array_equal(alone["anytime_lower"], data["anytime_lower"].sel(model="new"))
 
 
+@pytest.mark.slow
 def test_verdicts():
     good, bad = (bp.monitor(weeks([tp] * 12), 0.7, dim="week") for tp in (9, 4))
     for monitor, verdict, passed in ((good, "met", "anytime_lower"), (bad, "missed", "anytime_upper")):
@@ -126,6 +128,7 @@ def test_batches_that_differ_contradict_each_other():
     assert "recall is nowhere: no value is in the intervals of all looks. It has changed" in monitor.in_words()
 
 
+@pytest.mark.slow
 def test_metrics_that_are_no_share_have_no_sequence():
     monitor = bp.monitor(NEW, 0.5, "f1")
     assert not [name for name in monitor.dataset if "anytime" in str(name)]
@@ -155,6 +158,7 @@ def test_several_systems_and_classes_in_words():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cm", [NEW, BATCHES], ids=["one", "two systems"])
 def test_the_figure_shows_the_dataset(cm):
     monitor = bp.monitor(cm, 0.5, "precision", ci_prob=0.8)

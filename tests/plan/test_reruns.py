@@ -25,6 +25,7 @@ def test_parts_of_the_variance_are_those_of_an_analysis_of_variance():
     assert needed == pytest.approx((between + noise) * (2 * 1.96 / 0.05) ** 2, rel=0.05)
 
 
+@pytest.mark.slow
 def test_systems_clusters_and_words(tmp_path):
     both = bp.Outcomes.from_counts(right=[PASSED, PASSED[::-1]], n=4, dims={"model": ["a", "b"], "task": range(40)})
     plan = bp.plan.attempts(both, "task")

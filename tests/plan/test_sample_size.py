@@ -39,6 +39,7 @@ def test_no_number_of_positives_is_sure_to_show_it():
     assert caught.value.settles.n == sample_size(**GUIDE, question="settle").n
 
 
+@pytest.mark.slow
 def test_but_the_question_can_be_settled():
     plan = sample_size(**GUIDE, question="settle", prevalence=0.1)
     np.testing.assert_allclose(plan.curve([200, 400]), [0.769, 0.840], atol=5e-4)
@@ -62,6 +63,7 @@ def test_a_short_word_for_the_plan():
 SHARES = [(5, 2, 0.7, 0.95), (0.5, 0.5, 0.3, 0.9), (41, 11, 0.7, 0.99), (1, 1, 0.999, 0.95), (2, 90, 0.05, 0.8)]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 @pytest.mark.parametrize("both", [False, True])
 def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
@@ -133,6 +135,7 @@ CASES = {
 }
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("metric", CASES)
 def test_every_share_as_it_would_go(metric):
     bound, trials, counts = CASES[metric]
@@ -146,12 +149,14 @@ def test_every_share_as_it_would_go(metric):
     assert plan.examples == int(np.ceil(plan.n / share - 1e-9))
 
 
+@pytest.mark.slow
 def test_less_is_better_is_the_complement():
     assert sample_size(0.2, metric="fnr", evidence=CM).n == sample_size(0.8, metric="recall", evidence=CM).n
     found, missed = ({"evidence": counts, "question": "settle"} for counts in ((4, 5), (1, 5)))
     assert sample_size(0.7, metric="recall", **found).n == sample_size(0.3, metric="fnr", **missed).n
 
 
+@pytest.mark.slow
 def test_evidence_of_any_kind_says_the_same():
     rows = bp.ConfusionMatrix.from_counts(tp=40, fn=5, fp=0, tn=0)
     of_recall = {sample_size(0.8, evidence=e).n for e in (CM, bp.posterior(CM), (40, 45), rows)}
@@ -186,6 +191,7 @@ def test_what_is_shown_already_needs_nothing():
     assert barely.curve(1).item() < 1
 
 
+@pytest.mark.slow
 def test_examples_by_prevalence():
     counts = {"evidence": (40, 50), "assurance": 0.6}
     plan = sample_size(0.7, **counts, prevalence=0.03)
@@ -226,6 +232,7 @@ def test_a_few_examples_are_enumerated(metric):
     assert plan.curve(n)["mcse"] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "bound"), [pytest.param("mcc", 0.7, marks=pytest.mark.slow), ("f2", 0.82)])
 def test_more_examples_are_simulated(metric, bound):
     def value(tp, fn, fp, tn):
@@ -271,6 +278,7 @@ def test_the_figure_shows_the_curve_its_target_and_its_answer():
     assert texts == ["wanted: 0.8", "limit: 0.943", "from 138 positives on (0.817)"]
 
 
+@pytest.mark.slow
 def test_a_simulated_curve_has_a_band_and_a_width_is_called_one():
     simulated = sample_size(0.8, 0.99, metric="f2", evidence=CM, question="settle", assurance=0.3, simulations=150)
     (axes,) = simulated.plot([0, 40, 80]).axes
@@ -324,6 +332,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD)
 def test_bad_input_is_refused_in_words(change, words):
     with pytest.raises((ValueError, TypeError), match=words):
@@ -346,6 +355,7 @@ def test_a_curve_of_one_number_is_one_number():
         plan.curve([[1, 2]])
 
 
+@pytest.mark.slow
 def test_unreachable_requirements_may_be_settled_already_or_not_within_a_million():
     with pytest.raises(UnreachableError, match="it is settled already") as caught:
         sample_size(0.9, evidence=(10, 1000))

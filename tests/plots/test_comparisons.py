@@ -96,6 +96,7 @@ def _posterior(cells, system):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rope", "shows_edges"), [(0.5, True), (50.0, False)])
 def test_a_rope_that_hides_the_density_leaves_it_visible(rope, shows_edges):
     (axes,) = bp.compare(TWO, metric="recall", rope=rope, independent=True).plot().axes
@@ -106,6 +107,7 @@ def test_a_rope_that_hides_the_density_leaves_it_visible(rope, shows_edges):
     assert np.ptp(axes.lines[0].get_xdata()) > 0.1 * (high - low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "rope", "inside"), [(0.1, 0.01, "< 0.001"), (0.1, 0.2, "> 0.999"), (0.0, 0.0, "> 0.999")]
 )
@@ -141,6 +143,7 @@ def test_over_leading_dims_there_is_a_row_a_place(places):
     assert texts(axes) == ["P(a > b)", *(f"{probability:.3f}" for probability in greater)]
 
 
+@pytest.mark.slow
 def test_the_differences_of_many_systems_are_a_row_a_pair():
     found = bp.compare(FIVE, metric="f1", rope=0.02, independent=True)
     (axes,) = plots.difference(found).axes
@@ -152,6 +155,7 @@ def test_the_differences_of_many_systems_are_a_row_a_pair():
 # ── Many systems ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["f1", "fpr"])
 def test_many_systems_are_shown_best_first(metric):
     found = bp.compare(FIVE, metric=metric, independent=True)
@@ -170,6 +174,7 @@ def test_many_systems_are_shown_best_first(metric):
     assert figure.get_suptitle() == f"Posterior of the system's metric: {metric.upper()}"
 
 
+@pytest.mark.slow
 def test_a_metric_that_has_no_better_direction_has_no_ranks():
     found = bp.compare(FIVE, metric="prevalence", independent=True)
     (axes,) = [axes for axes in found.plot().axes if axes.get_title()]
@@ -178,6 +183,7 @@ def test_a_metric_that_has_no_better_direction_has_no_ranks():
         plots.ranks(found)
 
 
+@pytest.mark.slow
 def test_figures_of_very_many_systems_hold_no_text():
     rng = np.random.default_rng(0)
     post = systems(rng.integers(10, 40, 50), rng.integers(10, 40, 50), [f"system {'very ' * 9}{i}" for i in range(50)])
@@ -189,6 +195,7 @@ def test_figures_of_very_many_systems_hold_no_text():
     assert all(label.get_fontsize() >= 5.5 for label in axes.get_yticklabels())
 
 
+@pytest.mark.slow
 def test_the_best_of_many_comes_with_a_remark():
     found = bp.compare(FIVE, metric="f1", independent=True)
     for figure in (plots.ranks(found), found.plot()):
@@ -204,6 +211,7 @@ def test_two_given_systems_are_no_matrix():
     assert [label.split()[0] for label in ticks(plots.ranks(found).axes[0])] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_many_systems_in_several_places_are_a_row_of_panels_each(places):
     found = bp.compare(places, metric="recall")
     panels = [axes for axes in plots.prob_matrix(found).axes if axes.get_title()]
@@ -214,6 +222,7 @@ def test_many_systems_in_several_places_are_a_row_of_panels_each(places):
         np.testing.assert_allclose(axes.images[0].get_array(), expected)
 
 
+@pytest.mark.slow
 def test_many_places_fit_the_width_of_a_page():
     table = np.random.default_rng(0).integers(3, 40, (12, 3, 2, 2))
     sites = bp.ConfusionMatrix.from_table(table, dims={"site": list("abcdefghijkl"), "model": ["x", "y", "z"]})
@@ -230,6 +239,7 @@ def test_many_places_fit_the_width_of_a_page():
         np.testing.assert_allclose(panels[7 * maps].images[0].get_array(), expected)
 
 
+@pytest.mark.slow
 def test_many_differences_are_continued_beside():
     table = np.random.default_rng(0).integers(3, 40, (10, 2, 2))
     names = [f"s{i}" for i in range(10)]

@@ -41,6 +41,7 @@ def test_the_correlation_shown_is_that_of_all_points_if_all_are_shown():
     assert "Prediction" in axes.figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_there_is_a_panel_a_system_and_no_more_than_four_beside_each_other():
     figure = plots.joint(bp.posterior(SYSTEMS, draws=100), "precision", "mcc", draws=50)
     panels = [axes for axes in figure.axes if axes.lines]

@@ -142,6 +142,7 @@ SLOW = {
 }  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in FIGURES]
 )
@@ -184,6 +185,7 @@ ONE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ONE)
 def test_one_panel_is_drawn_in_axes_in_hand(name):
     figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5), layout="constrained")
@@ -198,6 +200,7 @@ def test_one_panel_is_drawn_in_axes_in_hand(name):
     plt.close(figure)
 
 
+@pytest.mark.slow
 def test_several_panels_are_drawn_in_as_many_axes():
     figure, axes = plt.subplots(2, 2, layout="constrained")
     assert bp.posterior(SMALL).plot(["recall", "f1", "precision", "mcc"], ax=axes) is figure
@@ -263,6 +266,7 @@ def words_of(figure):
     return [" ".join(text.get_text().split()) for legend in legends for text in legend.get_texts()]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -295,10 +299,12 @@ def test_legends_say_what_a_band_is(drawn, name, words):
     assert words in words_of(drawn(name))
 
 
+@pytest.mark.slow
 def test_a_panel_a_density_has_no_name_in_the_legend(drawn):
     assert words_of(drawn("density of many")) == ["mean", "95 % HDI", "observed"]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -334,6 +340,7 @@ def test_the_area_follows_the_kind_of_interval(monkeypatch):
     assert axes.get_legend().get_texts()[0].get_text().endswith(f"[{low:.3f}, {high:.3f}]")
 
 
+@pytest.mark.slow
 def test_posteriors_are_drawn_with_their_observed_scores(drawn):
     assert "observed" in words_of(drawn("panel"))
     assert "observed" in words_of(drawn("panel of folds"))
@@ -342,6 +349,7 @@ def test_posteriors_are_drawn_with_their_observed_scores(drawn):
 # ── Logarithmic axes ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [(1.1, 2.2, {1.5, 2.0}), (1.2, 90, {2, 5, 10, 20, 50}), (0.02, 5e4, {0.1, 1, 10, 100, 1000}), (3, 8, {4, 6, 8})],
@@ -361,6 +369,7 @@ def test_logarithmic_axes_have_few_round_numbers(low, high, expected):
 # ── Confusion matrices ──
 
 
+@pytest.mark.slow
 def test_counts_and_shares_are_in_the_cells():
     cm = bp.ConfusionMatrix.from_table([[18, 2, 0], [5, 14, 1], [0, 0, 0]], labels=["cat", "dog", "eel"])
     figure = cm.plot()
@@ -395,6 +404,7 @@ def test_rows_are_actual_from_the_top():
     assert low > high
 
 
+@pytest.mark.slow
 def test_many_classes_are_legible(drawn):
     labels = tick_labels(drawn("confusion matrix of 100 classes").axes[0].yaxis)
     assert len(labels) == 100
@@ -402,6 +412,7 @@ def test_many_classes_are_legible(drawn):
     assert max(drawn("confusion matrix of 100 classes").get_size_inches()) < 14
 
 
+@pytest.mark.slow
 def test_matrices_along_leading_dims_have_a_panel_each(drawn):
     panels = [axes for axes in drawn("confusion matrices").axes if axes.get_title()]
     assert [axes.get_title().replace("\n", " ")[-12:] for axes in panels] == [name[-12:] for name in LONG]

@@ -38,6 +38,7 @@ def test_a_forest_has_a_row_a_coordinate():
     assert "equal-tailed" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("post", "label"), [(ONE, "density"), (FOLDS, "fold")])
 def test_a_panel_has_axes_for_every_metric(post, label):
     figure = post.plot(["recall", "f2", "mcc", "lr+"])
@@ -78,6 +79,7 @@ SYSTEMS = bp.posterior(
 )
 
 
+@pytest.mark.slow
 def test_many_densities_have_a_panel_each():
     recall = SYSTEMS["recall"]
     figure = plots.density(recall, ci_prob=0.9)
@@ -111,12 +113,14 @@ def test_axes_in_hand_are_drawn_in_and_stay_open():
         plots.density(SYSTEMS["recall"], ax=right)
 
 
+@pytest.mark.slow
 def test_a_changed_setting_of_arviz_is_the_default():
     with arviz_base.rc_context({"stats.ci_prob": 0.8, "stats.ci_kind": "hdi"}):
         assert "80 % highest-density interval" in ONE["recall"].plot().get_suptitle()
     assert "95 % highest-density interval" in ONE["recall"].plot().get_suptitle()
 
 
+@pytest.mark.slow
 def test_long_forests_are_continued_beside():
     table = np.random.default_rng(3).integers(1, 30, (90, 2, 2))
     recall = bp.posterior(bp.ConfusionMatrix.from_table(table, dims={"image": np.arange(90)}))["recall"]

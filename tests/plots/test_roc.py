@@ -23,6 +23,7 @@ def texts(axes):
     return [text.get_text() for text in legend.get_texts()] if legend else []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "beta"])
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_a_figure_says_what_it_shows(make, method):
@@ -69,6 +70,7 @@ def lines(axes, label):
     return line.get_xydata()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
 def test_thresholds_are_marked_where_their_counts_are(make):
     curve = make(Y, SCORES, draws=50)
@@ -86,6 +88,7 @@ def test_thresholds_are_marked_where_their_counts_are(make):
     np.testing.assert_allclose(lines(axes, f"threshold {chosen:.4g}")[0, 0], at[curve.curve_kind.x])
 
 
+@pytest.mark.slow
 def test_each_system_has_thresholds_of_its_own():
     curves = {name: bp.roc_curve(Y, sign * SCORES, draws=50) for name, sign in (("up", 1), ("down", -1))}
     (axes,) = plots.curve(curves, thresholds={"up": 0.5}).axes
@@ -96,6 +99,7 @@ def test_each_system_has_thresholds_of_its_own():
         plots.curve(curves, thresholds={"side": 0.5})
 
 
+@pytest.mark.slow
 def test_both_errors_are_alike_on_the_break_even_line():
     equal = {
         bp.roc_curve: lambda x, y: x - (1 - y),
@@ -134,6 +138,7 @@ def test_a_threshold_may_be_any():
         curve.at("a")
 
 
+@pytest.mark.slow
 def test_more_systems_than_colours_have_a_panel_each():
     rng = np.random.default_rng(1)
     curves = {f"s{i}": bp.roc_curve(Y, rng.normal(Y), draws=20) for i in range(9)}

@@ -2,6 +2,7 @@
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 from scipy import stats
 
 import bayesperf as bp
@@ -37,6 +38,7 @@ def test_priors_of_ones_own_have_their_names():
     np.testing.assert_allclose(y[3:-3], stats.beta(16, 6).pdf(x / (2 - x))[3:-3] * 2 / (2 - x[3:-3]) ** 2, rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_systems_have_a_panel_each():
     figure = plots.prior_sensitivity(SYSTEMS, "recall", ["flat", "perks"])
     panels = [axes for axes in figure.axes if axes.lines]
@@ -67,6 +69,7 @@ def test_priors_are_drawn_beneath_their_posteriors():
     assert figure.legends[0].get_texts()[-1].get_text() == "before the data"
 
 
+@pytest.mark.slow
 def test_a_prior_by_itself():
     known = bp.prior.elicited(recall=(0.75, 0.95, 0.9), specificity=0.9, weight=40)
     figure = known.plot()

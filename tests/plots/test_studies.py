@@ -30,6 +30,7 @@ def test_coverage_of_rates_has_a_panel_a_method():
     assert figure.get_suptitle() == "Exact coverage of 90 % intervals of a rate, n = 20"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["map", "surface"])
 def test_coverage_of_f1_over_precision_and_recall(kind):
     study = studies.f1_coverage(20, ["flat_hdi", "wilson"], [0.2, 0.5, 0.9], [0.3, 0.9], confidence=0.9)
@@ -44,6 +45,7 @@ def test_coverage_of_f1_over_precision_and_recall(kind):
         assert "grey: no such system" in figure.get_suptitle()
 
 
+@pytest.mark.slow
 def test_spread_is_drawn_over_the_number_of_examples():
     cm = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
     study = studies.predictive_spread(cm, scale=[1, 10], draws=500)
@@ -56,6 +58,7 @@ def test_spread_is_drawn_over_the_number_of_examples():
     assert " ".join(left.get_ylabel().split()) == "interquartile range of Matthews correlation"
 
 
+@pytest.mark.slow
 def test_repeated_splits_have_a_panel_a_probability():
     X, y = np.random.default_rng(0).normal(size=(60, 1)), np.repeat([0, 1], 30)
     study = studies.repeated_splits(GaussianNB(), X, y, ["accuracy", "f1"], [0.5, 0.9], simulations=5, draws=50)
@@ -67,6 +70,7 @@ def test_repeated_splits_have_a_panel_a_probability():
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["accuracy", "F1"]
 
 
+@pytest.mark.slow
 def test_scores_of_splits_are_beside_the_pooled_draws():
     X, y = np.random.default_rng(0).normal(size=(90, 1)), np.repeat([0, 1], 45)
     study = studies.repeated_splits(GaussianNB(), X, y, ["accuracy", "f1"], simulations=12, draws=50, keep_draws=40)
@@ -92,6 +96,7 @@ def test_scores_of_splits_are_beside_the_pooled_draws():
         plots.split_scores(study.drop_vars("draws"))
 
 
+@pytest.mark.slow
 def test_a_run_and_the_coverage_of_all_runs():
     study = studies.sequential([1, 4], [0.1, 0.9], estimator=DecisionTreeClassifier(), simulations=3, draws=100)
     left, right = plots.sequential(study, simulation=2).axes
@@ -107,6 +112,7 @@ def test_a_run_and_the_coverage_of_all_runs():
     assert "highest-density" in plots.sequential(study, ci_kind="hdi").get_suptitle()
 
 
+@pytest.mark.slow
 def test_coverage_has_a_panel_a_size_and_a_colour_a_system():
     cells = studies.binary_cells(
         prevalence=xr.DataArray([0.1, 0.5], {"prevalence": [0.1, 0.5]}, "prevalence"), recall=0.9, specificity=0.9
@@ -164,6 +170,7 @@ def test_coverage_of_any_study_over_its_last_dim():
         assert axes.get_ylim()[0] == 0.1
 
 
+@pytest.mark.slow
 def test_coverage_of_a_study_with_two_dims_is_one_panel():
     (axes,) = plots.coverage_over(studies.dependence([0.5, 0.9], n=100, simulations=10)).axes
     assert axes.get_title() == ""
@@ -176,6 +183,7 @@ def test_coverage_over_wants_a_study():
         plots.coverage_over(xr.Dataset({"coverage": ("n", [0.9])}))
 
 
+@pytest.mark.slow
 def test_many_panels_fit_the_width_of_a_page():
     f1 = studies.f1_coverage(5, None, [0.5, 0.9], [0.3, 0.9])
     sizes = [10, 15, 20, 25, 30, 35]

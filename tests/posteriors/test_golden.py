@@ -99,12 +99,14 @@ def check_far_frr(case):
     assert ours == pytest.approx(case["outputs"], rel=1e-15, abs=0)
 
 
+@pytest.mark.few
 @cases("bob")
 def test_bob(case):
     check = check_far_frr if case["function"] == "farfrr" else check_f1 if "f1" in case["function"] else check_rates
     check(case)
 
 
+@pytest.mark.few
 @cases("credible")
 def test_credible(case):
     (check_f1 if "f1" in case["function"] else check_rates)(case)
@@ -113,6 +115,7 @@ def test_credible(case):
 # ── mvtk: Beta(a, b) on a rate ──
 
 
+@pytest.mark.few
 @cases("mvtk")
 def test_mvtk(case):
     inputs = case["inputs"]
@@ -307,6 +310,7 @@ def test_pcm_defects(case):
     }
 
 
+@pytest.mark.few
 @cases("pcm", "observed")
 def test_pcm_value_of_the_counts(case):
     cm = matrices(case)
@@ -320,6 +324,7 @@ def test_pcm_value_of_the_counts(case):
         assert ours == pytest.approx(float(observed), rel=1e-6, abs=1e-7), name
 
 
+@pytest.mark.slow
 @cases("pcm", "predictive")
 def test_pcm_predictive(case):
     prediction = posterior(case).predict(draws=DRAWS)

@@ -50,6 +50,7 @@ def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
         assert stats.ks_2samp(apart, together).pvalue > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", ["flat", "perks"])
 def test_a_row_never_seen_is_its_prior_and_hangs_together(prior):
     # Without examples of class 1 there is nothing but the prior's process: the same atoms for both systems.
@@ -63,6 +64,7 @@ def test_a_row_never_seen_is_its_prior_and_hangs_together(prior):
     assert stats.ks_2samp(found[0] - found[1], apart).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_covariances_of_many_systems_are_those_of_the_dirichlet():
     # Of sums of Dirichlet cells in sets S and T: cov = (ω_S∩T/Ω − ω_S ω_T/Ω²)/(Ω + 1).
     rng = np.random.default_rng(7)
@@ -87,6 +89,7 @@ def test_covariances_of_many_systems_are_those_of_the_dirichlet():
     assert (np.abs(np.cov(drawn.T) - covariance) / spread < 6 / np.sqrt(n)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("classes", "prior"), [(2, "flat"), (3, "perks")])
 def test_each_system_by_itself_is_its_own_dirichlet(classes, prior):
     rng = np.random.default_rng(9)

@@ -18,6 +18,7 @@ FOLDS = bp.ConfusionMatrix.from_table(
 METHODS = {"recall": "exact", "f1": "exact", "f2": "quadrature", "mcc": "quadrature", "fowlkes_mallows_macro": "draws"}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("name", "method"), METHODS.items())
 def test_every_verb_has_the_leading_dims(name, method):
     marginal = bp.posterior(FOLDS)[name]
@@ -38,6 +39,7 @@ def test_every_verb_has_the_leading_dims(name, method):
     assert marginal.mean()["model"].values.tolist() == ["A", "B"]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", METHODS)
 def test_verbs_agree_with_each_other(name):
     marginal = bp.posterior(FOLDS, draws=20_000)[name]
@@ -102,6 +104,7 @@ def test_thousands_of_matrices_at_once():
 # ── Selection ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("name", "method"), METHODS.items())
 @pytest.mark.parametrize(
     ("how", "indexers"),
@@ -135,6 +138,7 @@ def test_a_selection_of_one_matrix_is_that_of_its_beta():
     assert recall.leading["model"].item() == "A"
 
 
+@pytest.mark.slow
 def test_selections_of_every_kind_of_distribution():
     """Of a difference, a prediction, a pooled posterior, a sampler's draws and classes that share a prior."""
     post, classes = bp.posterior(FOLDS), bp.ConfusionMatrix.from_table([[9, 1, 0], [1, 7, 2], [0, 1, 9]])

@@ -81,6 +81,7 @@ def test_paired_systems_are_compared_on_the_same_examples():
     assert mean_grade.mean().item() == pytest.approx((2 * a + b - 2 * b).mean(), abs=0.05)
 
 
+@pytest.mark.slow
 def test_trees_and_files_have_outcomes(tmp_path):
     post = bp.posterior(GRADES)
     tree = post.to_datatree()
@@ -102,6 +103,7 @@ def test_batches_of_outcomes_are_monitored_as_counts_are():
     np.testing.assert_allclose(found, stats.beta.sf(0.7, [8.5, 17.5, 27.5], [2.5, 3.5, 3.5]), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_other_answers_take_them():
     post = bp.posterior(GRADES)
     assert post.summary()["metric"].tolist()[:3] == ["mean_grade", "median_grade", "share_at_least_2"]

@@ -47,6 +47,7 @@ def test_three_classes_against_independent_draws(prior, alpha):
     assert post["f1_per_class"].method == "exact"
 
 
+@pytest.mark.slow
 def test_default_prior_is_jeffreys_for_two_classes_and_shared_for_more():
     assert bp.posterior(BINARY)["recall"].mean().item() == 65.5 / 81
     assert bp.posterior(BINARY)["accuracy"].mean().item() == 96 / 147
@@ -77,6 +78,7 @@ def test_summary_is_tidy_and_says_what_it_shows():
     assert "equal-tailed interval" in table._repr_html_()
 
 
+@pytest.mark.slow
 def test_summary_of_classes_keeps_their_labels():
     table = bp.posterior(bp.ConfusionMatrix.from_table([[5, 1, 0], [2, 4, 1], [0, 0, 7]])).summary(
         ["recall_per_class", "accuracy"]
@@ -84,6 +86,7 @@ def test_summary_of_classes_keeps_their_labels():
     assert table["label"].tolist() == [0, 1, 2, ""]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", NAMES)
 def test_the_observed_score_is_the_score_of_the_counts(name):
     needs = metrics.get(name).needs
@@ -105,6 +108,7 @@ def test_observed_scores_of_nothing_are_empty():
     assert predicted["label"].tolist() == ["", "a", "b", "c"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.1, (2, 18)])
 @pytest.mark.parametrize("design", ["joint", "by_actual"])
 def test_at_prevalence_reweights_the_observed_score_as_examples_would(p, design):
@@ -145,6 +149,7 @@ def test_joint_requirements_follow_each_metrics_direction():
 # ── Randomness ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", DRAWN)
 def test_adding_a_metric_or_a_system_changes_no_figure(name):
     both = grid(tp=[65, 50], fn=[15, 30], fp=[35, 30], tn=[30, 35])
@@ -156,7 +161,7 @@ def test_adding_a_metric_or_a_system_changes_no_figure(name):
     assert table.loc[table["metric"] == name, "mean"].tolist() == post[name].mean().values.tolist()
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mcc", "balanced_accuracy", "fowlkes_mallows", "f2"])
 def test_a_system_has_the_same_figures_alone_and_among_others(name):
     rng = np.random.default_rng(3)
@@ -231,7 +236,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "prior"),
     [
@@ -252,6 +257,7 @@ def test_awkward_counts_are_answered_with_a_proper_prior(cells, prior):
     assert (table["ci_lower"] < table["ci_upper"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [3, 10, 60])
 def test_a_class_never_seen_among_many_is_answered(classes):
     counts = np.diag(np.arange(classes)) * 3
@@ -660,6 +666,7 @@ def test_a_metric_undefined_in_every_draw_is_reported():
     assert np.isnan(predicted.prob_joint({"recall": 0.5, "specificity": 0.5}))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("name", ["dor", "f1", "mcc", "precision", "p4"])
 @pytest.mark.parametrize("prevalence", [1e-12, 0.3, 1 - 1e-9])
 def test_extreme_prevalences_are_answered_without_warnings(name, prevalence):
@@ -669,6 +676,7 @@ def test_extreme_prevalences_are_answered_without_warnings(name, prevalence):
     post[name].pdf(0.5)
 
 
+@pytest.mark.slow
 def test_limits_of_draws_have_an_error_that_is_small_and_reported():
     cm = bp.ConfusionMatrix.from_table([[20, 3, 1], [4, 30, 5], [2, 6, 29]])
     posts = [bp.posterior(cm, "perks", random_seed=seed) for seed in range(12)]

@@ -50,6 +50,7 @@ def test_the_default_is_jeffreys_for_two_classes_and_shared_for_more():
         np.testing.assert_allclose(pseudo_counts(bp.posterior(cm), cm), weight, atol=1e-14)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("chosen", "cm", "words"),
     [
@@ -254,6 +255,7 @@ def test_an_interval_has_its_probability_and_as_much_on_either_side(interval):
 APART = {"recall": (0.75, 0.95, 0.9), "specificity": 0.9, "prevalence": (0.05, 0.2, 0.95), "weight": 40}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pos_label", [0, 1])
 @pytest.mark.parametrize("design", ["joint", "by_actual"])
 def test_rates_known_apart_have_the_posterior_of_each(pos_label, design):
@@ -345,6 +347,7 @@ SAYINGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("chosen", "numbers", "words"), SAYINGS)
 def test_a_prior_says_what_it_says_and_is_saved(chosen, numbers, words, tmp_path):
     assert numbers in repr(chosen)

@@ -38,6 +38,7 @@ def joint_dirichlet(alpha, actual, predicted, counts):
     return outcomes, weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS)
 def test_first_and_second_moments_are_those_of_all_joint_cells(prior):
     alpha = PRIORS[prior]
@@ -67,6 +68,7 @@ COUNTS = judged(ACTUAL, CALLS, labels=range(K))
 MANY = {"perks": "perks", "unequal": bp.prior.dirichlet(shares(np.random.default_rng(4), K))}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("prior", MANY)
 def test_metrics_of_systems_are_distributed_as_from_all_cells(prior):
     cells = joint_posterior(COUNTS.outcomes, MANY[prior], draws=4000, random_seed=5)
@@ -78,6 +80,7 @@ def test_metrics_of_systems_are_distributed_as_from_all_cells(prior):
             assert stats.ks_2samp(found, expected).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_one_system_is_drawn_by_the_same_route():
     cm = COUNTS.isel(model=0)
     post = bp.posterior(cm, "perks", draws=20_000, random_seed=1)

@@ -68,6 +68,7 @@ def test_compared_by_integration():
         bp.compare(bp.posterior_of_rate(4, 5, metric="recall"), bp.posterior_of_rate(4, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [bp.posterior_of_rate(40, 50), bp.posterior_of_rate(40, 50, metric="recall")])
 def test_plans_start_from_a_rate(rate):
     options = {"metric": "recall", "prevalence": 0.2}

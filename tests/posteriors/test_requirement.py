@@ -64,6 +64,7 @@ def test_it_can_be_pickled():
     assert pickle.loads(pickle.dumps(scorer))(fitted, X, CODES) == scorer(fitted, X, CODES)
 
 
+@pytest.mark.slow
 def test_of_many_classes():
     X, y = make_classification(150, n_classes=3, n_informative=4, random_state=2)
     scores = cross_val_score(

@@ -90,6 +90,7 @@ def fitted():
     return bp.fit(SMALL, "rates", method="exact", random_seed=1)
 
 
+@pytest.mark.slow
 def test_a_fit_under_other_priors_is_their_closed_form(fitted):
     mine = {"sceptic": {"recall": pm.Beta.dist(2, 2)}, "far away": {"recall": pm.Beta.dist(20, 200)}}
     other = bp.fit(SMALL, "rates", {"recall": pm.Beta.dist(9, 1)}, method="exact", random_seed=1)
@@ -105,6 +106,7 @@ def test_a_fit_under_other_priors_is_their_closed_form(fitted):
     assert table.loc["far away", "pareto_k"] > 0.7 > table.loc["sceptic", "pareto_k"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("priors", "words"),
     [
@@ -171,6 +173,7 @@ def informed():
     return bp.fit(cm, "rates", priors, method="exact", draws=2500, random_seed=1)
 
 
+@pytest.mark.slow
 def test_power_scaling_against_integrals(informed):
     found = bp.prior.sensitivity(informed, ["recall", "specificity"])
     # Beta(9, 1) to a power is Beta(8 × power + 1, 1); 3 of 12 to a power weighs so many.
@@ -187,6 +190,7 @@ def test_power_scaling_against_integrals(informed):
     assert found.loc["specificity", "likelihood"] == pytest.approx(expected, rel=0.1)
 
 
+@pytest.mark.slow
 def test_metrics_of_a_fit_are_those_of_a_summary_unless_said(informed):
     found = bp.prior.sensitivity(informed)
     assert list(found) == ["prior", "likelihood", "diagnosis"]
@@ -196,6 +200,7 @@ def test_metrics_of_a_fit_are_those_of_a_summary_unless_said(informed):
     assert bp.prior.sensitivity(informed, ["cells"]).shape[0] == 4
 
 
+@pytest.mark.slow
 def test_a_flat_prior_to_any_power_is_flat():
     tree = bp.fit(SMALL, priors={"shares": pm.Dirichlet.dist(np.ones(4))}, method="exact", draws=500, random_seed=1)
     with pytest.raises(ValueError, match="prior") as raised:
@@ -209,6 +214,7 @@ def test_a_flat_prior_to_any_power_is_flat():
 # ── What is refused ──
 
 
+@pytest.mark.slow
 def test_a_fit_without_log_likelihood():
     many = bp.ConfusionMatrix.from_counts(tp=9_000, fn=1_000, fp=1, tn=0)
     tree = bp.fit(many, method="exact", draws=250, random_seed=1)
@@ -223,6 +229,7 @@ def test_a_fit_without_log_likelihood():
         bp.prior.sensitivity(tree)
 
 
+@pytest.mark.slow
 def test_a_fit_without_log_prior(informed):
     tree = xr.DataTree.from_dict({name: group.to_dataset() for name, group in informed.children.items()})
     del tree["log_prior"]

@@ -75,6 +75,7 @@ def within(found, expected, errors=4.5):
 # ── The posterior ──
 
 
+@pytest.mark.slow
 def test_it_is_the_default_of_many_classes():
     assert POST.prior_text == bp.posterior(CM, "shared").prior_text == bp.posterior(CM, bp.prior.shared()).prior_text
     assert POST.prior_text.startswith("shared by the classes (recalls ~ Beta of mean m ~ U(0, 1) and dispersion ρ ~ ")
@@ -82,6 +83,7 @@ def test_it_is_the_default_of_many_classes():
     assert set(POST.summary()["method"]) == {"draws"}
 
 
+@pytest.mark.slow
 def test_recalls_are_those_of_a_grid():
     betas, weight, _ = of_grid(TABLE)
     recall = DRAWS / DRAWS.sum("predicted")
@@ -118,6 +120,7 @@ def test_a_slope_has_no_say_among_classes_of_equal_size():
     assert "the logit of its mean recall" not in repr(post.summary("accuracy"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "errors",
     [
@@ -141,6 +144,7 @@ def test_what_errors_share_is_that_of_a_grid(errors):
     np.testing.assert_allclose(found.std(0), sd, rtol=0.05)
 
 
+@pytest.mark.slow
 def test_popularity_does_not_count_repeats():
     """Counting every error, as Dirichlet(0.4 + errors) does, is off by more than half a standard deviation."""
     errors = np.array([[0, 40, 0], [3, 0, 30], [1, 25, 0]], float)
@@ -151,6 +155,7 @@ def test_popularity_does_not_count_repeats():
     assert (abs(counted - mean) / sd).max() > 0.5
 
 
+@pytest.mark.slow
 def test_cells_are_those_of_the_grids():
     betas, weight, _ = of_grid(TABLE)
     g, eta, of_errors = grid_of_errors(TABLE * (1 - np.eye(3)))
@@ -165,6 +170,7 @@ def test_cells_are_those_of_the_grids():
     within(DRAWS.transpose("actual", "predicted", "draw").values, expected, 6)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "table",
     [
@@ -184,6 +190,7 @@ def test_any_counts_have_finite_figures(table):
     np.testing.assert_allclose(cells.sum((-2, -1)), 1)
 
 
+@pytest.mark.slow
 def test_two_classes_may_share_a_prior():
     table = np.array([[30, 2], [3, 1]])
     cm = bp.ConfusionMatrix.from_table(table, labels=[0, 1])
@@ -195,6 +202,7 @@ def test_two_classes_may_share_a_prior():
 # ── Random numbers ──
 
 
+@pytest.mark.slow
 def test_no_figure_depends_on_other_systems_or_metrics():
     all_systems = bp.posterior(SYSTEMS)
     some = bp.posterior(SYSTEMS.sel(model=["z", "x"]))
@@ -205,6 +213,7 @@ def test_no_figure_depends_on_other_systems_or_metrics():
     xr.testing.assert_identical(POST["mcc"].draws(500), bp.posterior(CM)["mcc"].draws(500))
 
 
+@pytest.mark.slow
 def test_metrics_of_a_posterior_are_drawn_jointly():
     accuracy, error = POST["accuracy"].draws(100), POST["error_rate"].draws(100)
     np.testing.assert_allclose(accuracy + error, 1)
@@ -223,6 +232,7 @@ def test_batches_are_as_good_as_all_at_once():
         POST.update(bp.ConfusionMatrix.from_table(np.eye(3, dtype=int), labels=[1, 2, 3]))
 
 
+@pytest.mark.slow
 def test_prevalence_of_a_chosen_design_is_given_later():
     chosen = bp.posterior(CM, design="by_actual")
     with pytest.raises(ValueError, match=r"depends on prevalence.*at_prevalence\(p\)"):
@@ -237,6 +247,7 @@ def test_prevalence_of_a_chosen_design_is_given_later():
     assert given.prior_text == f"{POST.prior_text}; prevalence {shares}"
 
 
+@pytest.mark.slow
 def test_prediction():
     predicted = POST.predict(30, draws=20_000)
     accuracy = predicted["accuracy"]
@@ -248,6 +259,7 @@ def test_prediction():
     np.testing.assert_allclose(of_rows.sum("predicted").values.reshape(-1, 3), [TABLE.sum(1)] * 50)
 
 
+@pytest.mark.slow
 def test_comparison_is_of_independent_systems():
     post = bp.posterior(SYSTEMS)
     comparison = bp.compare(post, metric="f1_macro")
@@ -259,12 +271,14 @@ def test_comparison_is_of_independent_systems():
     assert copied.prob_greater.item() == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.slow
 def test_joint_requirements():
     both = POST.prob_joint({"accuracy": 0.6, "f1_macro": 0.6})
     drawn = [POST[name].draws(POST.n_draws) > 0.6 for name in ("accuracy", "f1_macro")]
     assert both.item() == pytest.approx((drawn[0] & drawn[1]).mean().item(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_text_beside_a_table_says_what_classes_share():
     table = POST.summary("accuracy", ci_prob=0.9, ci_kind="eti")
     mean = POST.source.mean_recall
@@ -276,6 +290,7 @@ def test_the_text_beside_a_table_says_what_classes_share():
     assert "share a mean recall" not in repr(bp.posterior(CM, "perks").summary("mcc"))
 
 
+@pytest.mark.slow
 def test_trees_and_copies():
     tree = POST.to_datatree(["accuracy"], draws=500, chains=2)
     back = bp.Posterior.from_datatree(tree)
@@ -310,6 +325,7 @@ def test_plans_keep_perks():
         bp.prior.shared().concentration(CM)
 
 
+@pytest.mark.slow
 def test_sensitivity_to_the_prior_includes_it():
     table = bp.prior.sensitivity(CM, ["accuracy"])
     assert table["prior"].tolist() == ["flat", "jeffreys", "perks", "shared"]
@@ -319,6 +335,7 @@ def test_sensitivity_to_the_prior_includes_it():
 # ── The worst class ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [700, 40_000])
 @pytest.mark.parametrize("prior", ["perks", "shared"])
 def test_ranks_of_classes_are_counted_in_joint_draws(prior, draws):
@@ -398,6 +415,7 @@ NAMES = ("recall_per_class", "precision_per_class", "f1_per_class", "recall_macr
          "accuracy", "matthews_corrcoef", "cohen_kappa", "f1_of_averages", "specificity_weighted")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eta", [0.2, 1.0])
 def test_errors_have_the_moments_of_a_dirichlet(eta):
     """Means and covariances of the shares of errors are exact, however few sticks are broken."""
@@ -477,6 +495,7 @@ def test_no_figure_of_many_classes_depends_on_other_metrics():
         assert same.equals(alone.reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_intervals_of_many_recalls_cover_the_truth():
     covered = []
     for seed in range(4):
@@ -492,6 +511,7 @@ def test_a_thousand_classes_have_fewer_draws():
     assert bp.posterior(bp.ConfusionMatrix.from_table(MANY)).n_draws == 10_000
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_rare_classes_are_harder():
     post = bp.posterior(bp.ConfusionMatrix.from_table(ZIPF, dims={"system": range(len(ZIPF))}), draws=1000)
     for name in ("recall_macro", "precision_macro"):

@@ -1,6 +1,7 @@
 """Comparisons of any two systems have probabilities that add up and differences inside the bounds."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def check_comparison(comparison, prob=0.95):
     check_table(comparison.summary(prob))
 
 
+@pytest.mark.slow
 @properties(3)
 @given(data=st.data())
 def test_systems_judged_on_different_examples(data):
@@ -49,6 +51,7 @@ def test_systems_judged_on_different_examples(data):
         check_comparison(comparison, data.draw(PROBS))
 
 
+@pytest.mark.slow
 @properties(5)
 @given(data=st.data())
 def test_several_systems_and_rules(data):

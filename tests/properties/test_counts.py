@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ def predictions(draw):
     return labels, y_true, y_pred, by
 
 
+@pytest.mark.slow
 @properties(30)
 @given(data=st.data())
 def test_score(data):
@@ -62,6 +64,7 @@ def test_from_predictions_and_frames(case):
     assert cm.sum("group").counts.equals(pair.sel(model="a").counts.drop_vars("model"))
 
 
+@pytest.mark.slow
 @properties(15)
 @given(data=st.data())
 def test_tables_and_parts_of_matrices(data):

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pymc  # noqa: F401  # which "binormal" loads, and which changes the recursion limit that Hypothesis watches
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def test_curves(case, make, method, seed):
             within(point["recall"].mean(), (0, 1))
 
 
+@pytest.mark.slow
 @properties(13)
 @given(
     labelled_scores(ends=(-np.inf,)),
@@ -62,6 +64,7 @@ def test_confidence_bands_hold_the_curve_and_each_other(case, make, method, prob
             assert (upper - 1e-9 <= wider[name].values[:, 1]).all()
 
 
+@pytest.mark.slow
 @properties(8)
 @given(labelled_scores(ends=(-np.inf, np.inf)), SEEDS)
 def test_areas(case, seed):
@@ -72,6 +75,7 @@ def test_areas(case, seed):
         check_marginal(bp.curves.weighted_score("average_precision", y, score, draws=300, random_seed=seed))
 
 
+@pytest.mark.slow
 @properties(8)
 @given(labelled_scores(least=2), st.integers(1, 9), SEEDS)
 def test_binned_scores(case, bins, seed):
@@ -99,6 +103,7 @@ def test_areas_by_assumption(case, kind):
         check_marginal(bp.roc_auc(y, score, method=method, transform=transform, draws=300))
 
 
+@pytest.mark.slow
 @properties(8)
 @given(labelled_scores(least=2, systems=2), st.sampled_from(["bayesian_bootstrap", "delong"]))
 def test_comparison_of_areas(case, method):
@@ -115,6 +120,7 @@ def test_comparison_of_areas(case, method):
         check_marginal(bp.compare(*sides, independent=True).difference)
 
 
+@pytest.mark.slow
 @properties(15)
 @given(st.floats(0, 1), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_areas_of_reports(area, positives, negatives):
@@ -123,6 +129,7 @@ def test_areas_of_reports(area, positives, negatives):
     check_marginal(bp.curves.auc_from_summary(np.clip(area, 1e-6, 1 - 1e-6), positives, negatives, "hanley_mcneil"))
 
 
+@pytest.mark.slow
 @properties(8)
 @given(
     labelled_scores(systems=2),

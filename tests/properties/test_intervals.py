@@ -1,6 +1,7 @@
 """Confidence intervals of any counts are in order and inside the bounds, or refused as undefined."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -38,6 +39,7 @@ def of_metric(data, interval):
         ordered(interval(cm, metric), metric.bounds)
 
 
+@pytest.mark.slow
 @properties(30)
 @given(data=st.data(), confidence=CONFIDENCE, design=st.sampled_from(["joint", "by_actual"]))
 def test_delta(data, confidence, design):
@@ -50,6 +52,7 @@ def test_delta(data, confidence, design):
     of_metric(data, interval)
 
 
+@pytest.mark.slow
 @properties(20)
 @given(data=st.data(), confidence=CONFIDENCE, design=st.sampled_from(["joint", "by_actual"]), seed=SEEDS)
 def test_bootstrap(data, confidence, design, seed):

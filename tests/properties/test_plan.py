@@ -1,6 +1,7 @@
 """Plans from any evidence are whole numbers whose target is met, or say that it is out of reach."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ def test_sample_size(evidence, metric, requirement, confidence, assurance, quest
         check_plan(make, evidence)
 
 
+@pytest.mark.slow
 @properties(8)
 @given(TRIALS, TRIALS, st.floats(-0.3, 0.3), st.floats(0.55, 0.99), st.floats(0.1, 0.9), QUESTIONS)
 def test_comparison(a, b, margin, confidence, assurance, question):
@@ -47,6 +49,7 @@ def test_comparison(a, b, margin, confidence, assurance, question):
     check_plan(make, a, b)
 
 
+@pytest.mark.slow
 @properties(5)
 @given(TRIALS, st.floats(0.02, 0.9), st.floats(0.5, 0.99), st.none() | st.floats(0.1, 0.9))
 def test_precision(evidence, width, confidence, assurance):

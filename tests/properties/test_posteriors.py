@@ -1,6 +1,7 @@
 """Posteriors of any counts, under any prior, have figures that are finite or said to be undefined."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def test_any_metric(data):
         within(observed, marginal.bounds, undefined=1, infinite=True)
 
 
+@pytest.mark.slow
 @properties(3)
 @given(data=st.data())
 def test_summaries_and_what_follows_from_a_posterior(data):
@@ -59,6 +61,7 @@ def test_summaries_and_what_follows_from_a_posterior(data):
         check_table(post.predict(n, draws=50).summary(ci_prob=prob, ci_kind=kind))
 
 
+@pytest.mark.slow
 @properties(4)
 @given(data=st.data())
 def test_joint_requirements_and_ranks(data):
@@ -75,6 +78,7 @@ def test_joint_requirements_and_ranks(data):
     within(ranks, (0, 1))
 
 
+@pytest.mark.slow
 @properties(3)
 @given(matrices(classes=(2, 3), leading=(0,)))
 def test_sensitivity_to_the_prior(cm):

@@ -1,6 +1,7 @@
 """Sequences of any labels, and of any dependence, have figures that are finite or refused."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +32,7 @@ def sequences(draw):
     return np.array(sides[0]), np.array(sides[1]), by
 
 
+@pytest.mark.slow
 @properties(3)
 @given(sequences(), CHAINS, WEIGHTS, st.sampled_from([0, 1]), SEEDS)
 def test_posterior(case, chain, prior, order, seed):
@@ -44,6 +46,7 @@ def test_posterior(case, chain, prior, order, seed):
         check_table(post.predict(3, draws=50).summary())
 
 
+@pytest.mark.slow
 @properties(10)
 @given(sequences(), CHAINS, WEIGHTS, SEEDS)
 def test_dependence(case, chain, prior, seed):

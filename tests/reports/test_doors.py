@@ -52,6 +52,7 @@ SINGLE = [
 ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("command", "option"), SINGLE)
 def test_an_option_of_one_value_is_given_once(monkeypatch, capsys, command, option):
     monkeypatch.setattr(sys, "argv", ["bayesperf", command, option, "1", f"{option}=1"])
@@ -62,6 +63,7 @@ def test_an_option_of_one_value_is_given_once(monkeypatch, capsys, command, opti
     assert line.endswith("it takes one value and is given 2 times.")
 
 
+@pytest.mark.slow
 def test_systems_of_the_same_clusters_are_not_said_to_be_matched(shell, tmp_path):
     rows = [(i % 2, (i + m) % 3 % 2, "ab"[m], i % 10, i) for i in range(60) for m in range(2)]
     text = "actual,predicted,model,patient,id\n" + "".join(",".join(map(str, row)) + "\n" for row in rows)
@@ -76,6 +78,7 @@ def test_systems_of_the_same_clusters_are_not_said_to_be_matched(shell, tmp_path
 # ── Labels ──
 
 
+@pytest.mark.slow
 def test_labels_become_text_together(shell, tmp_path):
     (tmp_path / "z.csv").write_text("actual,predicted\n" + "007,007\n012,012\n007,none\n" * 5)
     done = shell("summary", "z.csv", "--json", "--metrics", "accuracy")
@@ -98,6 +101,7 @@ def test_json_with_nul_is_refused(shell, tmp_path):
     assert refused(shell("summary", "n.jsonl")) == "bayesperf: n.jsonl: line 2: cannot be read: it holds a NUL byte."
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text elsewhere")
 def test_a_name_of_bytes_is_read_and_written(run, tmp_path):
     name = os.fsdecode(b"b\xff.csv")
@@ -107,6 +111,7 @@ def test_a_name_of_bytes_is_read_and_written(run, tmp_path):
     assert "b\\udcff" in (tmp_path / os.fsdecode(b"o\xff.html")).read_text()
 
 
+@pytest.mark.slow
 def test_twenty_thousand_columns_are_read_and_missed(shell, tmp_path):
     columns = [f"c{i}" for i in range(20_000)]
     row = ",".join("1" for _ in columns)
@@ -127,6 +132,7 @@ def test_a_great_file_is_announced(shell, tmp_path):
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_systems_that_are_examples_are_refused_before_the_work(shell, tmp_path):
     (tmp_path / "i.csv").write_text("actual,predicted,id\n" + "".join(f"{i % 2},0,e{i}\n" for i in range(25_000)))
     assert "25,000 systems or groups" in refused(shell("summary", "i.csv", "--by", "id", "--metrics", "accuracy"))
@@ -155,6 +161,7 @@ def test_an_interrupt_while_duckdb_reads_ends_with_130(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="descriptors are others there")
 def test_closed_streams_are_written_nowhere(run):
     lost = run("summary", "absent.csv", closed=2)
@@ -162,6 +169,7 @@ def test_closed_streams_are_written_nowhere(run):
     assert run("summary", "g.csv", "--metrics", "accuracy", closed=1).returncode == 0
 
 
+@pytest.mark.slow
 def test_characters_that_an_encoding_lacks_are_written_as_escapes(run, tmp_path):
     (tmp_path / "u.csv").write_text("actual,predicted\n" + "ж,ж\nд,д\nж,д\n" * 5, encoding="utf-8")
     done = run("summary", "u.csv", "--metrics", "accuracy", PYTHONIOENCODING="ascii")

@@ -76,6 +76,7 @@ def row_of(table, part, record):
     return [line for lines in cells for line in lines]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ANALYSES)
 def test_all_formats_say_the_same_figures(case):
     analysis = analysed(case)
@@ -115,6 +116,7 @@ def test_all_formats_say_the_same_figures(case):
         assert verdict["more"] in terminal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["three paired", "folds", "scores"])
 def test_names_are_not_broken_on_80_columns(case):
     lines = printed(analysed(case), SUMMARY, COMPARISON).splitlines()
@@ -141,6 +143,7 @@ def test_a_section_of_ones_own_is_one_function_of_an_analysis():
     assert "1,234" in stream.getvalue()
 
 
+@pytest.mark.slow
 def test_a_report_is_markdown_by_the_name_of_its_file(tmp_path):
     cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
     page = bp.report(cm, title="Spam | filter", requirements={"recall": 0.7})

@@ -136,6 +136,7 @@ def of(tags, name):
 # ── Markup ──
 
 
+@pytest.mark.few(1)
 def test_tables_have_heads_pictures_have_names_and_contents_lead_somewhere(case):
     page = Tags(written(case))
     tags = page.tags
@@ -161,6 +162,7 @@ def test_a_density_is_named_by_its_metric_and_system():
     assert any(name.startswith("difference of recall of decision_tree − naive_bayes: interval") for name in names)
 
 
+@pytest.mark.slow
 def test_every_question_is_a_section_if_there_is_an_answer(case, analysis):
     asked = re.findall(r'<section id="(\w+)" aria-labelledby', written(case))
     assert asked == [*(section.name for section, _ in answered(analysis, REPORT)), "terms"]
@@ -173,6 +175,7 @@ RULES = {"light": "", "dark": "{runOnly: ['color-contrast', 'link-in-text-block'
 PASSED = {"light": 21, "dark": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.skipif(find_spec("axe_core_python") is None, reason="axe-core-python is not installed")
 @pytest.mark.parametrize(
@@ -230,6 +233,7 @@ def test_the_digest_tells_pairings_of_the_same_counts_apart():
     assert digest(again) != digest(paired)
 
 
+@pytest.mark.slow
 def test_the_head_names_files_rows_systems_and_classes(systems):
     page = as_html(systems, title="Tumours & tissue", sources=["june.csv"])
     assert "<h1>Tumours &amp; tissue</h1>" in page
@@ -240,6 +244,7 @@ def test_the_head_names_files_rows_systems_and_classes(systems):
     assert found["Classes"] == "benign and malignant; positive is malignant"
 
 
+@pytest.mark.few
 def test_the_summary_is_the_answer_and_three_sentences_at_most(analysis):
     said = in_short.sentences(analysis)
     assert 1 <= len(said) <= 8
@@ -296,11 +301,13 @@ def test_metrics_that_disagree_on_the_best_are_said_first():
     assert said[0] == "The metrics disagree on the best system: loud by recall; shy by precision."
 
 
+@pytest.mark.slow
 def test_classes_that_are_never_found_are_named():
     frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
     assert "Never found: class 3." in in_short.sentences(analyse(frame, Settings()))
 
 
+@pytest.mark.slow
 def test_an_observed_macro_average_is_marked_where_it_is_not_that_of_scikit_learn():
     frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
     expected = precision_score(frame["actual"], frame["predicted"], average="macro", zero_division=0)
@@ -335,6 +342,7 @@ def tables(analysis, section):
     return [block for block in flat(section.blocks(analysis)) if isinstance(block, Table)]
 
 
+@pytest.mark.slow
 def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     post = bp.posterior(twelve.counts)
     (said,) = where_it_fails.in_words(twelve)
@@ -351,12 +359,14 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     assert counts == sorted(counts, reverse=True)
 
 
+@pytest.mark.slow
 def test_no_class_is_named_worst_that_the_data_do_not_point_to():
     digits = bp.datasets.load("digits").query("model == 'logistic_regression'")
     (said,) = where_it_fails.in_words(analyse(digits, Settings()))
     assert said == "Most often 8 is taken for 1."
 
 
+@pytest.mark.slow
 def test_a_matrix_of_twelve_classes_is_a_heat_map_with_every_count(twelve):
     (figure,) = (block for block in where_it_fails.blocks(twelve) if isinstance(block, Figure))
     ((_, picture),) = figure.draw()
@@ -365,6 +375,7 @@ def test_a_matrix_of_twelve_classes_is_a_heat_map_with_every_count(twelve):
     assert written == sorted(values[values > 0].tolist())
 
 
+@pytest.mark.slow
 def test_the_best_of_many_systems_are_shown_class_by_class():
     frame = pd.concat([classes(3, 200, seed).assign(model=f"m{seed}") for seed in range(8)], ignore_index=True)
     frame.loc[frame["model"] == "m5", "predicted"] = frame["actual"]
@@ -378,6 +389,7 @@ def test_the_best_of_many_systems_are_shown_class_by_class():
 # ── Do we have enough data? ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "bound"), [("recall", 0.75), ("accuracy", 0.78), ("fpr", 0.25)])
 def test_examples_to_settle_a_share_are_those_of_the_plan(metric, bound):
     cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=20, tn=80)
@@ -387,6 +399,7 @@ def test_examples_to_settle_a_share_are_those_of_the_plan(metric, bound):
     assert found == -(-plan.n * 150 // trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "bound"), [("balanced_accuracy", 0.78), ("f1", 0.7)])
 def test_examples_to_settle_another_metric_are_about_those_of_the_plan(metric, bound):
     cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=20, tn=80)
@@ -412,6 +425,7 @@ def test_open_requirements_are_those_neither_met_nor_missed(systems):
     assert f"{len(found)} of 6 verdicts are open." in [block.text for block in enough_data.blocks(systems)]
 
 
+@pytest.mark.slow
 def test_of_batches_it_says_what_holds_however_often_one_looks():
     frame = classes(2, 360).assign(step=np.repeat(np.arange(1, 5), 90)).replace({"class 0": 0, "class 1": 1})
     analysis = analyse(frame, Settings(by=("step",), require=("accuracy>=0.6", "f1>=0.5")))
@@ -467,6 +481,7 @@ def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
 # ── Methods and terms ──
 
 
+@pytest.mark.few
 def test_the_methods_cite_what_the_references_hold(analysis):
     notes = [block for block in flat(methods.blocks(analysis)) if isinstance(block, Note)]
     paragraph, bibtex = (next(note.text for note in notes if note.kind == kind) for kind in ("quote", "verbatim"))

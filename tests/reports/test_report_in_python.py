@@ -20,6 +20,7 @@ def body(page):
     return page.partition('<section id="how_good"')[2].partition('<section id="methods"')[0]
 
 
+@pytest.mark.slow
 def test_it_is_the_page_of_the_command_line():
     by = {"model": CANCER["model"], "fold": CANCER["fold"]}
     cm = bp.ConfusionMatrix.from_predictions(
@@ -56,6 +57,7 @@ def test_a_posterior_keeps_its_prior():
     assert bp.posterior(CM, bp.prior.dirichlet([[9, 1], [2, 8]])).prior_text in unescape(page)
 
 
+@pytest.mark.slow
 def test_it_displays_and_saves_the_same_page(tmp_path):
     page = bp.report(CM, title="Spam <filter>", requirements={"recall": 0.8, "fpr": 0.2})
     frame = page._repr_html_()
@@ -69,6 +71,7 @@ def test_it_displays_and_saves_the_same_page(tmp_path):
     assert "report.html" in repr(page)
 
 
+@pytest.mark.slow
 def test_it_speaks_python():
     both = bp.ConfusionMatrix.from_counts(tp=[40, 30], fn=[10, 20], fp=[5, 6], tn=[45, 44], dims=["model"])
     page = unescape(bp.report(both).html)
@@ -103,6 +106,7 @@ def test_what_cannot_be_reported_is_refused_in_words(arguments, options, error, 
         bp.report(*arguments, **options)
 
 
+@pytest.mark.slow
 def test_labels_of_one_system_are_no_rivals(recwarn):
     rng = np.random.default_rng(0)
     truth = (rng.random((75, 4)) < 0.4).astype(int)

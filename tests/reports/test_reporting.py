@@ -69,6 +69,7 @@ def words_of(page):
     return " ".join("".join(Outline(page).text).split())
 
 
+@pytest.mark.slow
 def test_it_shows_the_librarys_figures(cancer, page):
     post = bp.posterior(cancer.counts.sum("fold"))
     text = words_of(page)
@@ -121,6 +122,7 @@ def test_it_compares_the_systems_example_by_example(page):
         assert words in text
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_difference_lies_on_the_region_where_it_should(cancer, page):
     found = next(c.comparison for c in cancer.comparisons if c.comparison.metric == "recall")
     block = re.search(r"<caption>recall .*?</table>", page.partition("Which is better?</h2>")[2], re.DOTALL)[0]
@@ -138,6 +140,7 @@ def test_the_interval_of_a_difference_lies_on_the_region_where_it_should(cancer,
         np.testing.assert_allclose((np.array(strip[3:], float) - zero) / scale, interval, atol=0.3 / scale + 0.002)
 
 
+@pytest.mark.slow
 def test_without_ids_it_says_that_systems_are_taken_as_independent():
     settings = Settings(by=("model",), pos_label="malignant", metrics=("recall", "prevalence"))
     analysis = analyse(bp.datasets.load("breast_cancer").query("model != 'naive_bayes'"), settings)
@@ -150,6 +153,7 @@ def test_without_ids_it_says_that_systems_are_taken_as_independent():
     assert text.count("P(beats chance)") == 1
 
 
+@pytest.mark.slow
 def test_one_system_is_compared_with_none():
     frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
     for by in ((), ("model",), ("model", "fold")):
@@ -168,6 +172,7 @@ def many(count):
     return pd.concat(frames)
 
 
+@pytest.mark.slow
 def test_very_many_systems_are_pictures_and_an_order():
     analysis = analyse(many(50), Settings(by=("system",), metrics=("recall", "prevalence")))
     page = as_html(analysis)
@@ -183,6 +188,7 @@ def test_very_many_systems_are_pictures_and_an_order():
     assert [name for _, name in order] == list(expected["system"].values[np.argsort(expected.values, kind="stable")])
 
 
+@pytest.mark.slow
 def test_many_systems_in_several_places_stay_a_table():
     frame = many(9).assign(site=lambda f: np.arange(len(f)) % 3)
     page = as_html(analyse(frame, Settings(by=("system", "site"), metrics=("recall",))))
@@ -231,12 +237,14 @@ def test_thresholds_are_the_matrices_at_each_score(cancer):
         assert over.mean().sel(threshold=threshold).item() == pytest.approx(recall.mean().item())
 
 
+@pytest.mark.slow
 def test_hostile_labels_are_text(hostile_page):
     outline = Outline(hostile_page)
     assert "script" not in {tag for tag, _ in outline.tags}
     assert HOSTILE in "".join(outline.text)
 
 
+@pytest.mark.slow
 def test_heavy_tails_and_perfect_scores_are_drawn():
     frame = pd.DataFrame({"actual": [1] * 9 + [0] * 9, "predicted": [1] * 9 + [0] * 9})
     settings = Settings(metrics=("lr+", "dor", "recall", "balanced_accuracy", "mcc"), prior="jeffreys", by=("model",))
@@ -262,6 +270,7 @@ def test_requirements_are_parsed():
     assert str(Requirement.parse("hter<=.1")) == "half total error rate ≤ 0.1"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 @pytest.mark.parametrize("width", [1280, 400])
 def test_a_browser_shows_it(tmp_path, page, hostile_page, width):

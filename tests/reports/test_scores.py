@@ -77,6 +77,7 @@ def lines_of(picture):
 # ── Ranking ──
 
 
+@pytest.mark.slow
 def test_areas_are_the_librarys(frame, analysis, page):
     rows = pd.DataFrame(analysis.scores.area_rows).set_index(["area", "system"])
     text = text_of(section(page, "How well do the scores rank?"))
@@ -128,6 +129,7 @@ def test_bands_are_the_librarys_and_said_to_be_simultaneous(frame, page):
     assert "band: simultaneous: with probability 95 % the system's whole curve lies inside" in text_of(shown)
 
 
+@pytest.mark.slow
 def test_without_ids_areas_are_not_compared(frame):
     settings = Settings(by=("system",), score="score", split="part", metrics=("recall",))
     analysis = analyse(frame, settings)
@@ -136,6 +138,7 @@ def test_without_ids_areas_are_not_compared(frame):
     assert "of systems judged by different examples, if thresholds had been chosen on other development rows" in text
 
 
+@pytest.mark.slow
 def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
     for settings, present in ((Settings(), False), (Settings(score="score"), True)):
         page = as_html(analyse(frame.query("system == 'old'"), settings))
@@ -146,6 +149,7 @@ def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
         assert "choose thresholds." not in page
 
 
+@pytest.mark.slow
 def test_systems_in_several_places_are_compared_in_each(frame):
     frame = frame.assign(site=np.where(frame["case"] % 2, "north", "south"))
     settings = Settings(by=("system", "site"), score="score", split="part", metrics=("recall",))
@@ -162,6 +166,7 @@ def test_systems_in_several_places_are_compared_in_each(frame):
     assert [len(lines_of(picture)) for picture in re.findall(r"<svg.*?</svg>", shown)[:4]] == [2] * 4
 
 
+@pytest.mark.slow
 def test_of_many_systems_no_two_in_a_picture_have_one_colour():
     frame = simulated({f"s{k}": 1 + k / 10 for k in range(9)}, n=80)
     page = as_html(analyse(frame, Settings(by=("system",), score="score", id="case", metrics=("recall",))))
@@ -173,6 +178,7 @@ def test_of_many_systems_no_two_in_a_picture_have_one_colour():
     assert "P(a &gt; b): rows a, columns b" in shown
 
 
+@pytest.mark.slow
 def test_scores_that_leave_no_doubt_are_no_certainty():
     actual = np.tile([0, 1], 40)
     frame = pd.DataFrame({"actual": actual, "predicted": actual[::-1], "score": 1.0})
@@ -189,6 +195,7 @@ def test_scores_that_leave_no_doubt_are_no_certainty():
         assert 0.9 < row["ci_lower"] < row["mean"] < row["ci_upper"] < 1
 
 
+@pytest.mark.slow
 def test_few_positives_get_a_remark():
     actual = np.repeat([0, 1], [60, 7])
     frame = pd.DataFrame({"actual": actual, "predicted": actual, "score": np.random.default_rng(0).normal(actual)})
@@ -298,6 +305,7 @@ def test_expected_curves_are_drawn_in_steps(frame, page):
     np.testing.assert_allclose(middle, LEFT + (RIGHT - LEFT) * curve.alphas[1:-1], atol=0.1)
 
 
+@pytest.mark.slow
 def test_systems_alike_are_nowhere_said_to_differ():
     analysis = analyse(simulated({"a": 1, "b": 1}, n=120), SPLIT)
     text = text_of(as_html(analysis))
@@ -371,6 +379,7 @@ def columns_of(system):
     return rows["actual"].to_numpy(), rows["score"].to_numpy()
 
 
+@pytest.mark.slow
 def test_calibration_is_the_librarys(judged, judged_page):
     shown = text_of(section(judged_page, "Can its probabilities be trusted?"))
     rows = pd.DataFrame(judged.scores.calibration_rows).set_index(["system", "metric"])
@@ -395,6 +404,7 @@ def test_reliability_curves_are_the_librarys(judged_page):
         assert abs(drawn[[0, -1]] - expected[[0, -1]]).max() < 0.051
 
 
+@pytest.mark.slow
 def test_where_it_is_useful_is_the_librarys(judged, judged_page):
     shown = text_of(section(judged_page, "At which thresholds is it useful?"))
     rows = pd.DataFrame(judged.scores.useful_rows)
@@ -415,6 +425,7 @@ def test_scores_that_are_no_probabilities_are_not_judged_as_such(page, analysis)
     assert f"The scores are no probabilities, for they go from {ends.min():.4g} to {ends.max():.4g}" in text_of(page)
 
 
+@pytest.mark.slow
 def test_many_probabilities_stand_for_their_neighbours():
     rng = np.random.default_rng(0)
     p = rng.uniform(size=12_000)
@@ -428,6 +439,7 @@ def test_many_probabilities_stand_for_their_neighbours():
         np.testing.assert_allclose(*values, atol=2e-4)
 
 
+@pytest.mark.slow
 def test_certain_probabilities_have_no_slope():
     y = np.arange(60) % 2
     p = np.where(y == 1, 0.7, 0.2)

@@ -73,6 +73,7 @@ def by_site(frame):
     return bp.ConfusionMatrix.from_predictions(frame["actual"], frame["predicted"], by=by, pos_label="sick")
 
 
+@pytest.mark.slow
 def test_one_column_is_sliced_without_a_sampler(call):
     done = call("report", "one.csv", *SICK, "--slice", "site", "--json")
     assert done.returncode == 0, done.stderr
@@ -91,6 +92,7 @@ def test_one_column_is_sliced_without_a_sampler(call):
     assert document["which_dim"]["rows"][0]["prior_mean"] == pytest.approx(0.1, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_other_figures_are_those_without_slices(call):
     plain, sliced = (
         json.loads(call("summary", "one.csv", *SICK, *more, "--json").stdout) for more in ([], ["--slice", "site"])
@@ -99,6 +101,7 @@ def test_the_other_figures_are_those_without_slices(call):
     assert sliced["counts"] == plain["counts"]
 
 
+@pytest.mark.slow
 def test_of_several_systems_the_best_is_sliced(call, tmp_path):
     done = call("report", "systems.csv", "--by", "model", *SICK, "--slice", "site", "-o", "page.html")
     assert done.returncode == 0, done.stderr
@@ -121,6 +124,7 @@ def test_folds_are_pooled(unsampled):
     assert not unsampled
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_several_columns_are_sampled(call, unsampled, tmp_path):
     options = [*SICK, "--slice", "site", "--slice", "device", "--metrics", "fnr,prevalence"]
@@ -141,6 +145,7 @@ def test_several_columns_are_sampled(call, unsampled, tmp_path):
     assert "gelman2007data" in page
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
 def test_without_a_positive_class_the_accuracy_is_sliced(call, unsampled):
     done = call("summary", "one.csv", "--slice", "site")
@@ -149,6 +154,7 @@ def test_without_a_positive_class_the_accuracy_is_sliced(call, unsampled):
     assert "Which slices are the worst?" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_summary_prints_the_worst_slices(call):
     done = call("summary", "systems.csv", "--by", "model", *SICK, "--slice", "site", "--metrics", "recall")
     assert done.returncode == 0, done.stderr
@@ -166,6 +172,7 @@ def test_slices_in_python(tmp_path):
     assert how_good[0] == how_good[1]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -191,6 +198,7 @@ def test_what_is_refused(call, options, says):
     assert says in done.stderr
 
 
+@pytest.mark.slow
 def test_missing_levels_are_refused_or_left_out(call, tmp_path):
     FIRST.assign(site=FIRST["site"].where(np.arange(300) > 4)).to_csv(tmp_path / "gaps.csv", index=False)
     assert (

@@ -80,7 +80,7 @@ def test_every_model_is_among_the_cases():
 # ── The key ──
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ALL_CASES)
 def test_models_of_other_data_have_the_same_key(case):
     _, key = built_with_key(*ALL_CASES[case])
@@ -89,6 +89,7 @@ def test_models_of_other_data_have_the_same_key(case):
     assert built_with_key(*other_data(case))[1] == key
 
 
+@pytest.mark.slow
 def test_other_models_have_other_keys():
     keys = {case: built_with_key(*ALL_CASES[case])[1] for case in ALL_CASES}
     more = {
@@ -114,6 +115,7 @@ def key_of_recall(prior):
     return built_with_key("rates", SYSTEMS, priors={"recall": prior})[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prior", "others"),
     [
@@ -139,6 +141,7 @@ class Made:
         return pm.Beta(name, 12, 12, dims="model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "prior",
     [

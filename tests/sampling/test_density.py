@@ -89,7 +89,7 @@ def compiled(case):
     return backend._compile(model_and_points(case)[0])
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [slow(case) if case in VARIANTS else case for case in ALL])
 def test_what_is_compiled_is_the_model_of_pymc(case):
     """The graphs of all models, computed by Python."""
@@ -144,6 +144,7 @@ def test_other_data_are_given_to_what_is_compiled():
 # ── NUTS ──
 
 
+@pytest.mark.slow
 def test_draws_of_a_density_in_python():
     settings = {"draws": 1000, "chains": 4, "tune": 300}
     groups = backend.sample_compiled(NORMAL, settings, seed=1)

@@ -58,6 +58,7 @@ def test_the_comparison_sees_a_small_difference():
 # ── Exact draws ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("data", "model", "options", "reference", "metrics"),
     [
@@ -77,6 +78,7 @@ def test_exact_draws_are_of_the_closed_form(data, model, options, reference, met
         agrees(tree["posterior"][name], of_marginal(post[name]))
 
 
+@pytest.mark.slow
 def test_chosen_class_totals_say_nothing_of_prevalence(alone):
     tree = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)}, options={"design": "by_actual"})
     agrees(tree["posterior"]["prevalence"], of_scipy(stats.beta([3, 3], 9), "model"))
@@ -85,6 +87,7 @@ def test_chosen_class_totals_say_nothing_of_prevalence(alone):
     agrees(other["posterior"]["prevalence"], of_scipy(stats.beta([27, 10], [42, 15]), "model"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "model"), [(SYSTEMS, "rates"), (SITES, "groups")])
 def test_chosen_class_totals_give_no_metric_that_depends_on_prevalence(data, model, alone):
     by_actual = functools.partial(exact, data, model, options={"design": "by_actual"}, draws=50)
@@ -114,6 +117,7 @@ def moves():
     return Y_TRUE[later], Y_PRED[later], Y_TRUE[later - 1], Y_PRED[later - 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("priors", "a", "b", "chain"),
     [(None, 0.5, 0.5, {}), ({"stay": pm.Beta.dist(8, 2)}, 8, 2, {}), (None, 0.5, 0.5, {"chain": "z_prev"})],
@@ -153,6 +157,7 @@ def test_exact_draws_of_two_systems_on_the_same_examples(alone):
     assert greater.mean().item() == pytest.approx(expected, abs=5 * error(greater.values))
 
 
+@pytest.mark.slow
 def test_exact_draws_under_priors_of_ones_own(alone):
     given = {"recall": pm.Beta.dist([9, 2], [1, 5]), "specificity": pm.Beta.dist(30, 3)}
     tree = exact(SYSTEMS, "rates", given)
@@ -222,7 +227,7 @@ UNITS = {
 TREES = [case for case in CASES if case not in ("groups, clusters", "groups by actual")]
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case if case in ONE_OF_EACH_MODEL else slow(case) for case in TREES])
 def test_tree_of_every_model(case, sampler):
     _, data, _ = CASES[case]
@@ -270,6 +275,7 @@ def test_tree_of_every_model(case, sampler):
             bp.Posterior.from_datatree(tree)
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")  # of rare cells, with few draws
 @pytest.mark.parametrize("case", [case if case in ONE_OF_EACH_MODEL else slow(case) for case in EXACT])
 def test_exact_tree(case):
@@ -281,6 +287,7 @@ def test_exact_tree(case):
     assert np.isfinite(az.loo(tree).elpd)
 
 
+@pytest.mark.slow
 def test_metrics_of_groups_are_of_their_cells(sampler):
     posterior = fitted("groups", metrics=["recall", "fpr"])["posterior"]
     for suffix in ("", "_group", "_new"):
@@ -308,6 +315,7 @@ def test_the_dim_of_groups_need_not_be_the_last(sampler):
     assert set(logit["recall_group"].dims) == {"chain", "draw", "model", "site"}
 
 
+@pytest.mark.slow
 def test_predictions_are_of_the_posterior():
     tree = exact(BINARY, "rates", draws=1500)
     drawn = tree["posterior_predictive"]
@@ -324,6 +332,7 @@ def test_predictions_are_of_the_posterior():
     assert stats.chisquare(counted).pvalue > 1e-6  # Beta(1, 1): each number of 0, …, 100 alike often
 
 
+@pytest.mark.slow
 def test_predicted_tables_have_the_dims_of_the_observed_ones():
     tree = exact(SYSTEMS, draws=1000)
     for group in ("prior_predictive", "posterior_predictive"):
@@ -341,6 +350,7 @@ def test_predicted_tables_have_the_dims_of_the_observed_ones():
         assert x.mean() == pytest.approx(mean.values[place], abs=5 * error(x))
 
 
+@pytest.mark.slow
 def test_the_prior_is_drawn_too():
     tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=1000)
     agrees(tree["prior"]["recall"], of_scipy(stats.beta(9, 1)))
@@ -349,12 +359,14 @@ def test_the_prior_is_drawn_too():
     agrees(exact(BINARY, draws=1000)["prior"]["accuracy"], of_scipy(stats.beta(1, 1)))
 
 
+@pytest.mark.slow
 def test_log_prior():
     tree = exact(BINARY, "rates", {"recall": pm.Beta.dist(9, 1)}, draws=50)
     for name, prior in (("specificity", stats.beta(0.5, 0.5)), ("recall", stats.beta(9, 1))):
         np.testing.assert_allclose(tree["log_prior"][name], prior.logpdf(tree["posterior"][name]), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_log_likelihood_sums_to_that_of_the_table():
     tree = exact(THREE, draws=50)
     shares = tree["posterior"]["shares"].values
@@ -363,6 +375,7 @@ def test_log_likelihood_sums_to_that_of_the_table():
     np.testing.assert_allclose(tree["log_likelihood"]["counts"].sum("example"), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_rates_and_cells_are_the_same_model_to_loo():
     """Under their default priors: Jeffreys' Dirichlet."""
     trees = {"rates": exact(BINARY, "rates", draws=1500), "multinomial": exact(BINARY, draws=1500)}
@@ -386,6 +399,7 @@ def test_too_large_a_log_likelihood_is_left_out(monkeypatch):
     assert "log_likelihood" not in exact(BINARY, "rates", draws=11, chains=1).children
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["multinomial of three classes", "groups", slow("paired"), slow("markov, varying")])
 def test_round_trip(case, sampler, tmp_path):
     tree = exact(*CASES[case][1::-1], draws=30) if case in EXACT else fitted(case, draws=30)
@@ -421,6 +435,7 @@ def test_attributes(alone):
     assert "tune" not in attrs
 
 
+@pytest.mark.slow
 def test_attributes_of_a_sampler(sampler, alone):
     tree = fitted("groups, clusters", tune=17, draws=20)
     expected = {"model": "groups", "method": "mcmc", "sampler": "nutpie", "sampler_version": version("nutpie"),
@@ -432,6 +447,7 @@ def test_attributes_of_a_sampler(sampler, alone):
     assert values == YEAR.values.tolist()
 
 
+@pytest.mark.slow
 def test_what_the_cells_are_of(sampler, alone):
     single = "Posterior of the system's metric"
     expected = {"rates": single, "groups": "Posterior of the metric at the population mean over sites",
@@ -444,6 +460,7 @@ def test_what_the_cells_are_of(sampler, alone):
                 post.predict(20)
 
 
+@pytest.mark.slow
 def test_hash_of_the_data_and_of_nothing_else(alone):
     def recorded(*data_and_model, **settings):
         return exact(*data_and_model, draws=5, **settings)["posterior"].attrs["data_hash"]
@@ -468,6 +485,7 @@ def test_hash_of_the_data_and_of_nothing_else(alone):
     assert len({known, *others}) == 7
 
 
+@pytest.mark.slow
 def test_seeds():
     def drawn(seed, **settings):
         tree = exact(BINARY, "rates", random_seed=seed, draws=30, **settings)
@@ -490,6 +508,7 @@ def test_fits_of_other_data_are_independent_under_the_same_seed(alone):
     assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn[0].size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["shares", "recall"])
 def test_another_system_changes_no_exact_draws(name, alone):
     """Nor does the order; and systems share no random numbers."""
@@ -504,6 +523,7 @@ def test_another_system_changes_no_exact_draws(name, alone):
     assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn.shape[1])
 
 
+@pytest.mark.slow
 def test_a_seed_not_given_is_recorded(alone):
     tree, other = (bp.fit(BINARY, "rates", method="exact", draws=30) for _ in range(2))
     seeds = [found["posterior"].attrs["random_seed"] for found in (tree, other)]
@@ -521,6 +541,7 @@ def test_metrics_asked_for(alone):
     assert set(exact(THREE, metrics=[], draws=10)["posterior"].data_vars) == {"shares", "cells"}
 
 
+@pytest.mark.slow
 def test_a_variable_that_is_the_metric_stays():
     tree = exact(SYSTEMS, "rates", metrics=["prevalence", "recall", "precision"], draws=50)
     for group in ("posterior", "prior"):

@@ -181,6 +181,7 @@ def white(hits, share):
     assert abs((residual**2).mean() - 1) < 5 * (residual**2).std() / np.sqrt(residual.size)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", LEFT)
 def test_models_left_to_pymc(case, left_to_pymc):
     make, distribution = LEFT[case]
@@ -205,6 +206,7 @@ def test_predictions_left_to_pymc(left_to_pymc):
     white(hits, share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["rates", "groups", "groups_logit", "paired"])
 def test_the_built_in_models_are_drawn_together(case, left_to_pymc):
     prior = forward.prior_draws(built(*ALL[case]), 20, 1)["prior"]
@@ -212,6 +214,7 @@ def test_the_built_in_models_are_drawn_together(case, left_to_pymc):
     assert not left_to_pymc
 
 
+@pytest.mark.slow
 def test_priors_of_one_object_are_independent():
     prior = pm.Beta.dist(2, 2)
     model = built("rates", SYSTEMS, priors={"recall": prior, "specificity": prior})

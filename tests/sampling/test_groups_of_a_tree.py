@@ -22,6 +22,7 @@ def clusters():
     return exact(SITES, "groups", options={"groups": "clusters"}, draws=5000)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("part", ANSWERS)
 def test_a_part_of_a_fit_is_the_answer_of_pool(part, clusters):
     draws = 50_000
@@ -53,6 +54,7 @@ def test_parts_of_systems_compare_as_those_of_pool(part):
             assert bp.compare(post, metric="recall", dim="model").difference.mean().values == pytest.approx(0, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_tree_without_groups_has_no_such_part():
     tree = exact(SYSTEMS, "rates", draws=50)
     with pytest.raises(ValueError, match="tree has no variable 'cells_new' in a group 'posterior'"):
@@ -64,6 +66,7 @@ def test_a_tree_without_groups_has_no_such_part():
 # ── Covariates ──
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     "covariates",
     [

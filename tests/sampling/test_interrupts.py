@@ -134,6 +134,7 @@ def interrupted(phase, cores=1, delay=0.0, folder=None):
     return seconds, rest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("phase", "cores"),
     [

@@ -75,6 +75,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("model", "data", "settings", "method"), TABLE)
 def test_auto(model, data, settings, method, sampler, alone):
     settings = {"draws": 20, "random_seed": 1, **settings}
@@ -86,7 +87,7 @@ def test_auto(model, data, settings, method, sampler, alone):
     assert attrs["independent_draws"] == (method == "exact")
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("model", "data", "settings", "method"), [row for row in TABLE if row[3] == "exact"])
 def test_a_method_that_is_asked_for_is_taken(model, data, settings, method, sampler, alone):
     settings = {"draws": 20, "random_seed": 1, **settings}
@@ -98,6 +99,7 @@ def test_a_method_that_is_asked_for_is_taken(model, data, settings, method, samp
     assert sampled.attrs["method"] == "mcmc"
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("model", "data", "settings", "method"), [row for row in TABLE if row[2].keys() <= {"priors", "options"}]
 )

@@ -38,6 +38,7 @@ def recall_alone(likelihood=True, cells=True, potential="", limit=None):
 # ── Potentials ──
 
 
+@pytest.mark.slow
 def test_observed_variables_beside_a_potential_are_predicted(sampler):
     tree = bp.fit(BINARY, recall_alone(potential="opinion"), draws=20, chains=2, random_seed=1)
     for group in ("posterior_predictive", "prior_predictive", "log_likelihood"):
@@ -53,6 +54,7 @@ def test_observed_variables_beside_a_potential_are_predicted(sampler):
     assert bp.Posterior.from_datatree(tree).summary(["recall"]).attrs["prior"].endswith("times exp(opinion)")
 
 
+@pytest.mark.slow
 def test_a_likelihood_that_is_a_potential_has_no_predictions(sampler):
     tree = bp.fit(BINARY, recall_alone(likelihood=False, potential="hits"), draws=20, chains=2, random_seed=1)
     assert {"posterior_predictive", "prior_predictive", "log_likelihood"}.isdisjoint(tree.children)
@@ -86,6 +88,7 @@ def test_a_model_without_likelihood_or_cells(model, words):
 IMPOSSIBLE = r"model: its density is 0 or unknown where sampling starts: the log density of 'delay' is -inf\."
 
 
+@pytest.mark.slow
 def test_a_failed_start_names_the_variable(monkeypatch):
     def fails(*_):
         raise RuntimeError("All initialization points failed")
@@ -112,6 +115,7 @@ def test_a_start_that_fails(sampler):
 # ── Settings of the sampler ──
 
 
+@pytest.mark.slow
 def test_initvals_are_where_sampling_starts(sampler, monkeypatch):
     starts = []
     monkeypatch.setattr(backend, "started", lambda ready, model, initvals: starts.append(initvals) or ready)
@@ -125,6 +129,7 @@ def test_initvals_are_where_sampling_starts(sampler, monkeypatch):
     assert at["specificity_logodds__"] == pytest.approx(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("initvals", "kind", "words"),
     [
@@ -158,6 +163,7 @@ def test_settings_of_pymc_are_passed_on(nuts_sampler, monkeypatch):
 # ── The positive class ──
 
 
+@pytest.mark.slow
 def test_the_positive_class_is_an_argument():
     cats = bp.ConfusionMatrix.from_table([[45, 5], [10, 40]], labels=["cat", "dog"])
     with pytest.raises(ValueError, match="Name it, as pos_label='dog'"):

@@ -143,6 +143,7 @@ def test_rates_agree_with_the_closed_form(rates_fit):
     assert set(ranked.index) == {"precise", "flat"}
 
 
+@pytest.mark.slow
 def test_rates_in_arviz(rates_fit, tmp_path):
     summary = az.summary(rates_fit, var_names=["recall", "f1"])
     assert (summary["r_hat"].astype(float) <= 1.01).all()
@@ -156,6 +157,7 @@ def test_rates_in_arviz(rates_fit, tmp_path):
     assert rates_fit["posterior"].attrs["sampler"] == "nutpie"
 
 
+@pytest.mark.slow
 def test_a_second_fit_is_not_compiled_again(rates_fit, monkeypatch):
     monkeypatch.setattr("bayesperf.sampling.backend._compile", None)
     other = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=30, tn=60)
@@ -288,6 +290,7 @@ def by_repeat(cm, repeats):
     return bp.ConfusionMatrix(counts.assign_coords(dict.fromkeys(("actual", "predicted"), cm.labels)), cm.pos_label)
 
 
+@pytest.mark.slow
 def test_repeats_that_the_splitter_knows_are_an_option_of_groups():
     cm = folds([18, 17, 18, 19, 18, 19, 17, 18, 18, 18])
     known = by_repeat(cm, 2)
@@ -545,6 +548,7 @@ def cells_differ_by(posterior, independent):
     return np.array([(abs(figure) / width).max() for figure in figures])
 
 
+@pytest.mark.slow
 def test_exact_draws_of_classes_are_those_of_the_posterior():
     tree = exact(CASES["classes, three"][1], "classes", draws=10_000)
     assert (cells_differ_by(tree["posterior"], bp.posterior(CASES["classes, three"][1]).draws(40_000)) < 0.02).all()

@@ -55,7 +55,7 @@ OF_PRELIZ = [
 ]  # fmt: skip
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
 def test_priors_of_preliz(model, data, options, name, prior, words, dims):
     made = built(model, data, options, {name: prior})
@@ -78,6 +78,7 @@ def test_priors_without_a_closed_form_are_sampled():
         assert found[name].mean() == pytest.approx(mean, abs=5 * error(found[name].values))
 
 
+@pytest.mark.slow
 def test_priors_of_preliz_are_sampled(sampler, alone):
     expected = of_scipy(stats.beta([12, 12], 12), "model")
     for prior in (pz.Beta(12, 12), pm.Beta.dist(12, 12, shape=2)):
@@ -91,6 +92,7 @@ def test_priors_of_preliz_are_sampled(sampler, alone):
            of_scipy(stats.beta([32, 19], [16, 12]), "model"))  # fmt: skip
 
 
+@pytest.mark.slow
 def test_priors_that_are_no_beta():
     model = built(
         "rates", SYSTEMS, priors={"recall": pm.Uniform.dist(0.5, 0.9), "specificity": pm.Kumaraswamy.dist(2, 3)}
@@ -119,7 +121,7 @@ def cells_of_groups_alike(model, priors):
     return pm.draw(made["cells"], 4000, random_seed=1, mode=INTERPRETED)
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("model", BY_RATE)
 @pytest.mark.parametrize("own", [{name: pm.Beta.dist(*ab) for name, ab in RATES.items()}, OF_OTHER_FAMILIES],
                          ids=["Beta", "other families"])  # fmt: skip
@@ -212,6 +214,7 @@ PRIOR_ERRORS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("model", "data", "priors", "words"), PRIOR_ERRORS)
 def test_wrong_priors(model, data, priors, words, sampler):
     with pytest.raises(ValueError, match="priors: ") as raised:
@@ -236,6 +239,7 @@ def test_the_closed_form_needs_conjugate_priors(data, model, priors, words):
 # ── A model of one's own ──
 
 
+@pytest.mark.slow
 def test_a_model_of_ones_own(sampler):
     tree = bp.fit(SYSTEMS, shared_recall, {"recall": (9, 2)}, options={"weight": 0.5}, draws=200, random_seed=2)
     posterior = tree["posterior"]
@@ -250,6 +254,7 @@ def test_a_model_of_ones_own(sampler):
     assert bp.Posterior.from_datatree(tree).summary(["recall"])["mean"][0] == pytest.approx(9 / 11, abs=0.05)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_function_is_a_model(sampler):
     tree = bp.fit(SYSTEMS, functools.partial(shared_recall, weight=0.5), {"recall": (9, 2)}, draws=50, random_seed=2)
     assert "shared_recall" in tree["posterior"].attrs["model"]

@@ -16,7 +16,7 @@ with warnings.catch_warnings():
     Prior = pytest.importorskip("pymc_extras.prior").Prior
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "data", "options", "name", "prior", "words", "dims"), OF_PRELIZ)
 def test_hierarchical_priors_of_pymc_extras(model, data, options, name, prior, words, dims):
     """A prior of any family whose parameter has one in turn; the model then has both variables."""
@@ -32,6 +32,7 @@ def test_hierarchical_priors_of_pymc_extras(model, data, options, name, prior, w
     )
 
 
+@pytest.mark.slow
 def test_hyperpriors(sampler, alone):
     """A variable may bring others with it."""
 
@@ -45,6 +46,7 @@ def test_hyperpriors(sampler, alone):
     assert words["recall"].startswith("Beta(")
 
 
+@pytest.mark.slow
 def test_they_are_sampled_or_refused_as_others_are(sampler, alone):
     prior = Prior("Beta", alpha=12, beta=12, dims="model")
     tree = bp.fit(SYSTEMS, "rates", {"recall": prior}, method="mcmc", draws=500, random_seed=3)

@@ -69,6 +69,7 @@ def test_every_private_import_stands_in_the_table():
     assert imported == listed
 
 
+@pytest.mark.slow
 def test_no_other_file_imports_private_parts():
     elsewhere = {
         f"{name}: {found}"

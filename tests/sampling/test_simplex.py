@@ -95,6 +95,7 @@ def outputs(transform, x):
     return [share, determinant, *(pytensor.grad(cost, x) for cost in costs)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (2, 3, 9)])
 def test_it_is_the_transform_of_pymc(shape):
     x = pt.tensor(dtype="float64", shape=shape)

@@ -222,6 +222,7 @@ def of_few_draws(sampler):
     plt.close("all")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "function"),
     [
@@ -245,7 +246,7 @@ def test_every_tree_looks_as_one_that_is_tried(name):
             assert name in POSTERIORS or group in tree.attrs["left_out"] or group == PRIOR
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FITS)
 def test_data_and_predictions_are_the_same_variables_of_the_same_dims(name):
     tree = made(name)
@@ -260,6 +261,7 @@ def test_data_and_predictions_are_the_same_variables_of_the_same_dims(name):
     assert [coord for group in tree.children for coord in tree[group].coords.values() if not coord.dims] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_loo_pit_has_no_data_of_the_units_and_the_page_says_so(name):
     for function in LOO_PIT:
@@ -268,6 +270,7 @@ def test_loo_pit_has_no_data_of_the_units_and_the_page_says_so(name):
             getattr(az, function)(made(name))
 
 
+@pytest.mark.slow
 def test_loo_pit_of_a_model_of_ones_own_whose_data_are_its_units(sampler):
     tree = fit(shared_recall, SYSTEMS, method="mcmc")()
     assert az.loo_pit(tree)["hits"].sizes == {"hits_dim_0": 2}
@@ -279,6 +282,7 @@ def test_the_page_has_every_function():
     assert all(inspect.isfunction(getattr(az, name)) for name in {*FUNCTIONS, *LOO_PIT} - {"to_netcdf"})
 
 
+@pytest.mark.slow
 def test_a_table_of_ones_own_is_left_out_example_by_example(sampler):
     """Its share is the likelihood of each example of a cell, whose log-likelihoods sum to that of the table."""
     tree = fit(table_of_ones_own, BINARY, method="mcmc")()

@@ -16,6 +16,7 @@ from bayesperf.sampling import nuts
 from tests.shared.fits import BINARY, built, fitted, without_nuts
 
 
+@pytest.mark.slow
 def test_settings_of_the_sampler(sampler, alone):
     fitted("rates", draws=40, chains=4, tune=150)
     expected = {"draws": 40, "chains": 4, "tune": 150, "target_accept": 0.95, "progressbar": False}

@@ -47,6 +47,7 @@ def test_blocks_by_hand(ids, block):
     assert found.cut.tolist() == [block_by_hand(states, ids, i, rest) for i in range(11)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("n", "block"), [(6, 2), (5, 2), (6, 3), (5, 1)])
 def test_resamples_are_those_of_the_enumeration(n, block):
     y, z = np.array([1, 1, 0, 1, 0, 1])[:n], np.array([1, 0, 0, 1, 1, 1])[:n]
@@ -123,6 +124,7 @@ def test_the_rule_takes_no_pairs_of_two_sequences():
     assert across > 0
 
 
+@pytest.mark.slow
 def test_the_rule_finds_what_is_best_for_a_known_chain():
     # Autocorrelation λ^k: Σ|k|R(k) = 2λ/(1 − λ)² and ΣR(k) = (1 + λ)/(1 − λ) times the variance.
     n, stay = 100_000, 0.8
@@ -156,6 +158,7 @@ def test_influence_is_what_a_sample_adds():
 # ── The interval ──
 
 
+@pytest.mark.slow
 def test_blocks_of_one_are_the_bootstrap_of_independent_samples():
     cm = bp.ConfusionMatrix.from_predictions(Y, Z)
     plain = bp.intervals.bootstrap(cm, "mcc", random_seed=0, n_resamples=40_000).values
@@ -251,6 +254,7 @@ def check_all(persistence, count, n, **options):
         return [sequences.check_independence(y[i], z[i], draws=500, **options) for i in range(count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [80, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_interval_covers_the_design_effect(count):
     chain = chain_with_rates(0.8, 0.8, 0.5, 0.75, 0.75)
@@ -264,6 +268,7 @@ def test_the_interval_covers_the_design_effect(count):
     assert all(check.attrs["verdict"] == "dependent" for check in checks)
 
 
+@pytest.mark.slow
 def test_independent_samples_are_seldom_warned_of():
     verdicts = [check.attrs["verdict"] for check in check_all(0.5, 80, 600)]
     assert verdicts.count("dependent") <= 0.05 * 80

@@ -40,6 +40,7 @@ def net_hits():
     metrics.unregister("net_hits")
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("chain", CHAIN_KINDS)
 @pytest.mark.parametrize("name", ["recall", "accuracy", "f1", "mcc", "balanced_accuracy", "net_hits"])
 @pytest.mark.usefixtures("net_hits")
@@ -62,6 +63,7 @@ def test_design_effect_against_summed_autocovariances(chain, name):
     assert found.item() == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["recall", "accuracy", "f1"])
 def test_design_effect_against_the_variance_over_simulations(name):
     count, n = 4_000, 1_000
@@ -142,6 +144,7 @@ def test_a_simultaneous_band_holds_its_share_of_whole_curves():
     assert (inside.mean(1) > 0.965).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [50, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_chain_is_seldom_warned_of(count):
     alarms = 0
@@ -172,6 +175,7 @@ def test_hidden_scenes_are_warned_of():
     assert (found["observed"] > found["upper"])[1:].all()
 
 
+@pytest.mark.slow
 def test_the_figure_of_autocorrelations():
     with pytest.warns(DependenceWarning):
         check = sequences.autocorrelation(*scenes())
@@ -204,6 +208,7 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(
     ("y_true", "y_pred", "options", "words"),

@@ -18,6 +18,7 @@ FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
 # ── The posterior ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FITTED, ids=lambda case: case["id"])
 @pytest.mark.parametrize(("name", "prior"), [("uniform", 1), ("jeffreys", 0.5)])
 def test_golden_posteriors(case, name, prior):
@@ -144,6 +145,7 @@ def test_transitions_of_interleaved_sequences(chain):
     np.testing.assert_array_equal(*[post.predict(draws=500)["f1"].draws(500).values for post in posts])
 
 
+@pytest.mark.slow
 def test_the_chain_and_independence_agree_where_samples_are_independent():
     frames = sequences.simulate(20_000, persistence=0.5, random_seed=4)
     chain, free = (of_frames(sequences.posterior, frames, order=order)["recall"] for order in (1, 0))
@@ -199,6 +201,7 @@ def test_parameters_are_the_betas_drawn():
     assert narrow.dims == ("draw", "actual", "predicted_previous")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [0.01, 100])
 @pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_awkward_sequences_are_answered(prior, chain):
@@ -244,6 +247,7 @@ def test_a_posterior_says_what_it_is_of():
 # ── Prediction ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", CHAIN_KINDS)
 def test_prediction_against_simulating_sample_by_sample(chain):
     post = of_frames(sequences.posterior, chain=chain, draws=1_500)

@@ -76,6 +76,7 @@ def study_of(simulations=200, **settings):
     )
 
 
+@pytest.mark.slow
 def test_exact_draws_pass(sampler):
     study = study_of(150, thin=2)
     assert study.attrs["passed"] == 1
@@ -94,6 +95,7 @@ def test_exact_draws_pass(sampler):
     assert sampler.compilations == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [2.0, pytest.param(0.4, marks=pytest.mark.slow)])
 def test_a_sampler_that_counts_the_data_otherwise_fails(sampler, weight):
     """Twice: its posteriors are too narrow; less than half: too wide."""
@@ -105,6 +107,7 @@ def test_a_sampler_that_counts_the_data_otherwise_fails(sampler, weight):
     assert (spread > np.sqrt(1 / 12)) == (weight > 1)
 
 
+@pytest.mark.slow
 def test_totals_of_the_data_are_kept(sampler):
     """In every simulation there are as many examples as observed; positives vary."""
     study_of(30)
@@ -115,6 +118,7 @@ def test_totals_of_the_data_are_kept(sampler):
     assert len({tuple(data["positives_data"]) for data in sampler.data}) > 20
 
 
+@pytest.mark.slow
 def test_ranks_are_among_every_nth_draw(sampler):
     """And spread over the gaps between them, so that they are uniform, not on a grid."""
     pit = study_of(50, thin=100)["pit"].values * 5
@@ -123,12 +127,14 @@ def test_ranks_are_among_every_nth_draw(sampler):
     assert (counted > 50).all()
 
 
+@pytest.mark.slow
 def test_the_seed_and_the_number_of_jobs(sampler):
     one, two, other = study_of(20), study_of(20, n_jobs=1), study_of(20, random_seed=5)
     np.testing.assert_array_equal(one["pit"], two["pit"])
     assert not np.isin(one["pit"], other["pit"]).any()
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_goes_on(sampler, tmp_path):
     whole = study_of(12)
     sampler.interrupted_at = 12 + 8
@@ -147,6 +153,7 @@ def test_an_interrupted_study_goes_on(sampler, tmp_path):
 OTHER = bp.ConfusionMatrix.from_counts(tp=[31, 5], fn=[3, 1], fp=[4, 0], tn=[20, 7])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -181,6 +188,7 @@ def test_priors_of_a_second_study_are_its_own(sampler):
         assert study.attrs["passed"] == 1
 
 
+@pytest.mark.slow
 def test_figure(sampler, monkeypatch):
     bands, labels = [], []
 
@@ -222,6 +230,7 @@ def plain(data, priors):
 SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 4, dims=["site"])
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(
     ("model", "data", "settings", "words"),
     [

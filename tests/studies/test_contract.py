@@ -89,6 +89,7 @@ def same(one, other):
     assert {**one.attrs, "date": ""} == {**other.attrs, "date": ""}
 
 
+@pytest.mark.few(1)
 def test_an_interrupted_study_is_resumed_and_can_be_extended(study, simulated, tmp_path):
     fresh = study(3)
     simulated.clear()
@@ -105,6 +106,7 @@ def test_an_interrupted_study_is_resumed_and_can_be_extended(study, simulated, t
     assert not list(tmp_path.glob("*.unfinished"))
 
 
+@pytest.mark.slow
 def test_a_folder_of_other_settings_is_refused(study, tmp_path):
     study(2, folder=tmp_path)
     for change in (study.change, {"random_seed": 1}):
@@ -124,6 +126,7 @@ def saved_and_loaded(study, path):
         np.testing.assert_array_equal(np.atleast_1d(loaded.attrs[name]), np.atleast_1d(value), err_msg=name)
 
 
+@pytest.mark.slow
 def test_a_study_has_monte_carlo_errors_and_can_be_saved_and_loaded(study, tmp_path):
     result = study(2)
     assert result.attrs["simulations"] == 2
@@ -135,11 +138,13 @@ def test_a_study_has_monte_carlo_errors_and_can_be_saved_and_loaded(study, tmp_p
     saved_and_loaded(result, tmp_path / "study.nc")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXACT)
 def test_an_exact_study_can_be_saved_and_loaded(name, tmp_path):
     saved_and_loaded(getattr(studies, name)(**EXACT[name].arguments), tmp_path / "study.nc")
 
 
+@pytest.mark.slow
 def test_a_study_of_scales_has_the_contract_of_the_others(simulated, tmp_path):
     whole = studies.predictive_spread(**SPREAD.arguments)
     saved_and_loaded(whole, tmp_path / "study.nc")
@@ -175,6 +180,7 @@ def as_of_another_study(path):
     np.savez(path, intervals=np.zeros((7, 2, 2)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [as_truncated, as_empty, as_pickle, as_of_another_study])
 def test_a_damaged_result_is_named(damage, tmp_path):
     whole = one_study(tmp_path)
@@ -200,6 +206,7 @@ def test_results_without_settings_are_refused(tmp_path):
         one_study(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["settings.json", "000001.npz"])
 def test_files_are_written_whole_or_not_at_all(name, tmp_path, monkeypatch):
     """What is interrupted while it is written leaves nothing behind."""
@@ -267,6 +274,7 @@ def test_what_was_finished_before_an_interruption_is_kept(simulated, tmp_path):
     np.testing.assert_array_equal(found["x"], [np.random.default_rng([5, i]).normal(size=2) for i in range(4)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["settings.json", "000001.npz"])
 def test_a_full_disk_leaves_what_was_there_before(name, tmp_path, monkeypatch):
     opened = running.Path.open

@@ -37,6 +37,7 @@ def test_cells_of_two_classes():
         studies.binary_cells(prevalence=0.5, recall=1.5, specificity=0.5)
 
 
+@pytest.mark.slow
 def test_accuracy_has_the_exact_coverage_of_its_rate():
     study = studies.coverage(EVEN, "accuracy", [20, 60], ["wald", "wilson", "clopper_pearson"], simulations=4000)
     for n in (20, 60):
@@ -56,6 +57,7 @@ def test_f1_has_its_exact_coverage_and_width():
     assert study["true"].item() == pytest.approx(exact["f1"].item())
 
 
+@pytest.mark.slow
 def test_figures_of_others_for_f1():
     # 1,500 simulations each: prevalence .9, sensitivity .95, specificity .5; and F1 = .95 at even prevalence, n = 50.
     rare = studies.binary_cells(prevalence=0.9, recall=0.95, specificity=0.5)
@@ -95,6 +97,7 @@ def test_undefined_test_sets_are_counted_and_left_out_for_all_alike():
     close(study, "flat_eti", exact, np.inf)
 
 
+@pytest.mark.slow
 def test_every_method_there_is_for_a_metric():
     study = studies.coverage(EVEN, "mcc", 60, simulations=10, draws=300, n_resamples=200)
     assert study["interval"].values.tolist() == [
@@ -122,6 +125,7 @@ def test_intervals_are_those_of_the_package():
     np.testing.assert_allclose(study["width"].squeeze(), widths, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_dims_and_settings_whatever_is_computed_at_once(monkeypatch):
     cells = studies.binary_cells(prevalence=0.5, recall=xr.DataArray([0.7, 0.9], dims="r"), specificity=0.8)
     options = {"metric": "mcc", "n": (10, 20), "methods": ["flat_hdi", "bootstrap_bca"], "simulations": 7, "draws": 50,

@@ -22,6 +22,7 @@ def test_figures_of_others(design, figures):
         assert exact == pytest.approx(found, abs=peers_error(found, exact))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ["joint", "by_actual"])
 def test_coverage_and_width_are_what_a_simulation_finds(design):
     n, prevalence, p, r, simulations = 40, 0.3, 0.7, 0.85, 20_000
@@ -68,6 +69,7 @@ def test_impossible_systems_are_left_out():
     assert perfect["coverage"].item() == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_figure_of_the_thesis():
     # Fig. 6 as it is described: coverage is usually as wanted, and deteriorates where precision and recall near their
     # bounds.

@@ -138,6 +138,7 @@ def shortest(k, n, weight, prob):
     return ends[:, np.argmin(ends[1] - ends[0])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["recall", "accuracy"])
 def test_functions_and_weights_of_ones_own_by_enumeration(metric):
     n, rates = 7, [0.1, 0.47, 0.8]

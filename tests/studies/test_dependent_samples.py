@@ -15,6 +15,7 @@ INDEPENDENT = {0.5: 0.947, 0.8: 0.738, 0.9: 0.537, 0.95: 0.389}
 MARKOV = {0.5: 0.945, 0.8: 0.942, 0.9: 0.944, 0.95: 0.938}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("errors", "simulations"), [("runs", 120), ("scenes", 60)])
 def test_errors_that_do_not_follow_the_chain_of_predictions(errors, simulations):
     """Errors in runs are covered by the chain that knows both previous labels; hidden scenes are covered by none."""
@@ -68,6 +69,7 @@ def test_coverage_at_every_persistence():
     check_coverage(studies.dependence(simulations=500))
 
 
+@pytest.mark.slow
 def test_figures_are_of_the_simulations_described():
     settings = {"prevalence": 0.3, "recall": 0.7, "specificity": 0.8}
     study = studies.dependence([0.8], 60, **settings, metric="f1", simulations=8, prob=0.8, random_seed=5)

@@ -23,6 +23,7 @@ def test_statistic():
     np.testing.assert_allclose(rank_uniformity.smallest_tails(pit), [smallest_tail(row) for row in pit], rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20, 100, 200])
 def test_p_values_are_uniform_if_proportions_are(n):
     p = rank_uniformity.p_values(np.random.default_rng(1).random((4000, n)))
@@ -33,6 +34,7 @@ def test_p_values_are_uniform_if_proportions_are(n):
     assert p.max() <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "a", "b"),
     [("too high", 1.6, 1), ("too low", 1, 1.6), ("too narrow a posterior", 0.55, 0.55), ("too wide", 2, 2)],

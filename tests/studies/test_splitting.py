@@ -32,6 +32,7 @@ def normals(n):
 # ── Repeated splits ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulations", [60, pytest.param(600, marks=pytest.mark.slow)])
 def test_two_questions_have_two_answers(simulations):
     study = studies.repeated_splits(GaussianNB(), *normals(600), ["accuracy", "f1"], 0.9, simulations=simulations)
@@ -47,6 +48,7 @@ def test_two_questions_have_two_answers(simulations):
     np.testing.assert_allclose(ratio, np.sqrt(2), rtol=0.03)
 
 
+@pytest.mark.slow
 def test_figures_are_of_the_splits_described():
     X, y = IRIS
     study = studies.repeated_splits(GaussianNB(), X, y, ["accuracy"], 0.8, simulations=3, draws=20_000, random_seed=7)
@@ -109,6 +111,7 @@ def test_the_tables_of_the_source():
         assert closed - inside.sel(at).item() > 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [[0, 1], ["a", "b", "c"]])
 @pytest.mark.parametrize("ci_kind", ["hdi", "eti"])
 def test_figures_follow_from_the_splits_that_are_returned(labels, ci_kind):
@@ -257,6 +260,7 @@ def test_true_cells_are_those_of_ever_more_examples():
     np.testing.assert_allclose(cells, seen, atol=4 * np.sqrt(0.25 / n) + 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simulations", [25, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_predictive_interval_of_ten_percent_ends_up_covering_nearly_always(simulations):
     options = {"estimator": DecisionTreeClassifier(max_depth=4), "draws": 4000, "simulations": simulations}

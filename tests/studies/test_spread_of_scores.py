@@ -9,6 +9,7 @@ from bayesperf import studies
 CM = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=30)
 
 
+@pytest.mark.slow
 def test_the_variances_of_accuracy_are_those_of_the_beta_binomial():
     study = studies.predictive_spread(CM, "accuracy", [1, 7], draws=200_000)
     n, p = study["n"].values, 95 / 145
@@ -19,6 +20,7 @@ def test_the_variances_of_accuracy_are_those_of_the_beta_binomial():
     np.testing.assert_allclose(study["variance_ratio"], 2 * n / (n + 1), rtol=8 * np.sqrt(1 / 200_000))
 
 
+@pytest.mark.slow
 def test_the_figure_of_the_source():
     # Fig. 3: the ranges shrink and so does their difference; their ratio stays √2 (.. 1.40 to 1.42).
     study = studies.predictive_spread(CM, "mcc", [1, 10, 100, 500], draws=100_000)

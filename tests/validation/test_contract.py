@@ -47,7 +47,7 @@ def test_no_study_is_forgotten():
     assert FILES.keys() == STUDIES.keys() | OTHERS
 
 
-@pytest.mark.few
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALLEST)
 def test_a_study_runs_resumes_and_has_monte_carlo_errors(name, tmp_path, request, monkeypatch):
     if name == "agreement":
@@ -152,6 +152,7 @@ def test_a_setting_that_no_study_has_is_refused():
         run(NORMALS, 2, size=3)
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_table(tmp_path, monkeypatch):
     monkeypatch.setattr(command, "HERE", tmp_path)
     (tmp_path / "tables").mkdir()
