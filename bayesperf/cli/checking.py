@@ -86,10 +86,16 @@ def _metric_of_versions(metric: str) -> str:
 
 def _required(analysis: Analysis, confidence: float) -> tuple[str, list[Verdict]]:
     """Return how requirements are judged, and what is shown of each by its posterior probability."""
-    from bayesperf.reports.verdicts import ASSURANCE, by_probability
+    from bayesperf import metrics
+    from bayesperf.reports.verdicts import ASSURANCE, by_probability, verdicts_of
 
     pooled, found = analysis.pooled_counts, []
     for requirement in analysis.requirements:
+        if metrics.get(requirement.metric).needs == "scores":
+            observed = analysis.marginals[requirement.metric].observed.values.ravel().tolist()
+            of_scores = verdicts_of(analysis, [requirement], confidence)
+            found += [one._replace(observed=f"{value:.3f}") for one, value in zip(of_scores, observed, strict=True)]
+            continue
         for place, names in analysis.systems:
             matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
             goal = Goal(requirement, confidence, ASSURANCE, "settle", None)

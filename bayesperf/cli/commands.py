@@ -77,8 +77,6 @@ def compare(files: Files, settings: Settings) -> None:
     if right_or_wrong.are_outcomes(settings):
         right_or_wrong.print_comparison(files, settings)
         return
-    if settings.scores and settings.threshold is None:
-        raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 

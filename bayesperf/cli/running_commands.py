@@ -35,7 +35,7 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     """
     from bayesperf.files.formats import bytes_of
     from bayesperf.files.opening import opened
-    from bayesperf.files.roles import with_roles
+    from bayesperf.files.roles import with_predicted, with_roles
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
@@ -44,6 +44,7 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     with opened(files, settings) as opened_files:
         from bayesperf.files.reading import read_opened
 
+        settings = with_predicted(settings, [source.columns for source in opened_files.sources])
         with shown_while("Reading"):
             predictions = read_opened(opened_files, settings)
     from bayesperf.reports.analysis import analyse

@@ -30,7 +30,7 @@ def without_missing(
     If a column says which example a row is of, an example is left out of every system.
     """
     keys = {f"k{place}": name for place, name in enumerate(columns)}
-    if settings.threshold is not None:
+    if settings.calls:
         # It is missing where the score is.
         keys = {key: name for key, name in keys.items() if name != settings.predicted}
     n = "rows" if counted else "1"

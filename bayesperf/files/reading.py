@@ -126,8 +126,8 @@ def read_opened(files: Opened, settings: Settings) -> Predictions:
 def _read(connection: DuckDBPyConnection, files: list[Source], settings: Settings) -> Predictions:
     columns, asked = _columns(settings), asked_columns(settings)
     labels = (settings.actual, settings.predicted, settings.judge)
-    # A threshold says of each row whether it is positive, which no file does.
-    of_labels = labels if settings.threshold is None else (settings.actual,)
+    # What is made of scores says of each row whether it is positive, which no file does.
+    of_labels = (settings.actual,) if settings.calls else labels
     counted = settings.id is None and settings.score is None and settings.split is None
     typed = all(source.has_types for source in files)
     sources: list[Source] = []

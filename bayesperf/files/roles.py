@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from bayesperf.core.errors import InputError
@@ -51,6 +51,12 @@ def with_roles(settings: Settings, files: int, compared: bool = False) -> Settin
     return replace(settings, system_column=system, fold_column=fold, by=by)
 
 
+def with_predicted(settings: Settings, columns: Sequence[Collection[str]]) -> Settings:
+    """Return settings that read the usual column of predicted labels beside one of scores, if all files have it."""
+    there = all(settings.predicted in of_file for of_file in columns)
+    return replace(settings, scores_alone=settings.scores_alone and bool(settings.scores or not there))
+
+
 def _called(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
     return next((name for name in names if name.strip().lower() in known), None)
 
@@ -86,13 +92,13 @@ def _named_columns(settings: Settings) -> Settings:
         )
     if twice := next((name for name in scores if scores.count(name) > 1), None):
         raise InputError(f"--score {twice}", "it is named twice.")
-    if scores and not calls and len(scores) != max(1, len(predictions)):
+    if scores and predictions and len(scores) != len(predictions):
         raise InputError(
             "--score",
-            f"{len(scores)} of scores, and {max(1, len(predictions))} of --predicted.",
-            "Name one for each, in the same order; or none of --predicted, and the --threshold "
-            "that makes predictions of scores.",
+            f"{len(scores)} of scores, and {len(predictions)} of --predicted.",
+            "Name one for each, in the same order; or none of --predicted.",
         )
+    settings = replace(settings, scores_alone=bool(scores) and not predictions and not calls)
     if len(predictions) < 2 and len(scores) < 2:
         predicted, score = (named[0] if named else None for named in (predictions, scores))
         return replace(settings, predicted=predicted or settings.predicted, score=score, predictions=(), scores=())
@@ -124,7 +130,7 @@ def asked_columns(settings: Settings) -> dict[str, str]:
     """Return the columns that files must have, and the option that asks for each."""
     made = {FOLD, SYSTEM if settings.systems else None, settings.system_column}
     by = tuple(name for name in settings.by if name not in made or (name == FOLD and settings.fold_column is None))
-    own = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    own = settings.predictions or (() if settings.calls else (settings.predicted,))
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())
     id_ = None if settings.id == ROW else settings.id
     named = dict(_roles(replace(settings, predictions=own, by=by, id=id_)))

@@ -221,6 +221,13 @@ class Settings:
 
     predicted: str = "predicted"
     score: str | None = None
+    # Whether no column holds predicted labels, and no threshold makes them: scores are judged by their order.
+    scores_alone: bool = False
+
+    @property
+    def calls(self) -> bool:
+        """Whether predicted labels are made of scores: by a threshold, or all positive where scores stand alone."""
+        return self.threshold is not None or self.scores_alone
 
     @property
     def system(self) -> str | None:

@@ -58,7 +58,7 @@ def _label_counts(connection: DuckDBPyConnection, sources: Sequence[Source], set
 
 
 def _label_columns(settings: Settings) -> list[str]:
-    predicted = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    predicted = settings.predictions or (() if settings.calls else (settings.predicted,))
     return [name for name in (settings.actual, *predicted, settings.judge) if name is not None]
 
 
@@ -107,10 +107,11 @@ def _of_system(source: Source, settings: Settings, system: int) -> dict[str, str
         columns[STACKED["predicted"]] = source.columns[settings.predictions[system]]
     if settings.scores:
         columns[STACKED["score"]] = source.columns[settings.scores[system]]
-    if settings.threshold is not None:
+    if settings.calls:
         score = columns.get(STACKED["score"]) or source.columns[str(settings.score)]
         # What is no number is not missing: it is refused as a score.
-        above = f"coalesce(try_cast({score} AS DOUBLE) >= {settings.threshold!r}, false)"
+        threshold = settings.threshold
+        above = "true" if threshold is None else f"coalesce(try_cast({score} AS DOUBLE) >= {threshold!r}, false)"
         columns[settings.predicted] = f"CASE WHEN {score} IS NOT NULL THEN {above} END"
     return columns
 

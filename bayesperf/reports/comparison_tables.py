@@ -19,8 +19,9 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.settings import ROW
+from bayesperf.files.settings import ROW, Settings
 from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.reports.blocks import Note
 
@@ -120,6 +121,12 @@ def compare_systems(
     """
     shown = track(names, "Comparing", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
     return [_compare_by(name, pooled, paired, options) for name in shown]
+
+
+def compare_areas(marginals: Sequence[Marginal], settings: Settings) -> dict[str, MetricComparison]:
+    """Compare systems by each metric of scores; which rule would be trivial depends on the metric, and none is."""
+    options: dict[str, Any] = {"dim": settings.system, "rope": settings.rope, "random_seed": settings.seed}
+    return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
 
 
 def _compare_by(

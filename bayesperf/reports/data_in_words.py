@@ -28,7 +28,11 @@ def what_was_read(analysis: Analysis) -> str:
     names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
     along = [f"{size:,} {printable(dim)}{'s' if size > 1 else ''}" for dim, size in names.items()]
     columns, n = len(analysis.settings.systems), rows_read(analysis)
-    judged = ", each with predictions of" if columns or analysis.of_labels else ", of"
+    judged = (
+        f", each with {'scores' if analysis.settings.scores_alone else 'predictions'} of"
+        if columns or analysis.of_labels
+        else ", of"
+    )
     rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
 

@@ -13,6 +13,7 @@ from bayesperf.reports.blocks import Block, Column, Note, Sentence, rows_table
 
 if TYPE_CHECKING:
     from bayesperf.posteriors.marginal import Marginal
+    from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
 
 # A report takes a requirement for settled if it is met with this probability, or with one less this.
@@ -89,22 +90,24 @@ def by_sequence(confidence: float, steps: int) -> str:
 # ── Of an analysis ──
 
 
-def verdicts_of(analysis: Analysis) -> list[Verdict]:
+def verdicts_of(
+    analysis: Analysis, requirements: Sequence[Requirement] | None = None, confidence: float = CONFIDENCE
+) -> list[Verdict]:
     """Return what the posterior shows of each requirement and system, by the requirements."""
     found, shape = [], analysis.pooled.leading.shape
     sizes = analysis.pooled_counts.counts.transpose(*analysis.pooled.dims, ...).sum(["actual", "predicted"]).values
-    for requirement in analysis.requirements:
+    for requirement in analysis.requirements if requirements is None else requirements:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
         for at, names in analysis.systems:
-            verdict, more = verdict_of(float(met[at]), CONFIDENCE), ""
+            verdict, more = verdict_of(float(met[at]), confidence), ""
             if verdict == OPEN and len(analysis.systems) <= _MOST_PLANNED:
                 one = marginal.isel(**dict(zip(map(str, analysis.pooled.dims), at, strict=True))) if at else marginal
-                more = _about(examples_to_settle(one, requirement.bound, int(sizes[at])))
+                more = _about(examples_to_settle(one, requirement.bound, int(sizes[at]), confidence))
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))
     return found
 
 
-def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int | None:
+def examples_to_settle(marginal: Marginal, bound: float, examples: int, confidence: float = CONFIDENCE) -> int | None:
     """Return how many more examples settle on which side of a bound a metric lies; None if it is over a million trials.
 
     The metric is taken for a share of trials. Where its posterior is a Beta it is one, and the number is that of
@@ -119,6 +122,8 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int |
         What is required.
     examples : int
         How many examples its posterior comes of.
+    confidence : float
+        The probability that settles it.
     """
     low, high = marginal.bounds
     if not math.isfinite(high - low) or not low < bound < high:
@@ -133,7 +138,7 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int |
         a, b = mean * trials, (1 - mean) * trials
     if trials <= 0:
         return None
-    n = OneCount(a, b, x, CONFIDENCE).smallest_n(ASSURANCE, either_way=True)
+    n = OneCount(a, b, x, confidence).smallest_n(ASSURANCE, either_way=True)
     return None if n is None else math.ceil(n * examples / trials)
 
 

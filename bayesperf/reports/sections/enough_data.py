@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayesperf import metrics
 from bayesperf.core.words import metric_title
 from bayesperf.plan.anytime import anytime_in_words
 from bayesperf.plan.monitoring import monitor
@@ -58,6 +59,7 @@ def looks_in_words(analysis: Analysis) -> list[str]:
     found = [
         monitor(analysis.pooled_counts, each.bound, each.metric, prior=settings.prior, ci_prob=CONFIDENCE)
         for each in analysis.requirements
+        if metrics.get(each.metric).needs != "scores"
     ]
     return [anytime_in_words(each.dataset) for each in found]
 

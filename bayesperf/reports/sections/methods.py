@@ -48,8 +48,9 @@ def paragraph(analysis: Analysis) -> str:
         "cells of the confusion matrix were drawn by weights of the clusters that examples come in "
         f"({analysis.pooled.prior_text}) [rubin1981bayesian]"
     )
+    alone = settings.scores_alone
     said = [
-        counts if settings.cluster is None else clusters,
+        *([] if alone else [counts if settings.cluster is None else clusters]),
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
     ]
     if analysis.folds is not None:

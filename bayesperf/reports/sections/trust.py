@@ -36,7 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         *([Heading("To mind")] if found else []),
         *map(Sentence, found),
         *map(Sentence, _independence(analysis)),
-        Folded("The prior", [Sentence(sentence(analysis.pooled.prior_text)), *_other_priors(analysis)]),
+        Folded("The prior", [Sentence(sentence(analysis.prior_text)), *_other_priors(analysis)]),
         Folded("The computation", computed),
         Folded("What an interval means", [Sentence(means)]),
     ]
