@@ -94,7 +94,7 @@ _OF_CLASSES = dict.fromkeys(
      "require", "top"),
     _NO_CLASSES,
 )  # fmt: skip
-_ONE = {"by": _ONE_SYSTEM, "system_column": _ONE_SYSTEM, "judge": _ONE_SYSTEM, "clusters": _ONE_SYSTEM}
+_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters"), _ONE_SYSTEM)
 
 
 @dataclass(frozen=True)

@@ -272,6 +272,14 @@ class Analysis:
             for at in np.ndindex(leading.shape)
         ]
 
+    def indices(self, place: tuple[int, ...]) -> dict[str, int]:
+        """Return the position of a system, by its dims."""
+        return dict(zip(map(str, self.pooled.dims), place, strict=True))
+
+    def counts_at(self, place: tuple[int, ...]) -> ConfusionMatrix:
+        """Return the counts of the system at a position, folds pooled."""
+        return self.pooled_counts.isel(**self.indices(place))
+
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The pooled summary; with folds also that of each fold, told apart by a column ``fold``."""
