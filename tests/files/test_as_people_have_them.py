@@ -11,6 +11,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.cli import commands as cli
+from bayesperf.files.class_names import about_labels
 from tests.shared.counts import CM
 
 RNG = np.random.default_rng(0)
@@ -373,6 +374,25 @@ LABELS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("content", "options", "labels", "positive"),
+    [
+        ("actual,predicted\nA,a\na,a\n", ["--pos-label", "a"], ["A", "a"], "a is positive"),
+        ("actual,s\nA,0.2\na,0.9\n", ["--pos-label", "a", "--score", "s", "--threshold", "0.5"], ["A", "a"],
+         "a is positive"),
+        ("actual,predicted\nneg,neg\nneg,neg\n", ["--pos-label", "pos", "--labels", "neg,pos"], ["neg", "pos"],
+         "pos is positive"),
+        ("actual,predicted\nTrue,true\nfalse,true\n", ["--pos-label", "true", "--labels", "false,true"],
+         ["False", "True"], "True is positive"),
+    ],
+)  # fmt: skip
+def test_the_positive_class_is_the_one_that_is_written_so(tmp_path, call, content, options, labels, positive):
+    (tmp_path / "p.csv").write_text(content)
+    done = figures(call("summary", "p.csv", *options, "--json"))
+    assert done["labels"] == labels
+    assert positive in done["read"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("content", "labels", "expected"), LABELS.values(), ids=LABELS)
 def test_labels_are_all_classes_in_their_order(tmp_path, call, content, labels, expected):
@@ -495,6 +515,13 @@ def test_what_is_probably_a_mistake_is_warned_of(tmp_path, call, content, words)
     (said,) = document["warnings"]
     assert words in said
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    "labels", [["-1", "1"], ["<=50K", ">50K"], ["C", "C++", "C#"], ["A", "A-"], ["F", "N", "S", "T", "Y"]]
+)
+def test_labels_that_are_not_one_class_are_not_said_to_be(labels):
+    assert about_labels(dict.fromkeys(labels, 5)) == []
 
 
 @pytest.mark.slow
