@@ -624,6 +624,24 @@ def test_a_report_with_a_judge(judged, tmp_path):
     assert "verified by chance" in bp.report(post).html
 
 
+@pytest.mark.parametrize(
+    ("file", "options", "says", "says_not"),
+    [
+        ("looked.csv", ["--judge", "judge"], ["With 40 verified examples", "were not verified were drawn by those of"],
+         ["No value is missing", "Dirichlet prior on its cells"]),
+        ("looked.csv", ["--verified-only"], ["With 40 examples"], ["No value is missing"]),
+        ("wide.csv", ["--cluster", "patient"], ["Clusters are taken to be independent draws", "No value is missing"],
+         ["Examples are taken to be independent"]),
+    ],
+)  # fmt: skip
+def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path, file, options, says, says_not):
+    done = judged("report", file, *ONE_SYSTEM, *options, "-o", "page.md")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.md").read_text()
+    assert all(words in page for words in says)
+    assert not any(words in page for words in says_not)
+
+
 @pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "says"),
