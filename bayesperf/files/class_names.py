@@ -49,9 +49,9 @@ def about_labels(counts: Mapping[str, int]) -> list[str]:
     for text in sorted(counts, key=lambda label: -counts[label]):
         groups.setdefault(plain(text), []).append(text)
     said = []
-    codings = [words.split() for words in _SAME.values()]
+    codings = [coding.split() for coding in _SAME.values()]
     # Letters among others are classes of their own.
-    for words in codings if groups.keys() <= {word for words in codings for word in words} else ():
+    for words in codings if groups.keys() <= {word for coding in codings for word in coding} else ():
         same = [labels[0] for key, labels in groups.items() if key in words]
         if len(same) > 1:
             groups |= {same[0]: same}

@@ -91,9 +91,9 @@ _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
     ("actual", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
-     "require", "top"),
+     "require", "top", "verified_only"),
     _NO_CLASSES,
-)  # fmt: skip
+) | {"all": "all pairs are printed anyway"}  # fmt: skip
 _ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters"), _ONE_SYSTEM)
 
 

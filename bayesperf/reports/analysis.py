@@ -375,7 +375,7 @@ def analyse(
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)
-    _refuse_missing(frame, settings, rows)
+    refuse_missing(frame, settings, rows)
     if settings.judge is not None:
         return _judged(frame, settings, rows, requirements, notes, warned)
     if settings.cluster is not None:
@@ -494,7 +494,7 @@ def _sliced(
     return ConfusionMatrix(tables, counts.pos_label)
 
 
-def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+def refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
     for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
                  settings.judge, settings.cluster):  # fmt: skip
