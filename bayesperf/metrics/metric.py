@@ -118,8 +118,8 @@ class Metric:
     greater_is_better : bool or None
         Direction of the metric; None if neither direction is better (prevalence).
     needs : {"binary", "classes", "ordered", "outcomes", "scores"}
-        What the metric requires: a binary matrix with a positive class, any number of classes, ordered classes, outcomes
-        on a scale, or scores.
+        What the metric requires: a binary matrix with a positive class, any number of classes, ordered classes,
+        outcomes on a scale, or scores.
     exact : Proportion, IncreasingFunction, TwoProportions or None
         The form of its posterior in closed form or by quadrature; for binary matrices only if `needs` is "binary" or
         the form pairs the two rows or columns. None means Monte Carlo.

@@ -293,6 +293,14 @@ class Analysis:
             for at in np.ndindex(leading.shape)
         ]
 
+    def indices(self, place: tuple[int, ...]) -> dict[str, int]:
+        """Return the position of a system, by its dims."""
+        return dict(zip(map(str, self.pooled.dims), place, strict=True))
+
+    def counts_at(self, place: tuple[int, ...]) -> ConfusionMatrix:
+        """Return the counts of the system at a position, folds pooled."""
+        return self.pooled_counts.isel(**self.indices(place))
+
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The pooled summary; with folds also that of each fold, told apart by a column ``fold``."""
@@ -404,7 +412,7 @@ def analyse(
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)
-    _refuse_missing(frame, settings, rows)
+    refuse_missing(frame, settings, rows)
     if settings.judge is not None:
         return _judged(frame, settings, rows, requirements, notes, warned)
     if settings.cluster is not None:
@@ -458,8 +466,8 @@ def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.Data
 
 
 def _refuse_other_metrics(settings: Settings, requirements: Sequence[Requirement]) -> None:
-    """Refuse metrics of scores where there are none, metrics of labels where there are scores alone, and their order."""
-    asked = [("--metric", name) for name in settings.metrics] + [("--require", each.metric) for each in requirements]
+    """Refuse metrics of what is not there, scores or labels, and what else scores alone cannot answer."""
+    asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
     for option, name in asked:
         is_of_scores = metrics.get(name).needs == "scores"
         if is_of_scores and settings.score is None:
@@ -560,7 +568,7 @@ def _sliced(
     return ConfusionMatrix(tables, counts.pos_label)
 
 
-def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+def refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
     for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
                  settings.judge, settings.cluster):  # fmt: skip

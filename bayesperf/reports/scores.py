@@ -467,8 +467,8 @@ def about_scores(scores: ScoredSystems) -> list[str]:
             said.append(f"The score{of} has two values, one for each actual class: it is the label, not a score.")
         elif area < 0.5 - _BEYOND_DOUBT * error:
             said.append(
-                f"Scores{of} are reversed: {system.pos_label!r} is the positive class and has the smaller scores (area "
-                f"under the ROC curve {area:.3f}). Name the other class as --pos-label, or change the sign of the scores."
+                f"Scores{of} are reversed: {system.pos_label!r} is the positive class and has the smaller scores "
+                f"(area under the ROC curve {area:.3f}). Name the other class as --pos-label, or change their sign."
             )
         elif few:
             said.append(f"The score{of} has two values only, as labels have: read it by --predicted.")
@@ -477,8 +477,8 @@ def about_scores(scores: ScoredSystems) -> list[str]:
     )
     if least >= 0 and _PERCENT[0] < greatest <= _PERCENT[1]:
         said.append(
-            f"The scores go from {least:.4g} to {greatest:.4g}, as percentages do. Only their order counts here; to judge "
-            "them as probabilities, divide them by 100."
+            f"The scores go from {least:.4g} to {greatest:.4g}, as percentages do. Only their order counts here; to "
+            "judge them as probabilities, divide them by 100."
         )
     return said
 
