@@ -225,11 +225,6 @@ def test_thresholds_that_cannot_be_used_are_refused(tmp_path, call, options, wor
     assert words in refusal(call("summary", "p.csv", *options))
 
 
-def test_compare_takes_scores_with_a_threshold_alone(tmp_path, call):
-    WIDE.to_csv(tmp_path / "p.csv", index=False)
-    assert "as --threshold 0.5" in refusal(call("compare", "p.csv", "--score", "s_a"))
-
-
 def test_commas_of_decimals_are_spoken_of(tmp_path, call):
     (tmp_path / "p.csv").write_text("actual;predicted;s\n1;1;0,7\n0;1;0,2\n")
     refused = refusal(call("summary", "p.csv", "--score", "s", "--decimal", "."))
