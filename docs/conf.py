@@ -60,6 +60,8 @@ def example_files(folder):
     frame[frame["model"] == "naive_bayes"].drop(columns="model").to_csv(folder / "predictions.csv", index=False)
     wide = frame.pivot(index=["example", "actual"], columns="model", values="predicted").reset_index()
     wide.to_csv(folder / "systems.csv", index=False)
+    scores = frame.pivot(index=["example", "actual"], columns="model", values="score").reset_index()
+    scores.to_csv(folder / "scores.csv", index=False)
 
 
 def run_commands(block, folder):
