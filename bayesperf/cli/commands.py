@@ -80,6 +80,12 @@ def compare(files: Files, settings: Settings) -> None:
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 
+    if analysis.of_labels:
+        raise InputError(
+            "compare",
+            "rows have several labels, and systems are compared by one.",
+            "Name a column of 0 and 1 for that label as --actual, and one of each system as --predicted.",
+        )
     check_systems(analysis.counts, analysis.settings)
     say_warnings(analysis.warnings)
     answer(analysis, "compare", settings.json)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.settings import FILE, FOLD, ROW, STACKED, SYSTEM, Settings, flags_of
+from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, SYSTEM, Settings, flags_of
 
 # What columns are called that say which example a row is of, which system, and which part of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
@@ -23,7 +23,7 @@ CLUSTER_COLUMNS = (
 )  # fmt: skip
 # The roles of which each has columns of its own.
 _APART = (
-    "actual", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
+    "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
     "correct", "grade",
 )  # fmt: skip
 
@@ -46,7 +46,8 @@ def with_roles(settings: Settings, files: int, compared: bool = False) -> Settin
         raise InputError(
             "--by", f"which of {listed(others)} tells the systems apart?", f"Name it, as --system {others[0]}."
         )
-    systems = [SYSTEM] if settings.systems else [] if system is None else [system]
+    stacked = settings.stacked_by
+    systems = [stacked] if stacked else [] if system is None else [system]
     by = (*systems, *([FILE] if apart else []), *others, *([] if fold is None else [FOLD]))
     return replace(settings, system_column=system, fold_column=fold, by=by)
 
@@ -57,6 +58,24 @@ def with_predicted(settings: Settings, columns: Sequence[Collection[str]]) -> Se
     return replace(settings, scores_alone=settings.scores_alone and bool(settings.scores or not there))
 
 
+# What is asked of rows with one label.
+_OF_ONE_LABEL = ("judge", "clusters", "slices", "split", "top", "id", "against", "state")
+
+
+def refuse_several_labels(settings: Settings) -> None:
+    """Refuse what is not asked of rows that have several labels."""
+    if LABEL not in settings.by or not (settings.actuals or settings.joined):
+        return
+    for name in _OF_ONE_LABEL:
+        if getattr(settings, name) not in (None, ()):
+            flag = flags_of(name)[0]
+            raise InputError(
+                flag,
+                "it is asked of rows with one label, and these have several.",
+                f"Remove {flag}, or name the columns of one label, of 0 and 1.",
+            )
+
+
 def _called(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
     return next((name for name in names if name.strip().lower() in known), None)
 
@@ -64,7 +83,7 @@ def _called(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
 def _roles(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield each column that is named, and the option that names it."""
     for option in _APART:
-        value = getattr(settings, option)
+        value = getattr(settings, option) or (settings.actual if option == "actuals" else None)
         for name in (value,) if isinstance(value, str) else value or ():
             yield name, flags_of(option)[0]
 
@@ -98,6 +117,14 @@ def _named_columns(settings: Settings) -> Settings:
             f"{len(scores)} of scores, and {len(predictions)} of --predicted.",
             "Name one for each, in the same order; or none of --predicted.",
         )
+    if len(settings.actuals) < 2:
+        settings = replace(settings, actual=next(iter(settings.actuals), settings.actual), actuals=())
+    elif (named := len(predictions or scores)) != len(settings.actuals):
+        raise InputError(
+            "--actual",
+            f"{len(settings.actuals)} of --actual, each a label, and {named} of --predicted.",
+            "Name one --predicted for each, in the same order.",
+        )
     settings = replace(settings, scores_alone=bool(scores) and not predictions and not calls)
     if len(predictions) < 2 and len(scores) < 2:
         predicted, score = (named[0] if named else None for named in (predictions, scores))
@@ -105,9 +132,10 @@ def _named_columns(settings: Settings) -> Settings:
     _refuse_taken_names(settings)
     return replace(
         settings,
+        actual=STACKED["actual"] if settings.actuals else settings.actual,
         predicted=STACKED["predicted"],
         score=STACKED["score"] if scores else None,
-        id=ROW if settings.id is None else settings.id,
+        id=ROW if settings.id is None and not settings.actuals else settings.id,
     )
 
 
@@ -128,7 +156,7 @@ def _refuse_taken_names(settings: Settings) -> None:
 
 def asked_columns(settings: Settings) -> dict[str, str]:
     """Return the columns that files must have, and the option that asks for each."""
-    made = {FOLD, SYSTEM if settings.systems else None, settings.system_column}
+    made = {FOLD, settings.stacked_by, LABEL if settings.joined else None, settings.system_column}
     by = tuple(name for name in settings.by if name not in made or (name == FOLD and settings.fold_column is None))
     own = settings.predictions or (() if settings.calls else (settings.predicted,))
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())

@@ -15,6 +15,7 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
+from bayesperf.core.words import listed
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.frames import tabulate
 from bayesperf.data.joint_outcomes import same_examples
@@ -551,9 +552,20 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
         counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
     else:
         counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
+    if settings.actuals or settings.joined:
+        counts = _of_labels(counts, settings.actuals or settings.joined)
     if settings.pos_label is None:
         return counts
     return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
+
+
+def _of_labels(counts: ConfusionMatrix, labels: Sequence[str]) -> ConfusionMatrix:
+    """Return the counts of labels of the same rows, in their order; each label is there or not."""
+    if len(counts.labels) > 2:
+        raise InputError(
+            "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."
+        )
+    return ConfusionMatrix(counts.counts.sel({LABEL: list(labels)}).assign_attrs(same_examples=LABEL))
 
 
 def _sliced(
