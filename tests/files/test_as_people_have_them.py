@@ -624,7 +624,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "every row is an example, on which the systems are compared" in page
     post = bp.labels.verify(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
-    assert "They are the verified" in page
+    assert "40 of 60 examples are verified" in page
     assert "verified by chance" in bp.report(post).html
 
 
