@@ -155,7 +155,6 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     assert (tmp_path / "runs.json").read_bytes() == before
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -521,7 +521,6 @@ INCOMPARABLE = {
 }
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(("arguments", "words"), INCOMPARABLE.values(), ids=INCOMPARABLE)
 def test_what_cannot_be_compared_ends_with_code_2_and_one_line(tmp_path, call, arguments, words):
     head, *rows = SYSTEMS.splitlines()

@@ -111,7 +111,6 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
 def test_bad_input_ends_with_code_2_and_one_line(call, short_search, arguments, words):
     done = call(*arguments)

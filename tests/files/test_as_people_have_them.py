@@ -108,7 +108,6 @@ UNREADABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_read_is_answered_with_what_to_do(tmp_path, call, name):
     content, words = UNREADABLE[name]
@@ -646,7 +645,6 @@ def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path
     assert not any(words in page for words in says_not)
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "says"),
     [
