@@ -114,7 +114,7 @@ def _named_columns(settings: Settings) -> Settings:
     if scores and predictions and len(scores) != len(predictions):
         raise InputError(
             "--score",
-            f"{len(scores)} of scores, and {len(predictions)} of --predicted.",
+            f"{len(scores)} column{'s' * (len(scores) > 1)} of scores and {len(predictions)} of predictions.",
             "Name one for each, in the same order; or none of --predicted.",
         )
     if len(settings.actuals) < 2:
