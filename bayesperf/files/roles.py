@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, SYSTEM, Settings, flags_of
+from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, Settings, flags_of
 
 # What columns are called that say which example a row is of, which system, and which part of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
@@ -142,7 +142,7 @@ def _named_columns(settings: Settings) -> Settings:
 def _refuse_taken_names(settings: Settings) -> None:
     """Refuse columns that are called as those which are made of a column for each system."""
     options = dict(_roles(replace(settings, predictions=())))
-    if taken := {SYSTEM, ROW, *STACKED.values()}.intersection(options):
+    if taken := {settings.stacked_by, ROW, STACKED["predicted"], STACKED["score"]}.intersection(options):
         raise InputError(
             f"{options[min(taken)]} {min(taken)}",
             "with a column for each system this is the name of a column of its own.",

@@ -12,6 +12,7 @@ from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import Source, sql_text
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.settings import FOLD, LABEL, ROW, STACKED, Settings
+from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -129,12 +130,12 @@ def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[Source],
     """Return settings that tell the labels of a row apart, if a column of labels joins several of them."""
     if settings.calls or settings.judge is not None or settings.actuals:
         return settings
-    written = [
-        f"SELECT DISTINCT {_joined(source.columns[name])} AS labels FROM {source.scan}"
-        for source in (_with_labels(source, settings) for source in sources)
-        for name in _label_columns(settings)
-    ]
-    values = [row[0] for row in connection.execute(" UNION ".join(written)).fetchall()]
+    values: set[str] = set()
+    for source in sources:
+        mapped = _with_labels(source, settings)
+        columns = [f"SELECT {_joined(mapped.columns[name])} FROM {mapped.scan}" for name in _label_columns(settings)]
+        with faults_of(source.named):
+            values |= {row[0] for row in connection.execute(" UNION ".join(columns)).fetchall()}
     labels = {label for value in values for label in value.strip(_JOINT).split(_JOINT) if label}
     if all(value.count(_JOINT) <= 2 for value in values) or len(labels) > _MOST_LABELS:
         return settings
