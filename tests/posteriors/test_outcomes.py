@@ -200,10 +200,26 @@ def test_without_true_negatives_what_needs_none_is_exact(tmp_path):
         with pytest.raises(ValueError, match="'accuracy' needs true negatives, and nobody counted them"):
             each["accuracy"]
     for refused in (lambda: post.predict(10), lambda: post.at_prevalence(0.2), lambda: post.draws(5)):
-        with pytest.raises(ValueError, match="needs true negatives"):
+        with pytest.raises(ValueError, match=r"^the cells need true negatives, and nobody counted them\. Ask for prec"):
             refused()
     with pytest.raises(ValueError, match="'specificity' needs true negatives"):
         bp.score(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=None), "specificity")
+
+
+@pytest.mark.parametrize(
+    "taken",
+    [
+        lambda cm: bp.fit(cm, "rates"),
+        lambda cm: bp.fit(cm.counts, "multinomial"),
+        lambda cm: bp.labels.noise(cm, 0.05),
+        lambda cm: bp.labels.noise_sensitivity(cm, "f1"),
+        lambda cm: cm.one_vs_rest(),
+        lambda cm: bp.ConfusionMatrix(cm.counts, pos_label=0),
+    ],
+)
+def test_uncounted_negatives_are_nowhere_taken_for_none(taken):
+    with pytest.raises(ValueError, match="true negatives, and nobody counted them"):
+        taken(bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=45, tn=None))
 
 
 def test_uncounted_negatives_stay_so_whatever_xarray_keeps():
