@@ -120,7 +120,7 @@ def as_table(array: xr.DataArray) -> xr.DataArray:
     return row.assign_attrs(array.attrs)
 
 
-def of_table(cells: xr.DataArray) -> xr.DataArray:
+def as_outcomes(cells: xr.DataArray) -> xr.DataArray:
     """Return tables of one row (…, actual, predicted) as outcomes (…, outcome); leave other tables as they are."""
     if cells.sizes["actual"] > 1:
         return cells

@@ -20,7 +20,7 @@ from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
 from bayesperf.data.clusters import Clusters, check_within, cluster_column, clusters_of_rows
-from bayesperf.data.count_arrays import as_table, check_dims, check_size, checked_counts, labelled_arrays, of_table
+from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check_size, checked_counts, labelled_arrays
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
@@ -285,7 +285,7 @@ class Outcomes(Counted):
 
     @classmethod
     def _of_systems(cls, outcomes: JointOutcomes, clusters: Clusters | None) -> Outcomes:
-        return cls(of_table(outcomes.margins()), outcomes, clusters)
+        return cls(as_outcomes(outcomes.margins()), outcomes, clusters)
 
     # ── What it holds ──
 

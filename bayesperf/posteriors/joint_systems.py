@@ -24,7 +24,7 @@ from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import tallied
-from bayesperf.data.count_arrays import of_table
+from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
 from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
@@ -210,7 +210,7 @@ def _margins(outcomes: JointOutcomes) -> Counted:
     """Return the matrix, or the outcomes, of every system."""
     margins = outcomes.margins()
     return (
-        Outcomes(of_table(margins), outcomes)
+        Outcomes(as_outcomes(margins), outcomes)
         if outcomes.graded
         else ConfusionMatrix(margins, outcomes.pos_label, outcomes)
     )

@@ -18,7 +18,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
-from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives, of_table, refuse_uncounted_cells
+from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, has_uncounted_negatives, refuse_uncounted_cells
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
@@ -465,7 +465,7 @@ class Posterior(Answer, HasPositive):
             posterior's own seed is used.
         """
         self.refuse("draws")
-        return of_table(self.source.draws(self, checks.count("n", n), random_seed))
+        return as_outcomes(self.source.draws(self, checks.count("n", n), random_seed))
 
     def joint_draws(
         self, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
