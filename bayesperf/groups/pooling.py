@@ -169,6 +169,16 @@ class Pooled(Answer):
         k : int
             Number of attempts, at least 1, and at most as many as there are of every question.
 
+        Returns
+        -------
+        Marginal
+            As of `pass_at_k`.
+
+        Raises
+        ------
+        ValueError
+            As of `pass_at_k`.
+
         References
         ----------
         Yao et al. (2024), τ-bench: a benchmark for tool-agent-user interaction in real-world domains.
