@@ -237,9 +237,9 @@ class AverageOf(Origin):
     groups: int
     random_seed: int
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed = self.random_seed if random_seed is None else random_seed
-        return _averaged(self.folds.leading.shape, self.axis, self.folds.sampled(n, seed), seed, self.groups)
+        return _averaged(self.folds.leading.shape, self.axis, self.folds.sampled(draws, seed), seed, self.groups)
 
 
 def _warn_of_prior(post: Posterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:

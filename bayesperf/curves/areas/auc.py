@@ -96,7 +96,7 @@ def roc_auc(
     y_true : array-like (n,) or BinnedScores
         Labels of two classes; with `multi_class`, of any number. Or binned scores, by "bayesian_bootstrap" or "delong".
     y_score : array-like (n,) or (n, K), mapping or data frame
-        Scores; more means positive. With `multi_class` probabilities, a column a class. A mapping holds several systems.
+        Scores; more means positive. With `multi_class` probabilities, a column a class. A mapping names systems.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
         "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class, beside half an example
         (or cluster) of a uniform rank that was not seen (Ferguson 1973). "delong": normal, with DeLong's variance, and
