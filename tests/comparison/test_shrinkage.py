@@ -291,7 +291,6 @@ def test_where_there_is_nothing_to_shrink_it_is_refused():
             bp.compare(post, metric="recall", shrink=True, **arguments)
 
 
-@pytest.mark.slow
 def test_families_are_named_for_every_system():
     post = systems([150, 160, 164, 171])
     settings = {"metric": "recall", "independent": True, "shrink": True}

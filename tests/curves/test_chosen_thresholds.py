@@ -293,7 +293,6 @@ def test_one_threshold_is_enough_where_both_sides_have_it():
     assert "nothing is left to people" in two.in_words()
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [

@@ -120,7 +120,6 @@ def test_curves_of_credible(case):
     check_credible(case)
 
 
-@pytest.mark.few
 @golden("credible", "score")
 def test_curves_with_areas_of_credible(case):
     check_credible(case)

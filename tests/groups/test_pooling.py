@@ -126,7 +126,6 @@ def test_posterior_agrees_with_adaptive_integration(name):
     assert np.einsum("ij,i,j", model.weights[0], *nodes) == pytest.approx(product.sum(), rel=1e-5)
 
 
-@pytest.mark.few
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["id"].removeprefix("ref_kfold_betabinomial_"))
 def test_posterior_agrees_with_figures_by_others(case):
     dispersion = (1, 9) if case["id"].endswith("1_9") else (1, 24)
