@@ -149,6 +149,8 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     binned = _count_scores(connection, rows, parts, columns, settings)
     frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
     frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
+    for name, values in settings.in_order.items():
+        frame[name] = pd.Categorical(frame[name], values)
     repeats = about_repeats(
         connection, files if settings.systems else sources, settings, frame if settings.id else None
     )

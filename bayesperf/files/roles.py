@@ -142,7 +142,7 @@ def _named_columns(settings: Settings) -> Settings:
 def _refuse_taken_names(settings: Settings) -> None:
     """Refuse columns that are called as those which are made of a column for each system."""
     options = dict(_roles(replace(settings, predictions=())))
-    if taken := {settings.stacked_by, ROW, STACKED["predicted"], STACKED["score"]}.intersection(options):
+    if taken := {str(settings.stacked_by), ROW, STACKED["predicted"], STACKED["score"]}.intersection(options):
         raise InputError(
             f"{options[min(taken)]} {min(taken)}",
             "with a column for each system this is the name of a column of its own.",

@@ -261,6 +261,12 @@ class Settings:
         return None if not self.systems else LABEL if self.actuals else SYSTEM
 
     @property
+    def in_order(self) -> dict[str, tuple[str, ...]]:
+        """The systems and labels that stand in the order in which they are named, by the column that has them."""
+        stacked = {self.stacked_by: self.actuals or self.systems} if self.stacked_by else {}
+        return stacked | ({LABEL: self.joined} if self.joined else {})
+
+    @property
     def systems(self) -> tuple[str, ...]:
         """The columns of a file that are a system each."""
         return self.predictions or self.scores

@@ -434,10 +434,9 @@ def analyse(
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims and not settings.scores_alone else None
-    if settings.id is not None or settings.rope:
+    if settings.rope:
         check_systems(counts, settings)
-        refuse_many(counts, settings)
-    paired = _paired(frame, pooled, settings) if settings.id is not None else None
+    paired = _paired(frame, pooled, settings)
     stand_for = None if rows is None else pd.Series(rows, every)
     if settings.score is not None:
         from bayesperf.reports.scores import about_scores
@@ -554,19 +553,19 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
     else:
         counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
     if settings.actuals or settings.joined:
-        counts = _of_labels(counts, settings.actuals or settings.joined)
+        counts = _of_labels(counts)
     if settings.pos_label is None:
         return counts
     return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
 
 
-def _of_labels(counts: ConfusionMatrix, labels: Sequence[str]) -> ConfusionMatrix:
-    """Return the counts of labels of the same rows, in their order; each label is there or not."""
+def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
+    """Return the counts of labels of the same rows; each label is there or not."""
     if len(counts.labels) > 2:
         raise InputError(
             "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."
         )
-    return ConfusionMatrix(counts.counts.sel({LABEL: list(labels)}).assign_attrs(same_examples=LABEL))
+    return ConfusionMatrix(counts.counts.assign_attrs(same_examples=LABEL))
 
 
 def _sliced(
@@ -624,8 +623,11 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
         )
 
 
-def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
-    """Return the counts of the systems matched example by example."""
+def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix | None:
+    """Return the counts of the systems matched example by example, if there are several and ids."""
+    if settings.id is None or settings.system is None or pooled.counts.sizes[settings.system] < 2:
+        return None
+    refuse_many(pooled, settings)
     if settings.id not in frame:
         raise InputError(f"--id {settings.id}", "no such column in the file.")
     try:
