@@ -128,7 +128,8 @@ def compare(
 
     The difference of two independent proportions, or of increasing functions of proportions (F1), is integrated
     numerically to about 1e-8, an accuracy that is the same for a million examples as for three. That of two normals
-    (areas by DeLong) is normal. Other differences are computed from draws.
+    (areas by DeLong) is normal. Other differences are computed from draws. Draws in which the metric of a system is
+    undefined (0/0) are left out, and their share is in the column ``undefined`` of `Comparison.summary`.
 
     Shrunk systems come from a mixture of normals, so that a few that are broken, or better, do not spread the others
     (Efron & Morris 1975; Gelman, Hill & Yajima 2012; Ishwaran & James 2001). It is on a scale on which the standard
