@@ -167,7 +167,7 @@ def test_a_column_a_system_is_a_row_a_system_paired(tmp_path, call, command):
         same = {"summary", "differences", "standing", "paired", "labels"} & set(long)
         assert len(same) >= 2
         assert {key: wide[key] for key in same} == {key: long[key] for key in same}
-    assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes, for each model: ham (")
+    assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes for each model: ham (")
 
 
 @pytest.mark.slow
@@ -433,18 +433,18 @@ def test_bounds_may_be_strict(tmp_path, call):
 # ── What was read ──
 
 READ = {
-    "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, by the labels."),
-    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as set."),
+    "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, inferred from the labels."),
+    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as you said."),
     "neither": (
         CSV,
         [],
-        "Neither is named as positive, so that figures are averages over both. For the figures of one class: --pos-",
+        "Neither class is named as positive, so figures are averages over both. For the figures of one class: --pos-",
     ),
     "not used": (WIDE.to_csv(index=False), PAIR, "Not used: columns 'id', 's_a', 's_b'."),
     "one not used": (
         "actual,predicted,x\n1,0,1\n",
         [],
-        "1 row. Actual classes: 0 (0) and 1 (1); 1 is positive, by the l",
+        "1 row. Actual classes: 0 (0) and 1 (1); 1 is positive, inferred",
     ),
 }
 

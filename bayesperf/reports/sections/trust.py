@@ -26,7 +26,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     probability, found = percentage(analysis.settings.ci_prob), cautions(analysis)
     means = (
         f"With probability {probability}, given the prior and these examples, the system's metric lies in its "
-        "highest-density interval. It is about the system; the score in another test set varies more."
+        "highest-density interval. The interval is about the system; the score on another test set varies more."
     )
     computed = [
         *map(Sentence, _computed(analysis)),
@@ -76,9 +76,7 @@ def _tiny_classes(analysis: Analysis) -> str:
         return ""
     rest = len(tiny) - _MOST_NAMED
     named = enumerated(tiny if rest <= 0 else [*tiny[:_MOST_NAMED], f"{rest} more"])
-    return (
-        f"Few examples of {named}: what is said of {'this class' if len(tiny) == 1 else 'these classes'} is uncertain."
-    )
+    return f"Few examples of {named}: figures of {'this class' if len(tiny) == 1 else 'these classes'} are uncertain."
 
 
 def _independence(analysis: Analysis) -> list[str]:
@@ -87,9 +85,9 @@ def _independence(analysis: Analysis) -> list[str]:
     said = [
         *analysis.notes,
         *(["No value is missing in the columns that are used."] if complete else []),
-        "Examples are taken to be independent draws of one population. Rows that come in groups (patients, documents, "
-        "neighbouring pixels, frames of a video) say less than their number suggests; these columns do not show "
-        "whether they do.",
+        "Examples are treated as independent draws from one population. Rows that come in groups (patients, "
+        "documents, neighbouring pixels, frames of a video) carry less information than their number suggests; these "
+        "columns do not show whether they come in groups.",
     ]
     if FOLD in analysis.counts.dims:
         said.append(
@@ -177,15 +175,13 @@ def _computed(analysis: Analysis) -> list[str]:
         }.get(marginal.method, "in closed form")
         ways.setdefault(how, []).append(metrics.get(name).title)
     compared = [
-        f"{metrics.get(each.comparison.metric).title} {error:.1g}"
+        f"{error:.1g} for {metrics.get(each.comparison.metric).title}"
         for each in analysis.comparisons
         if (error := float(np.nanmax(each.comparison.difference.mcse().values)))
     ]
     said = [sentence(f"{how}: {enumerated(names)}") for how, names in ways.items()]
     if compared:
-        said.append(
-            sentence(f"of differences, by Monte Carlo, standard error of the mean at most: {enumerated(compared)}")
-        )
+        said.append(f"The Monte Carlo standard error of a mean difference is at most {enumerated(compared)}.")
     return said
 
 
