@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from bayesperf.cli.options import Files, existing
-from bayesperf.cli.planning import Goal, answered, evidence_in_words, number_in_words
+from bayesperf.cli.planning import evidence_in_words, number_in_words
 from bayesperf.cli.running_commands import analysed, say_warnings
 from bayesperf.core.errors import InputError
 from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
-    from bayesperf.data.matrix import ConfusionMatrix
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.verdicts import Verdict
 
@@ -34,19 +35,20 @@ def check(files: Files, settings: Settings) -> None:
     _refuse_what_is_not_there(settings)
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.data_in_words import what_was_read
-    from bayesperf.reports.verdicts import overall
+    from bayesperf.reports.verdicts import by_probability, overall
 
     compared = [_metric_of_versions(name) for name in settings.metrics or ("accuracy",)]
     required = tuple(Requirement.parse(text).metric for text in settings.require)
     parts = replace(settings, parts=True)
     analysis = analysed(files, replace(parts, id=None, metrics=required or tuple(compared)))
-    say_warnings(analysis)
+    say_warnings(analysis.warnings)
     if settings.state is None:
-        rule, verdicts = _required(analysis, settings.confidence)
+        rule, verdicts = by_probability(settings.confidence), _required(analysis)
     else:
         rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state)
     if settings.against is not None:
         versions = _versions(files, settings.against, replace(parts, metrics=tuple(compared)))
+        say_warnings([text for text in versions.warnings if text not in analysis.warnings])
         verdicts = [*verdicts, *(_held_against(versions, name) for name in compared)]
     _print(verdicts, rule, what_was_read(analysis), settings.format)
     raise typer.Exit(_CODES[overall(verdicts)])
@@ -63,8 +65,8 @@ def _refuse_what_is_not_there(settings: Settings) -> None:
     if settings.confidence <= 0.5:
         raise InputError("--confidence", f"must be above 0.5; it is {settings.confidence:g}.")
     for option, path in {"--against": settings.against, "--state": settings.state}.items():
-        if path is not None and len(settings.predictions) > 1:
-            raise InputError(option, "it checks one system.", "Check each --predicted by a command of its own.")
+        if path is not None and len(settings.systems) > 1:
+            raise InputError(option, "it checks one system.", "Check each by a command of its own.")
 
 
 def _metric_of_versions(metric: str) -> str:
@@ -84,32 +86,21 @@ def _metric_of_versions(metric: str) -> str:
 # ── What is shown ──
 
 
-def _required(analysis: Analysis, confidence: float) -> tuple[str, list[Verdict]]:
-    """Return how requirements are judged, and what is shown of each by its posterior probability."""
-    from bayesperf.reports.verdicts import ASSURANCE, by_probability
+def _required(analysis: Analysis) -> list[Verdict]:
+    """Return what is shown of each requirement and system by its posterior probability, and what was seen of it."""
+    from bayesperf.reports.verdicts import verdicts_of
 
-    pooled, found = analysis.pooled_counts, []
-    for requirement in analysis.requirements:
-        for place, names in analysis.systems:
-            matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
-            goal = Goal(requirement, confidence, ASSURANCE, "settle", None)
-            probability = analysis.met(requirement).values[place].item()
-            found.append(
-                _verdict(goal, ", ".join(names), matrix, probability, None if analysis.handed_in else analysis)
-            )
-    return by_probability(confidence), found
-
-
-def _verdict(
-    goal: Goal, system: str, matrix: ConfusionMatrix, probability: float, planned_from: Analysis | None
-) -> Verdict:
-    """Return what is shown of one system, and how many more examples would settle it if that can be planned."""
-    from bayesperf.reports.verdicts import OPEN, Verdict, verdict_of
-
-    verdict, seen, more = verdict_of(probability, goal.confidence), evidence_in_words(matrix, goal.requirement), ""
-    if verdict == OPEN and planned_from is not None:
-        more = number_in_words(answered(goal, matrix, seen, planned_from.settings.prior, None).plan)
-    return Verdict(str(goal.requirement), system, seen, probability, verdict, more)
+    settings = analysis.settings
+    examples = "examples" if settings.judge is None else "verified examples"
+    return [
+        each._replace(
+            observed=evidence_in_words(analysis.counts_at(place), requirement),
+            more=f"{each.more} more {examples}" if each.more else "",
+        )
+        for each, (requirement, (place, _)) in zip(
+            verdicts_of(analysis, settings.confidence), product(analysis.requirements, analysis.systems), strict=True
+        )
+    ]
 
 
 def _in_repeated_runs(
@@ -163,7 +154,11 @@ def _versions(files: list[Path], against: Path, settings: Settings) -> Analysis:
                 "Write its labels the same way in both.",
             )  # fmt: skip
     frame = pd.concat([new.frame.assign(**{_VERSION: _NEW}), old.frame.assign(**{_VERSION: _OLD})], ignore_index=True)
-    rows = None if new.rows is None or old.rows is None else np.concatenate([new.rows, old.rows])
+    rows = None
+    if any(each.rows is not None for each in (new, old)):
+        rows = np.concatenate(
+            [np.ones(len(each.frame), np.int64) if each.rows is None else each.rows for each in (new, old)]
+        )
     return analyse(frame, replace(settings, by=(_VERSION,)), rows)
 
 
@@ -180,6 +175,12 @@ def _held_against(versions: Analysis, metric: str) -> Verdict:
     above = difference.prob_above(-no_worse_by) if wanted.greater_is_better else difference.prob_below(no_worse_by)
     verdict = verdict_of(above.item(), confidence)
     new, old = versions.marginals[wanted.name].observed.sel({_VERSION: [_NEW, _OLD]}).values.tolist()
+    if math.isnan(new) or math.isnan(old):
+        raise InputError(
+            f"--against {versions.settings.against}",
+            f"one of both versions has no row that counts for {metric_title(metric)}.",
+            "Write its labels the same way in both.",
+        )
     margin = f"by more than {no_worse_by:g}" if no_worse_by else "than before"
     observed = f"{new:.3f}, before {old:.3f} ({'the same' if versions.is_paired else 'other'} examples)"
     more = _more_to_compare(versions, wanted.name, no_worse_by, confidence) if verdict == OPEN else ""

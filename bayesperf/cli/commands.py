@@ -68,7 +68,7 @@ def summary(files: Files, settings: Settings) -> None:
         right_or_wrong.print_summary(files, settings)
         return
     analysis = analysed(files, settings)
-    say_warnings(analysis)
+    say_warnings(analysis.warnings)
     answer(analysis, "summary", settings.json)
 
 
@@ -83,7 +83,7 @@ def compare(files: Files, settings: Settings) -> None:
     from bayesperf.reports.analysis import check_systems
 
     check_systems(analysis.counts, analysis.settings)
-    say_warnings(analysis)
+    say_warnings(analysis.warnings)
     answer(analysis, "compare", settings.json)
 
 
@@ -96,7 +96,7 @@ def report(files: Files, settings: Settings) -> None:
     from bayesperf.core.saving import write_whole
     from bayesperf.reports.documents import as_html, as_json, as_markdown
 
-    say_warnings(analysis)
+    say_warnings(analysis.warnings)
     written = as_markdown if output.suffix == ".md" else as_html
     write_whole(output, written(analysis, settings.title, [*map(str, files)]))
     print(as_json(analysis, "report") if settings.json else f"The report is in {output}")

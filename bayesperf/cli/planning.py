@@ -73,7 +73,7 @@ def plan(settings: Settings, files: Files = None) -> None:
         analysis = analysed(
             files, replace(settings, require=(), metrics=tuple(goal.requirement.metric for goal in goals))
         )
-        say_warnings(analysis)
+        say_warnings(analysis.warnings)
         _say_of_each(goals, analysis, settings)
         return
     counts, documents = _parse_evidence(settings.evidence or "0/0"), []
@@ -91,11 +91,11 @@ def _say_of_each(goals: Sequence[Goal], analysis: Analysis, settings: Settings) 
     """Print what was read, and the answer for each system and requirement."""
     from bayesperf.reports.data_in_words import what_was_read
 
-    pooled, documents = analysis.pooled_counts, []
+    documents = []
     if not settings.json:
         print(what_was_read(analysis))
     for (place, names), goal in product(analysis.systems, goals):
-        matrix = pooled.isel(**dict(zip(map(str, pooled.dims), place, strict=True)))
+        matrix = analysis.counts_at(place)
         seen = evidence_in_words(matrix, goal.requirement)
         answer = answered(goal, matrix, seen, settings.prior, settings.prevalence)
         if settings.json:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesperf.cli.options import refuse_together
-from bayesperf.cli.running_commands import shown_while
+from bayesperf.cli.running_commands import say_warnings, shown_while
 from bayesperf.core.errors import InputError
 from bayesperf.files.opening import opened
 from bayesperf.files.roles import with_roles
@@ -29,34 +29,40 @@ def are_outcomes(settings: Settings) -> bool:
 
 def print_summary(files: list[Path], settings: Settings) -> None:
     """Print how good each system is, and of several attempts at a question what they and more of them say."""
-    settings, outcomes = _read(files, settings, compared=False)
+    settings, outcomes, notes = _read(files, settings, compared=False)
     post = _posterior(outcomes, settings)
     table = post.summary(list(settings.metrics) or None, settings.ci_prob)
     said = post.in_words(list(settings.metrics) or None, ci_prob=settings.ci_prob)
-    _print([said, *_about_attempts(outcomes, settings)], table, settings)
+    _print([*notes, said, *_about_attempts(outcomes, settings)], table, settings)
 
 
 def print_comparison(files: list[Path], settings: Settings) -> None:
     """Print which system is better: those with rows for the same examples, or clusters, are compared on these."""
     from bayesperf.comparison.comparing import compare
+    from bayesperf.reports.comparison_tables import INDEPENDENT, PAIRING_ADVICE
 
-    settings, outcomes = _read(files, settings, compared=True)
+    settings, outcomes, notes = _read(files, settings, compared=True)
     if settings.system is None:
         raise InputError("--system", "name the column that tells the systems apart.")
-    side = outcomes if outcomes.outcomes is not None and settings.cluster is None else _posterior(outcomes, settings)
+    side: dict[str, Any]
+    if outcomes.outcomes is not None and settings.cluster is None:
+        side = {"a": outcomes, "prior": settings.prior}
+    else:
+        side = {"a": _posterior(outcomes, settings), "independent": True}
+        notes += () if settings.cluster else (INDEPENDENT, PAIRING_ADVICE)
     default = "accuracy" if len(outcomes.labels) == 2 else "mean_grade"
     compared = [
-        compare(side, metric=metric, dim=settings.system, rope=settings.rope, random_seed=settings.seed)
+        compare(**side, metric=metric, dim=settings.system, rope=settings.rope, random_seed=settings.seed)
         for metric in settings.metrics or (default,)
     ]
     import pandas as pd
 
     table = pd.concat([each.summary(ci_prob=settings.ci_prob) for each in compared], ignore_index=True)
-    _print([each.in_words(ci_prob=settings.ci_prob) for each in compared], table, settings)
+    _print([*notes, *(each.in_words(ci_prob=settings.ci_prob) for each in compared)], table, settings)
 
 
-def _read(files: list[Path], settings: Settings, compared: bool) -> tuple[Settings, Outcomes]:
-    """Return the settings with the roles of columns, and the outcomes that files hold."""
+def _read(files: list[Path], settings: Settings, compared: bool) -> tuple[Settings, Outcomes, tuple[str, ...]]:
+    """Return the settings with the roles of columns, the outcomes that files hold, and notes; say warnings."""
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
     column = settings.correct or settings.grade
@@ -69,7 +75,10 @@ def _read(files: list[Path], settings: Settings, compared: bool) -> tuple[Settin
         with shown_while("Reading"):
             found = read_opened(opened_files, as_labels)
     from bayesperf.data.outcomes import Outcomes
+    from bayesperf.reports.analysis import refuse_missing
 
+    refuse_missing(found.frame, as_labels, found.rows)
+    say_warnings([text for text in (found.repeats, *found.warnings) if text])
     frame = found.frame if found.rows is None else found.frame.loc[found.frame.index.repeat(found.rows)]
     cluster = settings.cluster
     columns: dict[str, Any] = {
@@ -78,7 +87,7 @@ def _read(files: list[Path], settings: Settings, compared: bool) -> tuple[Settin
         "cluster": None if cluster is None else {cluster: frame[cluster]},
     }
     made = Outcomes.from_grades if settings.correct is None else Outcomes.from_correct
-    return settings, made(frame[column], **columns)
+    return settings, made(frame[column], **columns), found.notes
 
 
 def _posterior(outcomes: Outcomes, settings: Settings) -> Posterior:

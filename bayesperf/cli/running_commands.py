@@ -79,9 +79,9 @@ def answer(analysis: Analysis, command: str, json: bool) -> None:
         print_answer(analysis, command, Console())
 
 
-def say_warnings(analysis: Analysis) -> None:
+def say_warnings(warned: Iterable[str]) -> None:
     """Say what is probably a mistake in the data."""
-    for text in analysis.warnings:
+    for text in warned:
         say(f"warning: {text}")
 
 

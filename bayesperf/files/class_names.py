@@ -13,7 +13,7 @@ from bayesperf.core.words import enumerated
 # So many classes are listed, the most frequent first.
 _LISTED = 12
 # Labels that mean the same in different codings, and those by which programs write that a label is missing.
-_SAME = {"yes": "1 yes y true t positive pos ja oui si sí", "no": "0 -1 no n false f negative neg nein non"}
+_SAME = {"yes": "1 yes y true t positive pos ja oui si sí", "no": "0 no n false f negative neg nein non"}
 _MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
 
 
@@ -34,8 +34,8 @@ def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:
 
 
 def plain(label: str) -> str:
-    """Return a label without capitals, blanks and signs, its accents in one form."""
-    return re.sub(r"[\W_]+", "", normalize("NFKC", label).casefold()) or label
+    """Return a label without capitals, without blanks and hyphens in it, its accents in one form."""
+    return re.sub(r"(?<=\w)[\s_-]+(?=\w)", "", normalize("NFKC", label).strip().casefold()) or label
 
 
 def merged_by(old: str, new: str) -> str:
@@ -49,8 +49,10 @@ def about_labels(counts: Mapping[str, int]) -> list[str]:
     for text in sorted(counts, key=lambda label: -counts[label]):
         groups.setdefault(plain(text), []).append(text)
     said = []
-    for words in _SAME.values():
-        same = [labels[0] for key, labels in groups.items() if key in words.split()]
+    codings = [coding.split() for coding in _SAME.values()]
+    # Letters among others are classes of their own.
+    for words in codings if groups.keys() <= {word for coding in codings for word in coding} else ():
+        same = [labels[0] for key, labels in groups.items() if key in words]
         if len(same) > 1:
             groups |= {same[0]: same}
     for labels in groups.values():

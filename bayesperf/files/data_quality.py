@@ -110,7 +110,7 @@ def about_repeats(
 
     Examples are told apart by the column of ids, which is in the frame, or else by what is called as ids are.
     """
-    systems = _system_columns(settings)
+    systems = [*_system_columns(settings), *settings.clusters]
     if frame is not None and settings.id != ROW:
         ids = settings.id
         again = frame.duplicated([ids, *(name for name in settings.by if name != FOLD)])

@@ -91,10 +91,10 @@ _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
     ("actual", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
-     "require", "top"),
+     "require", "top", "verified_only"),
     _NO_CLASSES,
-)  # fmt: skip
-_ONE = {"by": _ONE_SYSTEM, "system_column": _ONE_SYSTEM, "judge": _ONE_SYSTEM, "clusters": _ONE_SYSTEM}
+) | {"all": "all pairs are printed anyway"}  # fmt: skip
+_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters"), _ONE_SYSTEM)
 
 
 @dataclass(frozen=True)

@@ -272,6 +272,14 @@ class Analysis:
             for at in np.ndindex(leading.shape)
         ]
 
+    def indices(self, place: tuple[int, ...]) -> dict[str, int]:
+        """Return the position of a system, by its dims."""
+        return dict(zip(map(str, self.pooled.dims), place, strict=True))
+
+    def counts_at(self, place: tuple[int, ...]) -> ConfusionMatrix:
+        """Return the counts of the system at a position, folds pooled."""
+        return self.pooled_counts.isel(**self.indices(place))
+
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The pooled summary; with folds also that of each fold, told apart by a column ``fold``."""
@@ -367,7 +375,7 @@ def analyse(
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)
-    _refuse_missing(frame, settings, rows)
+    refuse_missing(frame, settings, rows)
     if settings.judge is not None:
         return _judged(frame, settings, rows, requirements, notes, warned)
     if settings.cluster is not None:
@@ -486,7 +494,7 @@ def _sliced(
     return ConfusionMatrix(tables, counts.pos_label)
 
 
-def _refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+def refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
     for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
                  settings.judge, settings.cluster):  # fmt: skip

@@ -43,8 +43,9 @@ def with_classes(
     warned = (*about_labels(counts), *_about_twins(counts))
     if settings.pos_label is None:
         return frame, settings, (), warned
-    positive = _named(counts, settings.pos_label)
-    if len({*counts, *settings.labels}) <= 2:
+    every = dict.fromkeys(map(_text, named_labels(frame, settings)), 0) | counts
+    positive = _named(every, settings.pos_label)
+    if len(every) <= 2:
         return frame, settings, (), warned
     others = f"not {positive}"
     for name in columns:
@@ -72,12 +73,11 @@ def _label_counts(frame: pd.DataFrame, columns: list[str], rows: Counts | None) 
 
 def _named(counts: dict[str, int], text: str) -> str:
     """Return the label that a text on the command line stands for."""
-    found = [label for label in counts if label == text] or [x for x in counts if x.lower() == text.lower()]
-    if not found:
+    if (found := label_of(list(counts), text)) is None:
         near = nearest(text, list(counts))
         advice = f"Name it as --pos-label {near!r}." if near else ""
         raise InputError(f"--pos-label {text}", f"no label is called so; {classes_in_words(counts)}", advice)
-    return found[0]
+    return str(found)
 
 
 def _refuse_strangers(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
@@ -151,5 +151,6 @@ def named_labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
 
 
 def label_of(labels: list[Any], text: str) -> Any:
-    """Return the label that a text on the command line stands for."""
-    return next(label for label in labels if _text(label).lower() == text.lower())
+    """Return the label that a text on the command line stands for: written as it is, else in other capitals."""
+    found = [label for label in labels if _text(label).lower() == text.lower()]
+    return next((label for label in found if _text(label) == text), found[0] if found else None)

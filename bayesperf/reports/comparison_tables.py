@@ -161,6 +161,13 @@ def monte_carlo(summary: pd.DataFrame) -> str:
     return f" The Monte Carlo standard error of the mean is at most {drawn['mcse'].max():.1g} ({names})."
 
 
+INDEPENDENT = (
+    "Independent: the systems are taken as judged on different examples. If they judged the same examples, the true "
+    "uncertainty is smaller."
+)
+PAIRING_ADVICE = "To compare them example by example, name the column that identifies the examples, as --id example."
+
+
 def about_pairing(analysis: Analysis) -> str:
     """Return whether systems are compared example by example, or else how they could be."""
     example, cluster = analysis.settings.id, analysis.settings.cluster
@@ -172,14 +179,11 @@ def about_pairing(analysis: Analysis) -> str:
         return "Paired: the systems are compared on the same examples."
     if cluster is not None:
         return f"By cluster: the systems are compared on the clusters by {cluster!r} that they share, not row by row."
-    return (
-        "Independent: the systems are taken as judged on different examples. If they judged the same, the differences "
-        "are better known than that."
-    )
+    return INDEPENDENT
 
 
 def pairing_advice(analysis: Analysis) -> list[Note]:
     """Return how systems are compared example by example, if they are not."""
     if analysis.is_paired or analysis.settings.cluster is not None:
         return []
-    return [Note("To compare them so, name the column that identifies the examples, as --id example.", "advice")]
+    return [Note(PAIRING_ADVICE, "advice")]

@@ -43,7 +43,7 @@ def about_clusters(source: ClusterWeights, within: Sequence[str]) -> str:
 
 def about_gaps(column: str | None, settings: Settings) -> str:
     """Return what else can be done if actual labels are missing."""
-    if column != settings.actual:
+    if column != settings.actual or settings.correct or settings.grade:
         return ""
     return " If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."
 

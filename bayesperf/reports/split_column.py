@@ -16,6 +16,7 @@ from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
+from bayesperf.reports.class_columns import label_of
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 
 # Of more scores than this curves are drawn from counts in bins, each of at most one in so many of either class.
@@ -86,8 +87,8 @@ def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     """
     _check_numbers(frame[str(settings.score)], str(settings.score))
     classes = sorted(frame[settings.actual].dropna().unique().tolist())
-    named = [label for label in classes if str(label).lower() == str(settings.pos_label).lower()]
-    positive = named[0] if named else positive_label(classes, None)
+    named = None if settings.pos_label is None else label_of(classes, settings.pos_label)
+    positive = positive_label(classes, None) if named is None else named
     if len(classes) != 2 or positive is None:
         raise InputError(
             "--threshold",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,15 +65,15 @@ def overall(verdicts: Sequence[Verdict]) -> str:
 
 def in_one_sentence(verdicts: Sequence[Verdict], shown_by: str) -> str:
     """Return the verdict on all requirements, how many of them are what, and by which rule."""
-    counts = {verdict: sum(each.verdict == verdict for each in verdicts) for verdict in (MET, MISSED, OPEN)}
-    of = len(verdicts)
-    if counts[MET] == of:
-        every = {1: "The requirement is", 2: "Both requirements are"}.get(of, f"All {of} requirements are")
-        said = f"{every} shown met"
-    else:
-        words = [f"{n} shown {verdict}" if verdict != OPEN else f"{n} open" for verdict, n in counts.items() if n]
-        said = f"{overall(verdicts).capitalize()}. Of {of} requirement{'s' * (of > 1)}: {', '.join(words)}"
-    return f"{said} ({shown_by})."
+    # A requirement of several systems has several verdicts.
+    what, shown = ("verdict", "") if any(each.system for each in verdicts) else ("requirement", "shown ")
+    words = {MET: f"{shown}{MET}", MISSED: f"{shown}{MISSED}", OPEN: OPEN}
+    counts, of = Counter(each.verdict for each in verdicts), len(verdicts)
+    if len(counts) == 1:
+        every = {1: f"The {what} is", 2: f"Both {what}s are"}.get(of, f"All {of} {what}s are")
+        return f"{every} {words[verdicts[0].verdict]} ({shown_by})."
+    each = ", ".join(f"{counts[verdict]} {text}" for verdict, text in words.items() if counts[verdict])
+    return f"{overall(verdicts).capitalize()}. Of {of} {what}s: {each} ({shown_by})."
 
 
 def by_probability(confidence: float) -> str:
@@ -89,23 +90,25 @@ def by_sequence(confidence: float, steps: int) -> str:
 # ── Of an analysis ──
 
 
-def verdicts_of(analysis: Analysis) -> list[Verdict]:
+def verdicts_of(analysis: Analysis, confidence: float = CONFIDENCE) -> list[Verdict]:
     """Return what the posterior shows of each requirement and system, by the requirements."""
     found, shape = [], analysis.pooled.leading.shape
     sizes = analysis.pooled_counts.counts.transpose(*analysis.pooled.dims, ...).sum(["actual", "predicted"]).values
     for requirement in analysis.requirements:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
         for at, names in analysis.systems:
-            verdict, more = verdict_of(float(met[at]), CONFIDENCE), ""
+            verdict, more = verdict_of(float(met[at]), confidence), ""
             if verdict == OPEN and len(analysis.systems) <= _MOST_PLANNED:
-                one = marginal.isel(**dict(zip(map(str, analysis.pooled.dims), at, strict=True))) if at else marginal
-                more = _about(examples_to_settle(one, requirement.bound, int(sizes[at])))
+                one = marginal.isel(**analysis.indices(at))
+                more = _about(examples_to_settle(one, requirement.bound, int(sizes[at]), confidence))
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))
     return found
 
 
-def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int | None:
-    """Return how many more examples settle on which side of a bound a metric lies; None if it is over a million trials.
+def examples_to_settle(marginal: Marginal, bound: float, examples: int, confidence: float = CONFIDENCE) -> float | None:
+    """Return how many more examples settle on which side of a bound a metric lies.
+
+    It is infinite if it is over a million trials, and None where the bound is an end, or the metric has none.
 
     The metric is taken for a share of trials. Where its posterior is a Beta it is one, and the number is that of
     `bayesperf.plan.sample_size`; elsewhere the Beta of the same mean and standard deviation stands for it, whose trials
@@ -119,6 +122,8 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int |
         What is required.
     examples : int
         How many examples its posterior comes of.
+    confidence : float
+        Probability that settles it.
     """
     low, high = marginal.bounds
     if not math.isfinite(high - low) or not low < bound < high:
@@ -133,14 +138,16 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int) -> int |
         a, b = mean * trials, (1 - mean) * trials
     if trials <= 0:
         return None
-    n = OneCount(a, b, x, CONFIDENCE).smallest_n(ASSURANCE, either_way=True)
-    return None if n is None else math.ceil(n * examples / trials)
+    n = OneCount(a, b, x, confidence).smallest_n(ASSURANCE, either_way=True)
+    return math.inf if n is None else math.ceil(n * examples / trials)
 
 
-def _about(more: int | None) -> str:
+def _about(more: float | None) -> str:
     """Write a number with two digits: it is a plan."""
     if more is None:
-        return "more than a million"
+        return ""
+    if math.isinf(more):
+        return "over a million"
     unit = 10 ** max(len(str(more)) - 2, 0)
     return f"about {math.ceil(more / unit) * unit:,}"
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,6 +11,8 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.cli import commands as cli
+from bayesperf.files import reading
+from bayesperf.reports.verdicts import Verdict, in_one_sentence
 
 
 @pytest.fixture
@@ -49,7 +52,9 @@ def test_the_code_says_what_is_shown(check, tp, fn, code, verdict):
     # Jeffreys' prior has half an example in each cell, so that recall is a Beta.
     assert row["probability"] == pytest.approx(stats.beta(tp + 0.5, fn + 0.5).sf(0.8))
     planned = bp.plan.sample_size(0.8, metric="recall", evidence=(tp, tp + fn), question="settle")
-    assert row["more"] == ("" if code != 3 else f"{planned.n:,} more positives, in about {2 * planned.n:,} examples")
+    # Half of the examples are positive; a plan is said with two digits.
+    about = -(-2 * planned.n // 100) * 100
+    assert row["more"] == ("" if code != 3 else f"about {about:,} more examples")
 
 
 @pytest.mark.slow
@@ -62,6 +67,14 @@ def test_a_missed_requirement_decides_before_an_open_one(check):
     lines = check(file, *asked, "--format", "markdown").stdout.splitlines()
     assert "| open | recall ≥ 0.8 | 0.589 | 81 of 100 |" in lines
     assert lines[4] == "| verdict | requirement | P(met) | observed |"
+
+
+def test_nothing_is_planned_that_cannot_be_or_that_takes_over_a_million(check):
+    file = write("great.csv", 160_000, 40_000, 5, 95)
+    for asked, more in (("recall>=0.8", "over a million more examples"), ("dor>=76", "")):
+        done = check(file, "--pos-label", "yes", "--require", asked, "--format", "json")
+        (row,) = json.loads(done.stdout)["requirements"]
+        assert (done.returncode, row["verdict"], row["more"]) == (3, "open", more)
 
 
 @pytest.mark.slow
@@ -87,6 +100,36 @@ def test_a_new_version_is_held_against_the_old_on_the_same_examples(check):
 
 
 @pytest.mark.slow
+def test_a_version_whose_scores_are_counted_in_bins_has_all_its_rows(check, monkeypatch):
+    write("new.csv", 40, 10, 10, 40), write("old.csv", 90, 10, 10, 90)
+    for name in ("new.csv", "old.csv"):
+        frame = pd.read_csv(name)
+        frame.assign(score=(frame["predicted"] == "yes").astype(float)).to_csv(name, index=False)
+    asked = ["new.csv", "--against", "old.csv", "--pos-label", "yes", "--score", "score", "--format", "json"]
+    whole = check(*asked).stdout
+    monkeypatch.setattr(reading, "_MOST_SCORED", 150)
+    assert check(*asked).stdout == whole
+
+
+def test_a_version_with_other_labels_is_refused_with_the_reason(check):
+    new, old = write("new.csv", 88, 12, 10, 90), write("old.csv", 90, 10, 10, 90)
+    Path(old).write_text(Path(old).read_text().replace("yes", "Yes"))
+    done = check(new, "--against", old, "--pos-label", "yes", "--metric", "recall")
+    assert done.returncode == 2
+    assert "look like one class" in done.stderr
+    assert "no row that counts for recall" in done.stderr
+
+
+def test_all_verdicts_in_one_sentence():
+    def said(*found, system=""):
+        return in_one_sentence([Verdict("r", system, "", 0.5, each) for each in found], "rule")
+
+    assert said("open") == "The requirement is open (rule)."
+    assert said("met", "met") == "Both requirements are shown met (rule)."
+    assert said(*["met"] * 4, system="a") == "All 4 verdicts are met (rule)."
+    assert said("met", "open", "missed", system="a") == "Missed. Of 3 verdicts: 1 met, 1 missed, 1 open (rule)."
+
+
 def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     asked = ["--pos-label", "yes", "--require", "recall>=0.75", "--state", "runs.json", "--format", "json"]
     codes = []
@@ -122,6 +165,8 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
         (["--require", "f1>=0.8", "--state", "runs.json", "--pos-label", "yes"], "f1 is no share of independent"),
         (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
+        (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),
+        (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "it checks one system"),
         (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state does not go"),
         (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
         (["--against", "new.csv", "--metric", "recall_per_class"], "it is a value for every class"),

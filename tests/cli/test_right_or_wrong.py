@@ -50,6 +50,23 @@ def test_systems_are_compared_on_the_same_attempts(shell, log):
     assert "On accuracy" in clustered.stdout
 
 
+def test_a_comparison_has_the_prior_that_was_asked_for_and_says_if_it_is_not_paired(shell, log):
+    asked = ["compare", log, "--correct", "passed", "--system", "system"]
+    (row,) = json.loads(shell(*asked, "--id", "attempt", "--prior", "flat", "--json").stdout)
+    expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy", prior="flat")
+    assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
+    apart = shell(*asked)
+    assert "taken as judged on different examples" in apart.stdout
+    assert apart.stderr == ""
+
+
+def test_missing_values_are_left_out_and_said_or_refused(shell, log):
+    log.write_text(log.read_text().replace("true", "", 2))
+    asked = ["summary", log, "--correct", "passed", "--system", "system"]
+    assert "Left out are 2 of 240 rows, for values missing in 'passed' (2)." in shell(*asked, "--drop-missing").stdout
+    assert "Leave such rows out by --drop-missing" in shell(*asked).stderr
+
+
 def test_grades(shell, log):
     done = shell("summary", log, "--grade", "stars", "--system", "system", "--metrics", "mean_grade", "--json")
     assert done.returncode == 0, done.stderr
@@ -64,6 +81,7 @@ def test_grades(shell, log):
         (["--correct", "stars"], "must say by true and false"),
         (["--correct", "pased"], "pased"),
         (["--correct", "passed", "--grade", "stars"], "does not go with"),
+        (["--correct", "passed", "--verified-only"], "--correct does not go with --verified-only"),
         (["--correct", "passed", "--pos-label", "1"], "outcomes have no classes"),
         (["--grade", "passed", "--metrics", "f1"], "needs predictions of classes"),
     ],

@@ -11,6 +11,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.cli import commands as cli
+from bayesperf.files.class_names import about_labels
 from tests.shared.counts import CM
 
 RNG = np.random.default_rng(0)
@@ -373,6 +374,25 @@ LABELS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("content", "options", "labels", "positive"),
+    [
+        ("actual,predicted\nA,a\na,a\n", ["--pos-label", "a"], ["A", "a"], "a is positive"),
+        ("actual,s\nA,0.2\na,0.9\n", ["--pos-label", "a", "--score", "s", "--threshold", "0.5"], ["A", "a"],
+         "a is positive"),
+        ("actual,predicted\nneg,neg\nneg,neg\n", ["--pos-label", "pos", "--labels", "neg,pos"], ["neg", "pos"],
+         "pos is positive"),
+        ("actual,predicted\nTrue,true\nfalse,true\n", ["--pos-label", "true", "--labels", "false,true"],
+         ["False", "True"], "True is positive"),
+    ],
+)  # fmt: skip
+def test_the_positive_class_is_the_one_that_is_written_so(tmp_path, call, content, options, labels, positive):
+    (tmp_path / "p.csv").write_text(content)
+    done = figures(call("summary", "p.csv", *options, "--json"))
+    assert done["labels"] == labels
+    assert positive in done["read"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("content", "labels", "expected"), LABELS.values(), ids=LABELS)
 def test_labels_are_all_classes_in_their_order(tmp_path, call, content, labels, expected):
@@ -497,6 +517,13 @@ def test_what_is_probably_a_mistake_is_warned_of(tmp_path, call, content, words)
     assert said in done.stderr
 
 
+@pytest.mark.parametrize(
+    "labels", [["-1", "1"], ["<=50K", ">50K"], ["C", "C++", "C#"], ["A", "A-"], ["F", "N", "S", "T", "Y"]]
+)
+def test_labels_that_are_not_one_class_are_not_said_to_be(labels):
+    assert about_labels(dict.fromkeys(labels, 5)) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "columns",
@@ -595,6 +622,24 @@ def test_a_report_with_a_judge(judged, tmp_path):
     post = bp.labels.verify(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
     assert "They are the verified" in page
     assert "verified by chance" in bp.report(post).html
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "says", "says_not"),
+    [
+        ("looked.csv", ["--judge", "judge"], ["With 40 verified examples", "were not verified were drawn by those of"],
+         ["No value is missing", "Dirichlet prior on its cells"]),
+        ("looked.csv", ["--verified-only"], ["With 40 examples"], ["No value is missing"]),
+        ("wide.csv", ["--cluster", "patient"], ["Clusters are treated as independent draws", "No value is missing"],
+         ["Examples are taken to be independent"]),
+    ],
+)  # fmt: skip
+def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path, file, options, says, says_not):
+    done = judged("report", file, *ONE_SYSTEM, *options, "-o", "page.md")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.md").read_text()
+    assert all(words in page for words in says)
+    assert not any(words in page for words in says_not)
 
 
 @pytest.mark.few

@@ -412,6 +412,8 @@ def test_what_cannot_be_settled_says_so():
     post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=500, fn=500, fp=0, tn=10))
     assert examples_to_settle(post["lr+"], 3.0, 1010) is None
     assert examples_to_settle(post["recall"], 1.0, 1010) is None
+    many = bp.posterior(bp.ConfusionMatrix.from_counts(tp=160_000, fn=40_000, fp=0, tn=10))
+    assert examples_to_settle(many["recall"], 0.8, 200_010) == np.inf
 
 
 def test_open_requirements_are_those_neither_met_nor_missed(systems):

@@ -73,5 +73,5 @@ def _table(table: Table) -> str:
 
 def _cell(column: Column, record: dict[str, object]) -> str:
     first, *rest = column.written(record)
-    beneath = (f" {line}" if column.is_name else f" ({line})" for line in rest)
+    beneath = (f" {line}" if column.kind == "pair" else f" ({line})" for line in rest)
     return "".join([first, *beneath])

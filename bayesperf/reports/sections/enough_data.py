@@ -21,12 +21,13 @@ _BATCHES = (
 def blocks(analysis: Analysis) -> list[Block]:
     """Return how many requirements are open, and how wide the interval is."""
     examples = int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1)
+    what = f"{'verified ' if analysis.settings.judge else ''}example{'s' * (examples != 1)}"
     looks = looks_in_words(analysis)
     return [
         *_open(analysis),
         Sentence(
-            f"With {examples:,} example{'s' * (examples != 1)}, {width_in_words(analysis)}. Half that width takes "
-            "about four times as many examples."
+            f"With {examples:,} {what}, {width_in_words(analysis)}. Half that width takes about four times as many "
+            "examples."
         ),
         *([Sentence(_BATCHES)] if looks else []),
         *map(Sentence, looks),

@@ -40,16 +40,8 @@ def paragraph(analysis: Analysis) -> str:
     """Return what was done, in the past tense of a paper."""
     settings = analysis.settings
     titles = [metrics.get(name).title for name in analysis.metric_names]
-    counts = (
-        "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
-        f"({analysis.pooled.prior_text}) [goutte2005probabilistic, caelen2017bayesian]"
-    )
-    clusters = (
-        "cells of the confusion matrix were drawn by weights of the clusters that examples come in "
-        f"({analysis.pooled.prior_text}) [rubin1981bayesian]"
-    )
     said = [
-        counts if settings.cluster is None else clusters,
+        _modelled(analysis),
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
     ]
     if analysis.folds is not None:
@@ -72,6 +64,27 @@ def paragraph(analysis: Analysis) -> str:
         said.append("areas under curves were obtained by the Bayesian bootstrap [rubin1981bayesian]")
     said.append(f"figures were computed by bayesperf {version('bayesperf')} (seed {settings.seed})")
     return " ".join(map(sentence, said))
+
+
+def _modelled(analysis: Analysis) -> str:
+    """Return of what the posterior is."""
+    prior, settings = analysis.pooled.prior_text, analysis.settings
+    if not analysis.handed_in or analysis.pooled.source.concentration is not None:
+        return (
+            "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
+            f"({prior}) [goutte2005probabilistic, caelen2017bayesian]"
+        )
+    if settings.cluster is not None:
+        return (
+            "cells of the confusion matrix were drawn by weights of the clusters that examples come in "
+            f"({prior}) [rubin1981bayesian]"
+        )
+    if settings.judge is not None:
+        return (
+            "the actual classes of examples that were not verified were drawn by those of verified examples on which "
+            f"system and judge say the same ({prior})"
+        )
+    return f"figures are of a posterior that was given ({prior})"
 
 
 def _cited(analysis: Analysis) -> list[str]:

@@ -81,21 +81,27 @@ def _tiny_classes(analysis: Analysis) -> str:
 
 def _independence(analysis: Analysis) -> list[str]:
     """Return what is supposed of the rows, and what of the systems and the folds."""
-    complete = analysis.of_file and not analysis.settings.drop_missing
+    settings = analysis.settings
+    complete = analysis.of_file and not (settings.drop_missing or settings.verified_only or settings.judge)
+    drawn = (
+        "Clusters are treated as independent draws from one population."
+        if settings.cluster
+        else "Examples are treated as independent draws from one population. Rows that come in groups (patients, "
+        "documents, neighbouring pixels, frames of a video) carry less information than their number suggests; these "
+        "columns do not show whether they come in groups."
+    )
     said = [
         *analysis.notes,
         *(["No value is missing in the columns that are used."] if complete else []),
-        "Examples are treated as independent draws from one population. Rows that come in groups (patients, "
-        "documents, neighbouring pixels, frames of a video) carry less information than their number suggests; these "
-        "columns do not show whether they come in groups.",
+        drawn,
     ]
     if FOLD in analysis.counts.dims:
         said.append(
             "Folds are pooled: their models were trained on nearly the same data, so their differences do not show how "
             "the figure would vary with another training set."
         )
-    if not analysis.repeats and analysis.settings.id not in (None, ROW):
-        said.append(f"No system has two rows with the same {printable(analysis.settings.id)}.")
+    if not analysis.repeats and settings.id not in (None, ROW):
+        said.append(f"No system has two rows with the same {printable(settings.id)}.")
     return said
 
 
