@@ -631,7 +631,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
          ["No value is missing", "Dirichlet prior on its cells"]),
         ("looked.csv", ["--verified-only"], ["With 40 examples"], ["No value is missing"]),
         ("wide.csv", ["--cluster", "patient"], ["Clusters are treated as independent draws", "No value is missing"],
-         ["Examples are taken to be independent"]),
+         ["Examples are treated as independent"]),
     ],
 )  # fmt: skip
 def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path, file, options, says, says_not):
