@@ -1,4 +1,15 @@
-"""Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems."""
+"""Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems.
+
+Cells are drawn in proportion to Σ_g v_g C_g + ε. The counts C_g of each of the G clusters have a weight
+v_g ~ Gamma((G − 2)/G), which gives a mean over clusters the variance S²/G of samples of clusters. The prior's
+pseudo-examples ε_c ~ Gamma(α_c) leave a width to empty cells. With clusters of unequal sizes the weights vary more: the
+shape is (G* − 2)/G* times (1 − h_g)/(1 − 1/G), where h_g is the cluster's share of all examples and G* = 1/Σ h_g² the
+number of clusters of equal size that would say as much; the mean stays. Metrics are of examples: a cluster weighs by
+its size. Clusters of one example each have nearly the posterior of independent examples.
+
+In repeated cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat
+said of them. The prior's pseudo-examples then count once, and an example as often as there are repeats.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""The hierarchical model of counts over groups (folds, sites, days, images), by quadrature."""
+"""The hierarchical model of counts over groups (folds, sites, days, images), by quadrature.
+
+Each actual class has its own row, independent of the other: of n examples of the class in a group, k are predicted
+right, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1, p ~ Beta(1, 1). The dispersion ρ is the correlation of two
+examples of a group: at ρ = 0 all groups have one rate, at ρ = 1 each group is all right or all wrong. The groups' own
+rates are integrated out, by quadrature over p and ρ, and come back by conjugacy.
+
+Prevalence depends on the question. Random folds, and a new one, have the population's prevalence, Beta(1, 1) updated by
+the summed counts. Each cluster has its own, by the same beta-binomial model for the positives among its examples, with
+mean Beta(1, 1) and dispersion Beta(1, 3): clusters often differ more in prevalence than in rates. A metric of the mean
+is the metric at the mean rates and the mean prevalence.
+"""
 
 from __future__ import annotations
 

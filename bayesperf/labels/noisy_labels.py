@@ -86,15 +86,14 @@ def noise(
     Parameters
     ----------
     cm : ConfusionMatrix
-        Counts by *recorded* label and prediction. Matrices along leading dims have labels of one source, wrong at one
-        rate; systems judged on the same examples have the same labels, and their draws are joint.
+        Counts by *recorded* label and prediction. All matrices share one source of labels and its error rate; systems
+        judged on the same examples have the same labels, and their draws are joint.
     error : float, (a, b) or array-like (K, K)
-        The rate ε at which labels are wrong: a number, or a Beta(a, b) of it, as (5, 95) if 5 of 100 labels that were
-        checked were wrong. The recorded label is the true one with probability 1 − ε, and else one of the K − 1 others,
-        each as probable. Or P(recorded | true), with a row for each true label, in the order of the labels.
+        The rate ε of wrong labels: a number, or a Beta(a, b) prior, such as (5, 95) if 5 of 100 checked labels were
+        wrong. A wrong label is any of the K − 1 others with the same probability. Or P(recorded | true), with a row for
+        each true label, in the order of the labels.
     prior : str or Prior, optional
-        Prior of the true cells: by default Jeffreys' for two classes and Perks' for more. The prior that classes share
-        is not available.
+        Prior of the true cells: Jeffreys' for two classes, Perks' for more. The shared prior is not available.
     draws : int
         Number of draws.
     random_seed : int or numpy.random.Generator
@@ -103,38 +102,34 @@ def noise(
     Returns
     -------
     Posterior
-        Of the true cells, beside the recorded counts as what was observed; ``source.label_error`` is the posterior of
-        the rate of wrong labels, if a distribution of it was given. Draws are independent,
-        but for more than two classes with a matrix of errors that depend on the truth, for which they are a sampler's.
+        The posterior of the true cells; the observed values are of the recorded counts. ``source.label_error`` is the
+        posterior of ε, if it had a prior. Draws are independent, except with more than two classes and errors that
+        depend on the truth: these draws come from a sampler.
 
     Raises
     ------
     ValueError
-        If labels would be worse than chance (ε above (K − 1)/K), the errors are no probabilities, the prior is not a
-        Dirichlet prior of every cell, or the predictions of systems judged on the same examples have too many
-        combinations.
+        If labels would be worse than chance (ε above (K − 1)/K), the errors are not probabilities, the prior is not a
+        Dirichlet prior of every cell, or the systems' predictions have too many combinations.
 
     Warns
     -----
     PriorWarning
-        If the labels say next to nothing of the truth, so that the posterior is the prior.
+        If the labels say almost nothing about the truth, so that the posterior is the prior.
 
     Notes
     -----
-    Errors of labels are taken to be independent of the prediction, given the truth. Labels that were made after a look
-    at the predictions, or by a system that errs on the same examples, are wrong where the predictions are, and the
-    system is then worse than this says.
+    Errors of labels are assumed independent of the prediction, given the truth. If labels were made after a look at the
+    predictions, or by a system that errs on the same examples, the system is worse than this says.
 
     With E[t, r] = P(recorded r | true t), the recorded counts are multinomial with p(r, z) = Σ_t E[t, r] θ_tz. Under a
-    Dirichlet prior the columns z are separate problems given E: of the examples predicted z, a proportion is truly t.
-    Where a wrong label does not depend on the truth they are drawn exactly (`bayesperf.labels.replaced_labels`),
-    and the likelihood of ε is a sum; its posterior is then a quadrature. A Beta is cut off at (K − 1)/K, where labels
-    are chance.
+    Dirichlet prior the columns z are separate problems given E. If a wrong label does not depend on the truth, they are
+    drawn exactly (`bayesperf.labels.replaced_labels`); the likelihood of ε is a sum, and its posterior a quadrature. A
+    Beta prior ends at (K − 1)/K, where labels are chance.
 
-    How wrong labels are can hardly be learned from the counts, except that it cannot be more than the counts show: a
-    system that agrees with 98 % of the labels shows that not many more than 2 % are wrong. Of many classes the prior
-    expects a system to confuse few pairs, so that errors spread evenly over all classes pass for wrong labels, and
-    move a Beta up a little.
+    The counts say little about ε but an upper bound: if a system agrees with 98 % of the labels, not many more than 2 %
+    are wrong. With many classes the prior expects a system to confuse few pairs, so errors spread evenly over all
+    classes pass for wrong labels, and move a Beta prior up a little.
 
     References
     ----------

@@ -129,22 +129,18 @@ def monitor(
 
     Notes
     -----
-    Each batch's posterior is the prior of the next: after any number of batches it is that of their sum, whatever the
-    order, and however often one looked. A probability of .95 therefore means the same whether one looks once or stops
-    as soon as it is reached: of systems that the prior describes, stopped at .95 or more, at least 95 % meet the
-    requirement.
+    Each batch's posterior is the prior of the next: after any number of batches it is the posterior of their sum,
+    whatever the order and however often one looks. So a probability of 0.95 means the same whether one looks once or
+    stops as soon as it is reached: of systems that the prior describes, at least 95 % of those stopped there meet the
+    requirement. What stopping early changes is the frequency of errors for *one* system whose metric is fixed: the more
+    often one looks, the more probably it passes once by luck. The result and its figure say so.
 
-    What stopping early changes is the frequency of errors for *one* system whose metric is fixed: the more often one
-    looks, the more probably it passes by luck once. The result and its figure say so.
-
-    Where such errors must be bounded, go by ``anytime_verdict``. It is that of a confidence sequence
+    To bound such errors, use ``anytime_verdict``, from a confidence sequence
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
-    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The
-    limits are those of all steps so far together, because the sequence holds at all of them: they only move towards
-    each other. That they pass each other has at most a probability of 1 − `ci_prob` unless the batches differ. Each
-    system, and each class, has a sequence of its own.
-
-    Only shares of independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
+    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The limits
+    combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
+    probability of at most 1 − `ci_prob`. Each system, and each class, has its own sequence. Only proportions of
+    independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
 
     Examples
     --------
