@@ -300,7 +300,7 @@ def test_of_systems_known_precisely_little_is_luck_and_of_several_places_nothing
         return bp.compare(bp.posterior(cm), metric="recall", independent=True).in_words()
 
     precise = [900_000, 800_000, 600_000]
-    assert said(precise, ["model"]).endswith("on new examples 0 would be less than 0.001 lower.")
+    assert said(precise, ["model"]).endswith("expect 0 to score less than 0.001 lower on new examples.")
     assert said([precise, precise], ["site", "model"]).endswith(
         "The best of several is partly lucky, and looks better than it is."
     )

@@ -347,7 +347,7 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     post = bp.posterior(twelve.counts)
     (said,) = where_it_fails.in_words(twelve)
     mean = post["recall_per_class"].mean().sel(label="class 1").item()
-    assert said.startswith(f"Least recognised is class 1, with recall {mean:.3f} (95 % HDI ")
+    assert said.startswith(f"The least recognised class is class 1, with recall {mean:.3f} (95 % HDI ")
     table = twelve.counts.counts
     wrong, support = table.sel(actual="class 1", predicted="class 0").item(), table.sel(actual="class 1").sum().item()
     assert said.endswith("and most often class 1 is taken for class 0.")

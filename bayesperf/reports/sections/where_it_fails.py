@@ -77,7 +77,7 @@ def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     lower, upper = recall.hdi(prob).values[at][worst]
     seen = f"{table[worst, worst]:,} of {table[worst].sum():,}"
     value = estimate(float(recall.mean().values[at][worst]), lower, upper, prob, "hdi", seen)
-    text = f"{labels[worst]} is recognised least, with recall {value}; it is the worst class with probability "
+    text = f"the least recognised class is {labels[worst]}, with recall {value}; it is the worst with probability "
     return f"{text}{chance(float(probability[worst]))}{f', and {taken}' if taken else ''}"
 
 
