@@ -10,6 +10,7 @@ from types import FunctionType
 import pytest
 
 import bayesperf
+from bayesperf.core.answer import Answer
 from tests.shared.sources import ROOT, modules
 
 PUBLIC_MODULES = [name for name in bayesperf.__all__ if inspect.ismodule(getattr(bayesperf, name))]
@@ -166,6 +167,77 @@ def test_dir_of_a_public_module_shows_its_public_names_alone(name):
     listed = [*bayesperf.models.names(), "building"] if name == "models" else []
     assert sorted(dir(module)) == sorted([*module.__all__, *listed])
     assert [public for public in module.__all__ if public.startswith("_")] == []
+
+
+# ── One word, one meaning ──
+
+INTERVALS = {"ci_prob": {"float", "float | None", "ArrayLike"}, "ci_kind": {"Kind", "Kind | None"}}
+WORDS = INTERVALS | {
+    "confidence": {"float"},
+    "draws": {"int", "int | None"},
+    "n": {"int", "int | None", "ArrayLike", "ArrayLike | None"},
+    "dim": {"str", "str | None", "str | Sequence[str]"},
+    "by": {"Any", "Mapping[str, Any] | None", "str | Sequence[str]", "Sequence[str]"},
+    "cluster": {"Any", "str | None", "str | Sequence[str] | None"},
+    "kind": {"str", "str | None"},
+    "method": {"str", "str | None"},
+    "requirements": {
+        "Sequence[str] | Mapping[str | Metric, float]", "Sequence[str] | Mapping[str | Metric, float] | None",
+    },
+    "random_seed": {"int", "int | None", "Any"},
+}  # fmt: skip
+# What other packages and other rooms of ours call the same.
+OTHER_WORDS = {
+    "cred_mass", "credible", "hdi_prob", "prob", "level", "n_samples", "num_draws", "rng", "seed", "axis", "verbose",
+    "positive_label", "sample_size", "clusters_by", "nan_policy",
+}  # fmt: skip
+
+
+def public_things():
+    """Yield everything public and its name: what stands at the top, and what that leads to."""
+    for name in bayesperf.__all__:
+        yield name, getattr(bayesperf, name)
+        yield from members(getattr(bayesperf, name))
+
+
+def signatures():
+    """Yield the parameters of every public function, class and method, errors apart."""
+    for label, value in public_things():
+        if callable(value) and not (inspect.isclass(value) and issubclass(value, Exception)):
+            yield label, inspect.signature(value).parameters
+
+
+def test_a_word_of_a_signature_has_one_meaning():
+    found = dict(signatures())
+    assert {"Posterior.summary", "Marginal.hdi", "bayesperf.curves.epc"} <= found.keys()
+    for label, parameters in found.items():
+        assert not OTHER_WORDS & parameters.keys(), label
+        for word in WORDS.keys() & parameters.keys():
+            written = parameters[word].annotation
+            # Choices are written out; they are texts.
+            assert written in WORDS[word] or written.startswith("Literal["), (label, word)
+
+
+@pytest.mark.parametrize(("word", "default"), [("ci_prob", 0.95), ("ci_kind", "hdi"), ("confidence", 0.95)])
+def test_a_word_has_one_default(word, default):
+    defaults = {label: found[word].default for label, found in signatures() if word in found}
+    others = {label for label, value in defaults.items() if value not in (default, None, inspect.Parameter.empty)}
+    # These have several intervals at once, the kind that the source of a study names, or a band of many ranks.
+    assert others <= {
+        "bayesperf.studies.repeated_splits", "bayesperf.studies.sequential", "bayesperf.plots.sequential",
+        "bayesperf.studies.simulation_based_calibration",
+    }  # fmt: skip
+
+
+def test_every_answer_has_the_same_verbs():
+    answers = {
+        value
+        for _, value in public_things()
+        if inspect.isclass(value) and issubclass(value, Answer | bayesperf.Marginal)
+    }
+    assert len(answers) > 15
+    verbs = ("summary", "in_words", "plot", "save")
+    assert [(each.__name__, verb) for each in answers for verb in verbs if not hasattr(each, verb)] == []
 
 
 def test_the_version_is_the_same_everywhere():

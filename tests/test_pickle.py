@@ -85,7 +85,7 @@ def curve(make, **options):
 
 
 def draws(marginal):
-    return marginal.draws(20), marginal.draws(20, 1), marginal.eti()
+    return marginal.joint_draws(20), marginal.joint_draws(20, 1), marginal.eti()
 
 
 def of_curve(curve):

@@ -194,7 +194,7 @@ def test_mcc_of_the_counts(system, mcc):
 def test_mcc_of_two_systems(kind, positive, greater, hpd, request):
     mcc = request.getfixturevalue("predictive" if kind == "predictive" else "post")["mcc"]
     assert mcc.prob_above(0).sel(model="B").item() == printed(positive, share_error(float(positive), M))
-    draws = mcc.draws(M, 0)
+    draws = mcc.joint_draws(M, 0)
     share = (draws.sel(model="A") > draws.sel(model="B")).mean().item()
     assert share == printed(greater, share_error(float(greater), M))
     ends = mcc.hdi(0.95).sel(model="B").values.tolist()

@@ -90,7 +90,7 @@ def _outcomes(
     assert compared.shrunk is not None
     assert compared.systems is not None
     shrunk = compared.shrunk
-    by_analysis = (alone["recall"], compared.systems.draws()), (shrunk, joint_draws(shrunk, "model", draws))
+    by_analysis = (alone["recall"], compared.systems.joint_draws()), (shrunk, joint_draws(shrunk, "model", draws))
     found = [_of_best(each, joint, truth, prob) for each, joint in by_analysis]
     return {name: np.array([of_one[name] for of_one in found]) for name in found[0]}
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.verdicts import Verdict
 
-_FORMATS = ("text", "markdown", "json")
 _CODES = {"met": 0, "missed": 1, "open": 3}
 # The column that tells the files apart from those that they are held against.
 _VERSION, _NEW, _OLD = "version", "new", "old"
@@ -58,12 +57,8 @@ def check(files: Files, settings: Settings) -> None:
 
 
 def _refuse_what_is_not_there(settings: Settings) -> None:
-    if settings.format not in _FORMATS:
-        raise InputError(f"--format {settings.format}", f"there is none; they are {', '.join(_FORMATS)}.")
     if not settings.require and settings.against is None:
         raise InputError("--require", "say what must be met, as --require 'recall>=0.8'.")
-    if settings.confidence <= 0.5:
-        raise InputError("--confidence", f"must be above 0.5; it is {settings.confidence:g}.")
     for option, path in {"--against": settings.against, "--state": settings.state}.items():
         if path is not None and len(settings.systems) > 1:
             raise InputError(option, "it checks one system.", "Check each by a command of its own.")

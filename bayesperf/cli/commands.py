@@ -77,8 +77,11 @@ def compare(files: Files, settings: Settings) -> None:
     if right_or_wrong.are_outcomes(settings):
         right_or_wrong.print_comparison(files, settings)
         return
-    if settings.scores and settings.threshold is None:
-        raise InputError("--score", "say from which score on a system calls an example positive, as --threshold 0.5.")
+    if settings.scores and settings.threshold is None and not settings.predictions:
+        raise InputError(
+            "--score", "say from which score on a system calls an example positive, as --threshold 0.5.",
+            "Or name the column of what it predicts by --predicted.",
+        )  # fmt: skip
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 

@@ -211,8 +211,8 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
         return [now, asked, *([fewer] if question == "meet" and answer.plan.n else []), *_cost(answer.plan)]
     return [
         now,
-        f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With ever more, the "
-        f"assurance tends to {prob_met}, for they may as well show that it is not met.",
+        f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With more, the "
+        f"assurance approaches {prob_met}, because they may also show that it is not met.",
         f"To {goals['settle']} with the same assurance: {number_in_words(answer.settling, look_every)}.",
         *_cost(answer.settling),
     ]
@@ -230,7 +230,7 @@ def number_in_words(plan: Plan | None, look_every: int | None = None) -> str:
 
         return "more than a million" if look_every is None else f"more than {MOST:,}"
     if not plan.n:
-        return "none are needed, it is so already"
+        return "no more are needed"
     examples = f", in about {plan.examples:,} examples" if plan.share not in (None, 1.0) else ""
     return f"{plan.n:,} more {plan.counts}{examples}"
 

@@ -83,8 +83,8 @@ def average(
 ) -> Marginal:
     """Return the posterior of the mean of a metric over the folds of cross-validation, or over random splits.
 
-    In repeated cross-validation, and in random splits (Monte Carlo cross-validation), test parts share examples. Say how
-    often each is tested by `repeats`; without it the interval is too narrow.
+    In repeated cross-validation, and in random splits (Monte Carlo cross-validation), test parts share examples. Say
+    how often each is tested by `repeats`; without it the interval is too narrow.
 
     Parameters
     ----------
@@ -228,9 +228,9 @@ class AverageOf(Origin):
     groups: int
     random_seed: int
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed = self.random_seed if random_seed is None else random_seed
-        return _averaged(self.folds.leading.shape, self.axis, self.folds.sampled(n, seed), seed, self.groups)
+        return _averaged(self.folds.leading.shape, self.axis, self.folds.sampled(draws, seed), seed, self.groups)
 
 
 def _warn_of_prior(post: Posterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:

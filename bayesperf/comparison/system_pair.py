@@ -119,9 +119,9 @@ class SystemPair(Held):
         """Return the function of draws of both systems that a contrast is."""
         return applied(quotient) if what == "ratio" else applied(rounded_difference, self.first.bounds)
 
-    def sampled(self, what: str, n: int, random_seed: int | None) -> Array:
+    def sampled(self, what: str, draws: int, random_seed: int | None) -> Array:
         """Return n draws of a contrast, (m, n)."""
-        drawn = [self._drawn(side, n, i, random_seed) for i, side in enumerate((self.first, self.second))]
+        drawn = [self._drawn(side, draws, i, random_seed) for i, side in enumerate((self.first, self.second))]
         if self.rows is not None:
             drawn = [values[rows] for values, rows in zip(drawn, self.rows, strict=True)]
         return np.asarray(self.operation(what)(*drawn))
@@ -162,7 +162,7 @@ class SystemPair(Held):
         if self.of_two_posteriors:
             base = self.random_seed if random_seed is None else random_seed
             seed = int(np.random.SeedSequence([base, position]).generate_state(1, np.uint64)[0] >> 1)
-        return np.asarray(side.draws(n, seed).values.reshape(-1, n))
+        return np.asarray(side.joint_draws(n, seed).values.reshape(-1, n))
 
 
 def _exact_difference(first: Distribution, second: Distribution) -> Distribution | None:
@@ -261,9 +261,9 @@ class ContrastOf(Origin):
     pair: SystemPair
     what: str
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         """Return n draws of the contrasts, (m, n)."""
-        return self.pair.sampled(self.what, n, random_seed)
+        return self.pair.sampled(self.what, draws, random_seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +274,13 @@ class DifferencesOfProportions(Origin):
     leading: xr.DataArray
     random_seed: int
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         """Return n draws of the contrasts, (m, n)."""
         known = self.distribution
         weights = np.hstack([known.inner.a, known.inner.b, known.outer.b])
         seed = self.random_seed if random_seed is None else random_seed
         each = zip(weights, streams(seed, "difference", self.leading, weights), strict=True)
-        return np.stack([rng.dirichlet(weight, n) @ (1, -1, 0) for weight, rng in each])
+        return np.stack([rng.dirichlet(weight, draws) @ (1, -1, 0) for weight, rng in each])
 
 
 # ── Baseline rules ──

@@ -53,7 +53,7 @@ class Systems(Held):
     units: float = np.inf
     families: Codes | None = None
 
-    def draws(self) -> xr.DataArray:
+    def joint_draws(self) -> xr.DataArray:
         """Return joint draws, (…, draw, dim), or (…, chain, draw, dim) from a sampler."""
         return joint_draws(self.each, self.dim, self.n_draws)
 
@@ -101,7 +101,7 @@ class Systems(Held):
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
             mean, variance = exact_moments(each.distribution)
             return [Estimates(mean[place], variance[place], families=self.families) for place in rows]
-        draws = self.draws()
+        draws = self.joint_draws()
         if "chain" in draws.dims:
             draws = draws.stack(sample=("chain", "draw"), create_index=False).rename(sample="draw")
         flat = draws.transpose(..., "draw", self.dim).values.reshape(-1, draws.sizes["draw"], draws.sizes[self.dim])

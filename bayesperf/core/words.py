@@ -143,8 +143,16 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def enumerated(parts: Sequence[str]) -> str:
-    """Join the parts of a sentence, the last by "and"."""
+def enumerated(parts: Sequence[str], most: int | None = None) -> str:
+    """Join the parts of a sentence, the last by "and"; of more than `most` the first, and how many more there are.
+
+    Examples
+    --------
+    >>> enumerated(["hats", "coats", "shoes"]), enumerated(["hats", "coats", "shoes"], most=1)
+    ('hats, coats and shoes', 'hats and 2 more')
+    """
+    if most is not None and len(parts) > most:
+        parts = [*parts[:most], f"{len(parts) - most:,} more"]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

@@ -20,10 +20,9 @@ _MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>",
 def classes_in_words(counts: Mapping[str, int], wanted: str = "") -> str:
     """Return a sentence with the classes, how often each occurs, and the nearest to one that is wanted."""
     order = sorted(counts, key=lambda label: -counts[label])
-    shown = [f"{label} ({counts[label]:,})" for label in order[:_LISTED]]
-    more = [f"{len(order) - _LISTED:,} more"] if len(order) > _LISTED else []
+    shown = enumerated([f"{label} ({counts[label]:,})" for label in order], _LISTED)
     near = nearest(wanted, order)
-    return f"the classes are {enumerated([*shown, *more])}.{f' The nearest is {near!r}.' if near else ''}"
+    return f"the classes are {shown}.{f' The nearest is {near!r}.' if near else ''}"
 
 
 def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:

@@ -222,7 +222,7 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
     if several:
         commands["Which is better?"] = ["compare", *reading, *positive, *(clustered or paired)]
-    required = "recall>=0.8" if positive or set(of["actual"][0].values) in _PLAIN else "accuracy>=0.8"
+    required = "recall>=0.8" if positive or _say_themselves(of["actual"][0]) else "accuracy>=0.8"
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
     commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
     return {
@@ -233,6 +233,11 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
 
 def _positive(actual: _Column) -> list[str]:
     """Return the option that names the rarer of two labels as positive, where they do not say it themselves."""
-    if len(actual.values) != 2 or {label.lower() for label in actual.values} in _PLAIN:
+    if len(actual.values) != 2 or _say_themselves(actual):
         return []
     return ["--pos-label", list(actual.values)[-1]]
+
+
+def _say_themselves(actual: _Column) -> bool:
+    """Return whether labels say which is positive."""
+    return {label.lower() for label in actual.values} in _PLAIN

@@ -89,7 +89,7 @@ def _named_columns(settings: Settings) -> Settings:
     if scores and not calls and len(scores) != max(1, len(predictions)):
         raise InputError(
             "--score",
-            f"{len(scores)} of scores, and {max(1, len(predictions))} of --predicted.",
+            f"{len(scores)} column{'s' * (len(scores) > 1)} of scores and {max(1, len(predictions))} of predictions.",
             "Name one for each, in the same order; or none of --predicted, and the --threshold "
             "that makes predictions of scores.",
         )

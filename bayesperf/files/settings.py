@@ -63,6 +63,10 @@ def _no_probability(value: float) -> str:
     return "" if 0 < value < 1 else f"must be a number between 0 and 1, both excluded; it is {value:g}."
 
 
+def _no_confidence(value: float) -> str:
+    return "" if 0.5 < value < 1 else f"must be above 0.5 and below 1; it is {value:g}."
+
+
 def _no_margin(value: float) -> str:
     return "" if 0 <= value < 1 else f"must be in [0, 1); it is {value:g}."
 
@@ -73,6 +77,10 @@ def _negative(value: float) -> str:
 
 def _no_decimal(value: str) -> str:
     return "" if value in (".", ",") else f"must be '.' or ','; it is {value!r}."
+
+
+def _no_format(value: str) -> str:
+    return "" if value in ("text", "markdown", "json") else f"must be text, markdown or json; it is {value!r}."
 
 
 def _no_encoding(value: str) -> str:
@@ -178,7 +186,7 @@ class Settings:
         "--metrics", has_entries=True, needs={"against": "it is what the version before is held against"},
     )  # fmt: skip
     require: tuple[str, ...] = _option((), "A requirement, as 'recall>=0.8'. Repeatable.", "summary report plan check")
-    confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_probability)
+    confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_confidence)
     rope: float = _option(
         0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_negative
     )
@@ -217,7 +225,7 @@ class Settings:
         None, "Where to write the page. [report.html, bayesperf-demo.html]", "report demo", "--output", "-o"
     )
     json: bool = _option(False, "Print JSON instead of tables.", f"{_SHOW} plan")
-    format: str = _option("text", "text, markdown or json.", "check")
+    format: str = _option("text", "text, markdown or json.", "check", fault=_no_format)
 
     predicted: str = "predicted"
     score: str | None = None

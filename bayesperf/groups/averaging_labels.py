@@ -144,12 +144,12 @@ class AverageOfLabels(Origin):
     outcomes: NDArray[np.intp]
     random_seed: int
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed, alpha = self.random_seed if random_seed is None else random_seed, self.alpha
         content = np.column_stack([self.counts, self.outcomes])
         (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [content])
-        averages = np.empty((1, n))
-        for block in blocks(n, max(len(self.counts), 8 * len(alpha)), _BLOCK):
+        averages = np.empty((1, draws))
+        for block in blocks(draws, max(len(self.counts), 8 * len(alpha)), _BLOCK):
             cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.outcomes)
             np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
             cells /= cells.sum(-1, keepdims=True)

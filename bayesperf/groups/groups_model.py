@@ -308,9 +308,9 @@ class BetaDraws(Origin):
     weights: tuple[float, float]
     random_seed: int
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         rng = np.random.default_rng(self.random_seed if random_seed is None else random_seed)
-        return rng.beta(*self.weights, (1, n))
+        return rng.beta(*self.weights, (1, draws))
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,5 +319,5 @@ class DispersionOf(Origin):
 
     model: GroupsModel
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
-        return self.model.dispersion_draws(n, random_seed)
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
+        return self.model.dispersion_draws(draws, random_seed)

@@ -372,7 +372,8 @@ def pool(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by=["model", "fold"],
     ...                                    pos_label="malignant")
-    >>> bp.pool(cm.sel(model="naive_bayes")).summary("recall")[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
+    >>> recall = bp.pool(cm.sel(model="naive_bayes")).summary("recall")
+    >>> recall[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
           answer fold  mean  ci_lower  ci_upper
     0       mean       0.88      0.83      0.94
     1  new group       0.88      0.76      1.00

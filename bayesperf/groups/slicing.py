@@ -746,7 +746,7 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
     each = [prevalence, *(rows.sel(actual=label, predicted=label, drop=True) for label in (positive, negative))]
     names = {positive: "recall", negative: "specificity"}
     spread = {
-        name: xr.DataArray(of.draws(draws).values.reshape(-1, draws), dims=("actual", f"{name}_draw"))
+        name: xr.DataArray(of.joint_draws(draws).values.reshape(-1, draws), dims=("actual", f"{name}_draw"))
         for name, of in {"posterior": pooled.dispersion, "prior": pooled.model.dispersion_prior}.items()
     }
     spread["prior"] = spread["prior"].isel(actual=0, drop=True).expand_dims(actual=2)
@@ -757,7 +757,9 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
     return Slices(
         cm=ConfusionMatrix(counts, cm.pos_label),
         rates=rates,
-        prior_rates=_prior_of_groups(rates, pooled.model.dispersion_prior.draws(draws).values.ravel(), counts, seed),
+        prior_rates=_prior_of_groups(
+            rates, pooled.model.dispersion_prior.joint_draws(draws).values.ravel(), counts, seed
+        ),
         spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
         prior_text=(
             f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}, prevalence ~ Beta(1, 1) each"

@@ -10,7 +10,7 @@ from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import get, names, register, table, unregister
 
 if TYPE_CHECKING:
-    from bayesperf.posteriors.requirement import scorer
+    from bayesperf.posteriors.scorer import scorer
 
 __all__ = [
     "Metric",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 # Asks a posterior, so it is lent by a room that uses this one.
-__getattr__, *_ = lazy_loader.attach("bayesperf", submod_attrs={"posteriors.requirement": ["scorer"]})
+__getattr__, *_ = lazy_loader.attach("bayesperf", submod_attrs={"posteriors.scorer": ["scorer"]})
 
 
 def __dir__() -> list[str]:

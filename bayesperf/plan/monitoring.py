@@ -137,8 +137,8 @@ def monitor(
 
     To bound such errors, use ``anytime_verdict``, from a confidence sequence
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
-    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The limits
-    combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
+    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The
+    limits combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
     probability of at most 1 − `ci_prob`. Each system, and each class, has its own sequence. Only proportions of
     independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
 

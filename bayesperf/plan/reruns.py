@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,10 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.groups.groups_model import QUESTIONS
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Attempts and questions, as multiples of those made, that a summary shows; by attempts without end only questions vary.
 _PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "attempts without end": (1, np.inf), "2 × questions": (2, 1),
@@ -132,6 +136,12 @@ class AttemptsPlan(Answer):
         columns = ["system", "plan", "questions", "attempts", "standard_error", "ci_lower", "ci_upper"]
         table = pd.DataFrame(rows, columns=columns)
         return table if self.questions.ndim else table.drop(columns="system")
+
+    def plot(self, *, ax: Axes | None = None) -> Figure:
+        """Draw the standard error by attempts and questions; see `bayesperf.plots.attempts`."""
+        from bayesperf import plots
+
+        return plots.attempts(self, ax=ax)
 
     def in_words(self) -> str:
         """Return sentences on what the uncertainty of the pass rate is due to, and what would lessen it.

@@ -9,7 +9,7 @@ from bayesperf.plots.examples import autocorrelation, confusion_matrix
 from bayesperf.plots.expected_performance import epc
 from bayesperf.plots.group_estimates import shrinkage, slices
 from bayesperf.plots.marginals import density, forest, joint, panel
-from bayesperf.plots.planned_examples import monitor, plan
+from bayesperf.plots.planned_examples import attempts, monitor, plan
 from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
 from bayesperf.plots.roc import curve
 from bayesperf.plots.sensitivities import noise_sensitivity, prior, prior_sensitivity
@@ -27,6 +27,7 @@ from bayesperf.plots.studies import (
 from bayesperf.plots.thresholds import decision_curve, score_regions
 
 __all__ = [
+    "attempts",
     "autocorrelation",
     "calibration",
     "comparison",

@@ -376,7 +376,7 @@ def joint(
     names = place_names(post.leading)
     figure, panels = small_multiples(len(names), 2.9 if len(names) > 1 else 4.4, 2.9, ax=ax, sharex=True, sharey=True)
     for axes, name, values, at, correlation in zip(
-        panels, names, post.joint_draws(metrics), observed, correlations, strict=True
+        panels, names, post.drawn_by_matrix(metrics), observed, correlations, strict=True
     ):
         x, y = (values[metric] for metric in metrics)
         # Evenly spaced, so that draws of all chains are among them.

@@ -1,4 +1,4 @@
-"""Figures of plans for sample sizes, and of a system monitored batch by batch."""
+"""Figures of plans: of examples, of attempts at questions, and of a system monitored batch by batch."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from bayesperf.plots.style import (
     ORANGE,
     SERIES,
     closed,
+    log_scale,
     remark,
     shorten,
     small_multiples,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from bayesperf.plan.monitoring import Monitor
     from bayesperf.plan.plan_result import Plan
+    from bayesperf.plan.reruns import AttemptsPlan
 
 # The labels of a plan's axis.
 _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
@@ -74,6 +76,40 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     axes.legend(frameon=False, fontsize="small")
     what = {"assurance": "Probability of showing ", "value": "Value of "}.get(plan.quantity, "")
     write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
+    return figure
+
+
+@closed
+def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
+    """Draw the standard error of a pass rate against the attempts at each question, for as many questions and twice.
+
+    Parameters
+    ----------
+    plan : AttemptsPlan
+        What `bayesperf.plan.attempts` returns; of several systems a colour each.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+    """
+    figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
+    times = np.geomspace(0.5, 8, 60)
+    for questions, style, words in ((1, "-", f"as many {plan.dim}s as now"), (2, "--", f"twice the {plan.dim}s")):
+        errors = np.stack([plan.standard_error(questions, each).values.ravel() for each in (*times, 1, np.inf)], -1)
+        axes.plot([], [], style, color=GREY, label=words)
+        for i, now in enumerate(plan.attempts.values.ravel()):
+            colour = SERIES[i % len(SERIES)]
+            axes.plot(now * times, errors[i, :-2], style, color=colour, lw=1.6)
+            axes.axhline(errors[i, -1], color=colour, lw=0.8, ls=":")
+            axes.plot(now, errors[i, -2], "o", color=colour, ms=7, mec="white")
+    axes.plot([], [], ":", color=GREY, label="attempts without end")
+    for i, name in enumerate(place_names(plan.questions)):
+        axes.plot([], [], "o", color=SERIES[i % len(SERIES)], label=f"{shorten(name)}, now" if name else "now")
+    axes.set_xlabel(f"attempts at each {plan.dim}")
+    axes.set_ylabel("standard error")
+    axes.set_ylim(0, None)
+    log_scale(axes)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    write_title(figure, "Expected standard error of the pass rate", ax=ax)
     return figure
 
 

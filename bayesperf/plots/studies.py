@@ -25,6 +25,7 @@ from bayesperf.plots.style import (
     write_legend,
     write_title,
 )
+from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,14 +69,14 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None =
 
 
 @closed
-def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05, ax: Panels | None = None) -> Figure:
+def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax: Panels | None = None) -> Figure:
     """Draw the coverage of each kind of interval for F1, over precision and recall.
 
     Parameters
     ----------
     study : xarray.Dataset
         Of `bayesperf.studies.f1_coverage`.
-    kind : {"map", "surface"}
+    view : {"map", "surface"}
         A map seen from above, or a surface in perspective.
     reach : float
         How far from the nominal coverage colours (and the axis of a surface) go.
@@ -84,18 +85,18 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05, ax
     """
     from matplotlib import colors
 
-    checks.one_of("kind", kind, ("map", "surface"))
+    checks.one_of("view", view, ("map", "surface"))
     check_study(study, "f1_coverage", ("interval", "precision", "recall"))
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
     scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
     shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
     figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4), ax=ax,
-                                     subplot_kw={"projection": "3d"} if kind == "surface" else {})  # fmt: skip
+                                     subplot_kw={"projection": "3d"} if view == "surface" else {})  # fmt: skip
     p, r = np.meshgrid(study["precision"], study["recall"], indexing="ij")
     axes: Any  # in two dimensions or three
     for axes, interval in zip(panels, intervals, strict=True):
         values = study["coverage"].sel(interval=interval).transpose("precision", "recall").values
-        if kind == "map":
+        if view == "map":
             shown = axes.pcolormesh(p, r, values, cmap=shades, norm=scale, shading="nearest")
             axes.set_facecolor("#cccccc")
         else:
@@ -111,7 +112,7 @@ def f1_coverage(study: xr.Dataset, *, kind: str = "map", reach: float = 0.05, ax
         axes.set_ylabel("recall")
         axes.set_title(f"{interval}: {np.nanmin(values):.3f} to {np.nanmax(values):.3f}", fontsize="small")
     figure.colorbar(shown, ax=panels, label="coverage", extend="min", shrink=0.85)
-    left_out = "; grey: no such system" if np.isnan(study["coverage"]).any() and kind == "map" else ""
+    left_out = "; grey: no such system" if np.isnan(study["coverage"]).any() and view == "map" else ""
     of = f"n = {study.attrs['n']}, prevalence {study.attrs['prevalence']:g}{left_out}"
     write_title(figure, f"Exact coverage of {percentage(confidence)} intervals of F1, {of}", ax=ax)
     return figure
@@ -248,7 +249,7 @@ def _densities(values: Any, edges: Any) -> Any:
 
 
 @closed
-def sequential(study: xr.Dataset, *, ci_kind: str = "eti", simulation: int = 0, ax: Panels | None = None) -> Figure:
+def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0, ax: Panels | None = None) -> Figure:
     """Draw one simulation of a sequential study, and how often the intervals of all simulations cover.
 
     Parameters

@@ -94,7 +94,7 @@ def joint_posterior(
     >>> import bayesperf as bp
     >>> from bayesperf.posteriors.joint_systems import joint_posterior
     >>> pair = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0], {"a": [1, 1, 0, 1], "b": [1, 0, 0, 1]})
-    >>> accuracy = joint_posterior(pair.outcomes)["accuracy"].draws(1000)
+    >>> accuracy = joint_posterior(pair.outcomes)["accuracy"].joint_draws(1000)
     >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
     True
     """

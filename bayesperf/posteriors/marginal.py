@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 
@@ -23,6 +24,7 @@ from bayesperf.distributions.predicted_proportion import PredictedProportion
 from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
 from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.sentences import marginal_in_words
+from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,7 +41,7 @@ class Origin(Held, ABC):
     """What a marginal came from, if that has draws of its own: a frozen dataclass of data."""
 
     @abstractmethod
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         """Return n independent draws, (m, n)."""
 
     def observed(self) -> xr.DataArray | None:
@@ -240,26 +242,26 @@ class Marginal(Saved):
         """
         return self._label(self.distribution.each(lambda d: d.mcse()))
 
-    def mcse_interval(self, prob: float = 0.95, kind: Kind = "hdi") -> xr.DataArray:
+    def mcse_interval(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> xr.DataArray:
         """Return the Monte Carlo standard error of an interval's ends, the larger of the two; see `mcse`.
 
         An end depends on few draws: its error is usually several times as large as the error of the mean.
 
         Parameters
         ----------
-        prob : float
+        ci_prob : float
             Probability of the interval, between 0 and 1.
-        kind : {"hdi", "eti"}
+        ci_kind : {"hdi", "eti"}
             Kind of interval.
 
         Raises
         ------
         ValueError
-            If `prob` is not between 0 and 1, or `kind` is something else.
+            If `ci_prob` is not between 0 and 1, or `ci_kind` is something else.
         """
-        prob = checks.probability("prob", prob)
-        checks.one_of("kind", kind, ("hdi", "eti"))
-        return self._label(self.distribution.each(lambda d: d.mcse_interval(prob, kind)))
+        ci_prob = checks.probability("ci_prob", ci_prob)
+        checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
+        return self._label(self.distribution.each(lambda d: d.mcse_interval(ci_prob, ci_kind)))
 
     def pdf(self, x: ArrayLike) -> xr.DataArray:
         """Return the density at x (a kernel estimate if `method` is "draws")."""
@@ -359,16 +361,16 @@ class Marginal(Saved):
             percent = f" Is it {bound:g} %, {bound / 100:g}?" if high == 1 and 1 < bound <= 100 else ""
             raise InputError(name, f"{bound:g} is outside the range of {title}, {low:g} to {high:g}.{percent}")
 
-    def hdi(self, prob: float = 0.95) -> xr.DataArray:
-        """Return the highest-density interval: the shortest interval that contains the probability `prob`.
+    def hdi(self, ci_prob: float = 0.95) -> xr.DataArray:
+        """Return the highest-density interval: the shortest interval that contains the probability `ci_prob`.
 
         If the density is highest at a bound, the interval ends there; if it is flat, the interval is central; if it is
         U-shaped, the interval is the shorter of the two that end at a bound, or the lower one if both have the same
-        length. Of draws it is the smoothed position of the shortest interval that holds the fraction `prob` of them.
+        length. Of draws it is the smoothed position of the shortest interval that holds the fraction `ci_prob` of them.
 
         Parameters
         ----------
-        prob : float
+        ci_prob : float
             Probability of the interval, between 0 and 1.
 
         Returns
@@ -376,35 +378,35 @@ class Marginal(Saved):
         xarray.DataArray
             Ends of the interval, with a last dim ``ci_bound`` = lower, upper.
         """
-        return self.interval(prob, "hdi")
+        return self.interval(ci_prob, "hdi")
 
-    def eti(self, prob: float = 0.95) -> xr.DataArray:
-        """Return the equal-tailed interval of probability `prob`, with a last dim ``ci_bound`` = lower, upper."""
-        return self.interval(prob, "eti")
+    def eti(self, ci_prob: float = 0.95) -> xr.DataArray:
+        """Return the equal-tailed interval of probability `ci_prob`, with a last dim ``ci_bound`` = lower, upper."""
+        return self.interval(ci_prob, "eti")
 
-    def interval(self, prob: float, kind: Kind) -> xr.DataArray:
+    def interval(self, ci_prob: float, ci_kind: Kind) -> xr.DataArray:
         """Return the interval of the given kind, "hdi" or "eti"."""
-        prob = checks.probability("prob", prob)
-        checks.one_of("kind", kind, ("hdi", "eti"))
-        values = self.distribution.each(lambda d: d.interval(prob, kind))
-        return self._label(values, CI_BOUND, {"ci_kind": kind, "ci_prob": prob})
+        ci_prob = checks.probability("ci_prob", ci_prob)
+        checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
+        values = self.distribution.each(lambda d: d.interval(ci_prob, ci_kind))
+        return self._label(values, CI_BOUND, {"ci_kind": ci_kind, "ci_prob": ci_prob})
 
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
+    def joint_draws(self, draws: int, random_seed: Any = None) -> xr.DataArray:
         """Return n independent draws, with a last dim ``draw``.
 
         If `random_seed` is None they use the posterior's own seed, so that draws of two metrics of the same posterior
         are joint draws.
         """
         seed = None if random_seed is None else checks.seed(random_seed)
-        values = self.sampled(checks.count("n", n), seed)
+        values = self.sampled(checks.count("draws", draws), seed)
         return self._label(values, coordinate("draw", np.arange(values.shape[-1])))
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         """Return n independent draws as a plain array, (m, n)."""
         if self.origin is not None:
-            return self.origin.sampled(n, random_seed)
+            return self.origin.sampled(draws, random_seed)
         seed = self.random_seed if random_seed is None else random_seed
-        return self.distribution.resample(n, np.random.default_rng(seed))
+        return self.distribution.resample(draws, np.random.default_rng(seed))
 
     def undefined(self) -> xr.DataArray:
         """Return the fraction of draws in which the metric is undefined (0/0); other results ignore these draws."""
@@ -452,6 +454,26 @@ class Marginal(Saved):
         'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 48 % it is at least 0.8.'
         """
         return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
+
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table with one row per leading coordinate.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the interval.
+        ci_kind : {"hdi", "eti"}
+            Kind of interval: highest-density or equal-tailed.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns as of `Posterior.summary`.
+        """
+        table = summary_rows([self], ci_prob, ci_kind, [self.observed.values])
+        summary = Summary(table.drop(columns=[] if table["undefined"].any() else "undefined"))
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand}
+        return summary
 
     def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None) -> Figure:
         """Plot the density with its interval shaded, or a forest plot of intervals if there are leading dims.
@@ -508,8 +530,8 @@ class RowsOf(Origin):
     marginal: Marginal
     rows: Codes
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
-        return self.marginal.sampled(n, random_seed)[self.rows]
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
+        return self.marginal.sampled(draws, random_seed)[self.rows]
 
 
 def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:

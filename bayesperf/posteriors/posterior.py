@@ -32,6 +32,7 @@ from bayesperf.posteriors.marginal import Kind, Marginal, Origin
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
+from bayesperf.posteriors.requirement import bounds_of
 from bayesperf.posteriors.sentences import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.summary_table import Summary, summary_rows
@@ -357,14 +358,14 @@ class Posterior(Answer, HasPositive):
         """
         return self.ranks(metric).isel(rank=-1, drop=True).rename("prob_worst")
 
-    def prob_joint(self, requirements: Mapping[str | Metric, float]) -> xr.DataArray:
+    def prob_joint(self, requirements: Sequence[str] | Mapping[str | Metric, float]) -> xr.DataArray:
         """Return the probability that all requirements are met simultaneously.
 
         Parameters
         ----------
-        requirements : mapping of metric to float
+        requirements : mapping of metric to float, or sequence of str
             Bounds such as ``{"recall": 0.8, "fpr": 0.1}``: a lower bound for metrics of which greater values are
-            better, an upper bound for the others.
+            better, an upper bound for the others. Or texts such as ``["recall>=0.8", "fpr<=0.1"]``.
 
         Returns
         -------
@@ -386,15 +387,15 @@ class Posterior(Answer, HasPositive):
         >>> round(post.prob_joint({"recall": 0.8, "precision": 0.7}).item(), 1)
         0.9
         """
-        wanted = [self.applicable(metric) for metric in requirements]
+        required = bounds_of(requirements)
+        wanted, bounds = [self.applicable(metric) for metric in required], required.values()
         if not wanted:
             raise InputError("requirements", "name at least one.")
         for metric in wanted:
             if metric.greater_is_better is None or metric.average == "per_class":
                 raise InputError("requirements", f"{metric.name} has no one direction that is better.")
-        bounds = [checks.number("requirements: a bound", bound) for bound in requirements.values()]
         source, probabilities, undefined, errors = self.source, [], [], []
-        for block in self.joint_draws(wanted):
+        for block in self.drawn_by_matrix(wanted):
             values = [block[metric] for metric in wanted]
             triples = zip(values, wanted, bounds, strict=True)
             met = np.all([v >= least if m.greater_is_better else v <= least for v, m, least in triples], axis=0)
@@ -447,7 +448,7 @@ class Posterior(Answer, HasPositive):
             if metric.average == "per_class":
                 raise InputError("correlation", f"{metric.name} has a value for each class, and not a single one.")
         correlations, undefined = [], []
-        for block in self.joint_draws(metrics):
+        for block in self.drawn_by_matrix(metrics):
             pair = np.stack([block[metric] for metric in metrics])
             defined = ~np.isnan(pair).any(0)
             undefined.append(1 - float(defined.mean()))
@@ -460,7 +461,7 @@ class Posterior(Answer, HasPositive):
 
     # ── Draws, and other posteriors ──
 
-    def draws(self, n: int, random_seed: Any = None) -> xr.DataArray:
+    def joint_draws(self, draws: int, random_seed: Any = None) -> xr.DataArray:
         """Return n independent draws of the cell probabilities.
 
         Returns
@@ -470,15 +471,15 @@ class Posterior(Answer, HasPositive):
             posterior's own seed is used.
         """
         self.refuse("draws")
-        return of_table(self.source.draws(self, checks.count("n", n), random_seed))
+        return of_table(self.source.cell_draws(self, checks.count("draws", draws), random_seed))
 
-    def joint_draws(
-        self, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    def drawn_by_matrix(
+        self, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
         """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
         self.refuse_unavailable(metrics)
         self.refuse("a joint draw")
-        yield from self.source.joint_draws(self, metrics, n, random_seed)
+        yield from self.source.drawn_by_matrix(self, metrics, draws, random_seed)
 
     def cells_by_chain(
         self, draws: int | None = None, chains: int | None = None, random_seed: Any = None
@@ -710,8 +711,8 @@ class MetricOf(Origin):
     posterior: Posterior
     metric: Metric
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
-        return self.posterior.source.sampled(self.posterior, self.metric, n, random_seed)
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
+        return self.posterior.source.sampled(self.posterior, self.metric, draws, random_seed)
 
     def observed(self) -> xr.DataArray | None:
         """Return the observed score, with the number of trials of a metric that is a share of them."""

@@ -137,8 +137,8 @@ class RateOrigin(Origin):
     leading: xr.DataArray
     random_seed: int
 
-    def sampled(self, n: int, random_seed: int | None) -> Array:
+    def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed = self.random_seed if random_seed is None else random_seed
         weights = np.hstack([self.distribution.a, self.distribution.b])
         each = zip(weights, streams(seed, RATE, self.leading, weights), strict=True)
-        return np.stack([rng.beta(a, b, n) for (a, b), rng in each])
+        return np.stack([rng.beta(a, b, draws) for (a, b), rng in each])

@@ -21,7 +21,7 @@ def joint_draws(marginal: Marginal, dim: str, draws: int) -> xr.DataArray:
     distribution = marginal.distribution
     names: tuple[str, ...] = ("draw",)
     if not isinstance(distribution, Sampled):
-        values = marginal.draws(draws).values
+        values = marginal.joint_draws(draws).values
     elif distribution.independent:
         values = distribution.values.reshape(*marginal.leading.shape, -1)
     else:

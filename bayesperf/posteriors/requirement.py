@@ -1,22 +1,18 @@
-"""A requirement of a metric, as "recall >= 0.8", and the scorer of scikit-learn that says how probably it is met."""
+"""Requirements of metrics, as "recall >= 0.8" or {"recall": 0.8}."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import xarray as xr
 
-from bayesperf.core.arguments import checked
+from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior_of_counts import posterior
 
 _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
 
@@ -46,14 +42,22 @@ class Requirement:
         if metric.greater_is_better is None or at_least != metric.greater_is_better:
             better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
             raise InputError("requirement", f"{text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
+        return cls.of(metric, bound)
+
+    @classmethod
+    def of(cls, metric: Metric, bound: float) -> Requirement:
+        """Return the requirement that a metric is as good as the bound."""
+        if metric.greater_is_better is None:
+            raise InputError("requirement", f"{metric.name}: neither more nor less of it is better.")
+        asked = f"'{metric.name}{'>=' if metric.greater_is_better else '<='}{bound:g}'"
         low, high = metric.bounds
         if not low <= bound <= high:
-            raise InputError("requirement", f"{text!r}: {metric.name} lies between {low:g} and {high:g}.")
+            raise InputError("requirement", f"{asked}: {metric.name} lies between {low:g} and {high:g}.")
         if metric.average == "per_class":
             raise InputError(
-                "requirement", f"{text!r}: {metric.name} is a value for every class; take _macro or _micro."
+                "requirement", f"{asked}: {metric.name} is a value for every class; take _macro or _micro."
             )
-        return cls(metric.name, bound, at_least)
+        return cls(metric.name, bound, metric.greater_is_better)
 
     def met(self, marginal: Marginal) -> xr.DataArray:
         """Return the posterior probability that the metric meets the requirement."""
@@ -63,66 +67,18 @@ class Requirement:
         return f"{get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
 
 
-@checked
-def scorer(
-    requirement: str, *, prior: str | priors.Prior | None = None, pos_label: Any = None
-) -> Callable[[Any, Any, Any], float]:
-    """Return a scorer for scikit-learn: the posterior probability that a fitted classifier meets a requirement.
-
-    It is what ``scoring`` takes in ``cross_validate``, ``cross_val_score``, ``GridSearchCV`` and their kin, and can be
-    pickled, so that they may use several processes.
-
-    Parameters
-    ----------
-    requirement : str
-        A bound on a metric in its better direction, as ``"recall >= 0.8"`` or ``"fpr <= 0.05"``.
-    prior : str or Prior, optional
-        As in `bayesperf.posterior`.
-    pos_label : label, optional
-        The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
-
-    Returns
-    -------
-    callable
-        Function ``scorer(estimator, X, y)`` that returns a probability, from the predictions for X alone.
-
-    Raises
-    ------
-    ValueError
-        If the requirement cannot be read, its bound is outside the range of the metric, or there is no such prior.
-
-    Notes
-    -----
-    Each fold has its own probability, from its own examples. Their mean, by which a search chooses, ranks candidates;
-    it is not the probability that all examples together give. For that take the folds of the winner:
-    ``bp.posterior(ConfusionMatrix.from_cross_validation(best, X, y).sum("fold"))``. A winner was chosen for its luck,
-    too: let other examples judge it.
-
-    Examples
-    --------
-    >>> import bayesperf as bp
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> cross_val_score(GaussianNB(), X, y, cv=3, scoring=bp.metrics.scorer("recall >= 0.95")).round(2)
-    array([0.63, 0.99, 0.47])
-    """
-    if not isinstance(requirement, str):
-        raise InputTypeError("requirement", f"must be text, as 'recall >= 0.8'; it is {type(requirement).__name__}.")
-    priors.resolve(prior, 2)
-    return partial(_probability_met, Requirement.parse(requirement), prior, pos_label)
-
-
-def _probability_met(
-    requirement: Requirement,
-    prior: str | priors.Prior | None,
-    pos_label: Any,
-    estimator: Any,
-    X: Any,  # noqa: N803
-    y: Any,
-) -> float:
-    cm = ConfusionMatrix.from_estimator(estimator, X, y, pos_label=pos_label)
-    if cm.dims:
-        raise InputError("", "a scorer has one value, and of several labels an example there is one for each.")
-    return float(requirement.met(posterior(cm, prior)[requirement.metric]))
+def bounds_of(requirements: Sequence[str] | Mapping[str | Metric, float]) -> dict[Metric, float]:
+    """Return the bound of each metric, in its better direction, of a mapping or of texts."""
+    if isinstance(requirements, str) or not isinstance(requirements, (Mapping, Sequence)):
+        raise InputTypeError(
+            "requirements",
+            f"must be a mapping of metrics to bounds, or a sequence of texts; it is {requirements!r}.",
+            f"Write {[requirements]}." if isinstance(requirements, str) else "Write {'recall': 0.8}.",
+        )
+    if isinstance(requirements, Mapping):
+        return {get(name): checks.number(f"requirements[{name!r}]", bound) for name, bound in requirements.items()}
+    parsed = [Requirement.parse(text) for text in requirements]
+    bounds = {get(each.metric): each.bound for each in parsed}
+    if len(bounds) < len(parsed):
+        raise InputError("requirements", "a metric is required twice.", "Give each metric one bound.")
+    return bounds

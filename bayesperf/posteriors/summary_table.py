@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,9 @@ from bayesperf.core.words import interval_name
 from bayesperf.data.count_arrays import SUMMARY_COLUMNS
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
-from bayesperf.posteriors.marginal import Kind, Marginal
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.marginal import Kind, Marginal
 
 _MOST_ROWS = 100
 _HALF = np.array([[0.5]])
@@ -54,7 +56,8 @@ def table_of_intervals(dataset: xr.Dataset) -> pd.DataFrame:
 def caption(attrs: Mapping[Any, Any]) -> str:
     """Return a sentence that describes the intervals of a summary, and its note if there is one."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
-    return f"{attrs['estimand']}, with its {interval}. Prior: {attrs['prior']}. {attrs.get('note', '')}".strip()
+    prior = f"Prior: {attrs['prior']}. " if "prior" in attrs else ""
+    return f"{attrs['estimand']}, with its {interval}. {prior}{attrs.get('note', '')}".strip()
 
 
 def summary_rows(

@@ -222,10 +222,11 @@ class Analysis:
         return np.asarray(by_class / np.maximum(by_class.sum(-1, keepdims=True), 1))
 
     @property
-    def majority(self) -> tuple[float, float]:
-        """The accuracy of always calling the majority class: of the systems' examples, the least and the greatest."""
+    def majority(self) -> str:
+        """The accuracy of always calling the majority class, in words: of the systems' examples, from least to most."""
         shares = self._shares.max(-1)
-        return float(shares.min()), float(shares.max())
+        low, high = f"{shares.min():.3f}", f"{shares.max():.3f}"
+        return low if low == high else f"{low} to {high}"
 
     @cached_property
     def best_by_metric(self) -> dict[str, list[str]]:

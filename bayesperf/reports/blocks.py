@@ -113,6 +113,16 @@ class Table:
     name: Name = ()
 
     @property
+    def is_divided(self) -> bool:
+        """Whether it has several parts, and so a column that says what each is of."""
+        return len(self.parts) > 1
+
+    @property
+    def heading(self) -> str:
+        """What stands above it: its title, or what its only part is."""
+        return self.title if self.is_divided or not self.parts else (self.parts[0].title or self.title)
+
+    @property
     def records(self) -> list[Record]:
         """The records of all parts."""
         return [record for part in self.parts for record in part.records]
@@ -221,7 +231,6 @@ WRITERS: dict[str, Callable[..., list[str]]] = {
     "verdict": lambda text, p, more: [f"{text}, P {probability_value(p)}", *([f"{more} more"] if more else [])],
     "count": lambda n: ["—" if n is None or math.isnan(n) else f"{n:,.0f}"],
     "number": lambda value: [number(value)],
-    "word": _text,
     "share": lambda value: [f"{100 * value:.0f} %"],
     "probability": lambda p: [probability_value(p)],
     "value": _value,

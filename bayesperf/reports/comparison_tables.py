@@ -144,11 +144,11 @@ def _compare_by(
 
 def about_contenders(contenders: Sequence[Any], systems: int) -> str:
     """Return which of many systems are shown."""
-    rest = systems - len(contenders)
-    not_worse = f"the {len(contenders) - 1} that are not" if len(contenders) > 1 else "none that is not"
+    others, rest = len(contenders) - 1, systems - len(contenders)
+    not_worse = {0: "all others are", 1: "1 other is not"}.get(others, f"{others:,} others are not")
     return (
-        f"Of {systems:,} systems: {contenders[0]}, of the best expected rank, and {not_worse} worse with probability "
-        f"{CLEARLY} or more; {rest:,} {'others are' if rest != 1 else 'other is'} left out."
+        f"{contenders[0]} has the best expected rank of {systems:,} systems; {not_worse} clearly worse (probability "
+        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} left out."
     )
 
 

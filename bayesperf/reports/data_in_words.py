@@ -12,11 +12,12 @@ import numpy as np
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.joint_outcomes import JointOutcomes
-from bayesperf.files.settings import FOLD, SYSTEM
+from bayesperf.files.settings import FILE, FOLD, SYSTEM
 from bayesperf.reports.analysis import Analysis
 
 # Of more classes than these only the number is said, and the sizes of the smallest and the largest.
 _MOST_CLASSES = 6
+_HAVE_PLURALS = (SYSTEM, "system", FOLD, FILE, LABEL)
 
 
 def what_was_read(analysis: Analysis) -> str:
@@ -26,11 +27,17 @@ def what_was_read(analysis: Analysis) -> str:
     """
     counts = analysis.counts.counts
     names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
-    along = [f"{size:,} {printable(dim)}{'s' if size > 1 else ''}" for dim, size in names.items()]
+    along = [_places(dim, size) for dim, size in names.items()]
     columns, n = len(analysis.settings.systems), rows_read(analysis)
     judged = ", each with predictions of" if columns or analysis.of_labels else ":"
     rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
+
+
+def _places(dim: str, size: int) -> str:
+    """Return how many places there are along a dim; a name of the user's own has no plural that we know."""
+    s = "s" if size > 1 else ""
+    return f"{size:,} {dim}{s}" if dim in _HAVE_PLURALS else f"{size:,} value{s} of {printable(dim)}"
 
 
 def rows_read(analysis: Analysis) -> int:

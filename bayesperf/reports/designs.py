@@ -57,7 +57,7 @@ def verified_rows(
     total, left = (len(frame), int(known.sum())) if rows is None else (int(rows.sum()), int(rows[known].sum()))
     if not left:
         raise InputError("--verified-only", f"column {settings.actual!r} is empty in every row; none is left.")
-    return frame[known], kept, f"Left out are {total - left:,} of {total:,} rows, which are not verified."
+    return frame[known], kept, f"{total - left:,} of {total:,} rows are not verified and are left out."
 
 
 def judged_sample(
@@ -69,7 +69,7 @@ def judged_sample(
     if settings.id is None and SYSTEM in settings.by:
         raise InputError(
             f"--by {SYSTEM}",
-            "beside --judge it is for systems judged on the same examples.",
+            "with --judge, this column means systems judged on the same examples.",
             "Name the column that says which rows are the same one, as --id example; or rename the column.",
         )
     if settings.id is None:
@@ -111,5 +111,7 @@ def judged_sample(
 
 def about_verified(sample: VerifiedSample, settings: Settings) -> str:
     """Return a sentence on how many examples are verified."""
-    n = int(sample.counts.sum())
-    return f"They are the verified of {n:,} examples, of all of which column {settings.judge!r} is a judge's."
+    verified, n = int(sample.verified.sum()), int(sample.counts.sum())
+    return (
+        f"{verified:,} of {n:,} examples are verified; column {settings.judge!r} holds the judge's label of all {n:,}."
+    )

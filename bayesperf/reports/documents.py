@@ -13,7 +13,7 @@ from bayesperf.reports.data_in_words import head, what_was_read
 from bayesperf.reports.glossary import terms_of
 from bayesperf.reports.render import markdown
 from bayesperf.reports.render.json import in_json
-from bayesperf.reports.sections import COMPARISON, REPORT, answered
+from bayesperf.reports.sections import COMPARISON, REPORT, SUMMARY, answered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,7 +75,7 @@ def _facts(analysis: Analysis, command: str) -> dict[str, Any]:
         "counts": {"dims": [str(dim) for dim in counts.dims], "values": counts.values.tolist()},
         "headline": analysis.headline,
     }
-    if analysis.comparisons and command != "summary":
+    if analysis.comparisons and command != SUMMARY:
         first = analysis.comparisons[0].comparison.summary(analysis.settings.ci_prob)
         facts |= {"comparison": first.attrs, "paired": analysis.is_paired}
     if command == COMPARISON:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesperf import metrics as table
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
@@ -21,10 +20,11 @@ from bayesperf.core.words import enumerated
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
+from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.posteriors.requirement import Requirement
+from bayesperf.posteriors.requirement import Requirement, bounds_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.documents import as_html, as_markdown
 from bayesperf.reports.sliced import refuse_unsliceable
@@ -91,7 +91,7 @@ def report(
     data: ConfusionMatrix | Posterior | Any,
     y_pred: Any = None,
     *,
-    requirements: Sequence[str] | Mapping[str, float] = (),
+    requirements: Sequence[str] | Mapping[str | Metric, float] = (),
     metrics: Sequence[str] = (),
     title: str | None = None,
     prior: str | priors.Prior | None = None,
@@ -175,7 +175,7 @@ def report(
         settings,
         posterior(whole, prior, random_seed=random_seed) if pooled is None else pooled,
         folds,
-        tuple(Requirement.parse(text) for text in _as_texts(requirements)),
+        tuple(Requirement.of(*each) for each in bounds_of(requirements).items()),
         paired=paired,
         notes=notes,
         of_file=False,
@@ -217,19 +217,6 @@ def _without_slices(
     refuse_unsliceable({dim: counts.counts.sizes[dim] for dim in slices}, "slices: ")
     of_slices = ConfusionMatrix(counts.counts, counts.pos_label)
     return counts.sum(list(slices)), of_slices.sum(FOLD) if FOLD in counts.dims else of_slices
-
-
-def _as_texts(requirements: Sequence[str] | Mapping[str, float]) -> Sequence[str]:
-    """Return requirements as texts, each in the better direction of its metric."""
-    if isinstance(requirements, str):
-        raise InputTypeError(
-            "requirements", f"must be a sequence or a mapping; it is {requirements!r}.", f"Write [{requirements!r}]."
-        )
-    if not isinstance(requirements, Mapping):
-        return requirements
-    return [
-        f"{name}{'<=' if table.get(name).greater_is_better is False else '>='}{b}" for name, b in requirements.items()
-    ]
 
 
 def _counts_and_posterior(

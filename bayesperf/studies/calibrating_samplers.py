@@ -34,7 +34,7 @@ def simulation_based_calibration(
     *,
     options: Mapping[str, Any] | None = None,
     simulations: int = 200,
-    prob: float = 0.99,
+    confidence: float = 0.99,
     draws: int = 1000,
     tune: int = 500,
     chains: int = 2,
@@ -56,7 +56,7 @@ def simulation_based_calibration(
         As in `bayesperf.fit`. Observed data of a user's own model must be `pymc.Data`.
     simulations : int
         Number of simulated data sets.
-    prob : float
+    confidence : float
         Probability of the bands, for all parameters together (Bonferroni).
     draws, tune, chains, target_accept
         Settings of the sampler for each posterior; `target_accept` is by default the model's, as in a fit.
@@ -73,7 +73,7 @@ def simulation_based_calibration(
         empirical distribution function of ``pit``, and ``band`` (level, ci_bound), the simultaneous band that holds it
         if ranks are uniform. ``p_value`` (parameter): how often the distribution function of uniform ranks is somewhere
         as far from the diagonal. ``diverging`` (simulation): number of divergent transitions. Attribute ``passed`` is 1
-        if no p-value is below (1 − `prob`)/parameters: every distribution function is inside its band. The other
+        if no p-value is below (1 − `confidence`)/parameters: every distribution function is inside its band. The other
         attributes are settings and versions.
 
     Raises
@@ -100,7 +100,7 @@ def simulation_based_calibration(
         "options": repr(checked_options),
         "priors": json.dumps(priors_in_words(built)),
         "simulations": simulations,
-        "prob": checks.probability("prob", prob),
+        "prob": checks.probability("confidence", confidence),
         "thin": thin,
         "random_seed": seed,
         **sampling,

@@ -39,7 +39,7 @@ def dependence(
     specificity: float = 0.75,
     metric: str | Metric = "recall",
     simulations: int = 2_000,
-    prob: float = 0.95,
+    ci_prob: float = 0.95,
     random_seed: Any = 0,
     n_jobs: int | None = None,
     progressbar: bool = True,
@@ -48,7 +48,7 @@ def dependence(
     """Return the coverage and width of intervals for a metric of dependent samples, as the labels' persistence grows.
 
     Each simulation is one sequence at each persistence. Its equal-tailed intervals, by the posterior of independent
-    samples and by those of two chains, should cover the long-run metric with frequency `prob`.
+    samples and by those of two chains, should cover the long-run metric with frequency `ci_prob`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def dependence(
         Any metric of a matrix of two classes.
     simulations : int
         Number of sequences at each persistence.
-    prob : float
+    ci_prob : float
         Probability of the intervals.
     random_seed, n_jobs, progressbar, folder
         As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
@@ -116,12 +116,12 @@ def dependence(
     true = resolved.evaluate(table, 1).item()
     settings = {"persistence": grid, "n": checks.count("n", n, least=2), "errors": errors,
                 "error_persistence": lasts, **rates, "metric": resolved.name,
-                "simulations": checks.count("simulations", simulations), "prob": checks.probability("prob", prob),
+                "simulations": checks.count("simulations", simulations), "prob": checks.probability("ci_prob", ci_prob),
                 "random_seed": checks.seed(random_seed)}  # fmt: skip
 
     def simulate(_: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.float64]]:
         samples = (_sequence(n, *both, errors, rates, rng) for both in zip(grid, lasts, strict=True))
-        return {"intervals": np.array([_intervals(*pair, resolved, prob, rng) for pair in samples])}
+        return {"intervals": np.array([_intervals(*pair, resolved, ci_prob, rng) for pair in samples])}
 
     results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
@@ -164,9 +164,11 @@ def _hidden_chain(mean: float, persistence: float, uniforms: Array) -> Codes:
     return np.array([*states, state], dtype=np.intp)
 
 
-def _intervals(actual: Codes, predicted: Codes, metric: Metric, prob: float, rng: np.random.Generator) -> list[Array]:
+def _intervals(
+    actual: Codes, predicted: Codes, metric: Metric, ci_prob: float, rng: np.random.Generator
+) -> list[Array]:
     """Return the interval of each model for one sequence."""
     posteriors = (
         sequences.posterior(actual, predicted, **options, labels=[0, 1], random_seed=rng) for options in MODELS.values()
     )
-    return [posterior[metric].eti(prob).values for posterior in posteriors]
+    return [posterior[metric].eti(ci_prob).values for posterior in posteriors]

@@ -30,7 +30,7 @@ _GRID = 150
 
 def sequential(
     steps: Sequence[int] = (1, 2, 5, 10, 20, 50, 100, 150, 200, 300),
-    prob: ArrayLike = (0.1, 0.9),
+    ci_prob: ArrayLike = (0.1, 0.9),
     *,
     batch: int = 100,
     metric: str | Metric = "mcc",
@@ -53,7 +53,7 @@ def sequential(
     ----------
     steps : sequence of int (s,)
         Numbers of batches after which intervals are computed.
-    prob : array-like (p,)
+    ci_prob : array-like (p,)
         Probabilities of the intervals.
     batch : int
         Examples in a batch.
@@ -110,7 +110,7 @@ def sequential(
     classifier = clone(RandomForestClassifier() if estimator is None else estimator)
     resolved_metric = single_valued(metric, [0, 1], 1)
     after_batches = [checks.count("steps", step) for step in np.atleast_1d(steps).tolist()]
-    levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
+    levels = [checks.probability("ci_prob", level) for level in checks.vector("ci_prob", ci_prob).tolist()]
     resolved_prior, empty = priors.resolve(prior, 2), ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)
     settings = {"steps": after_batches, "prob": levels, "batch": checks.count("batch", batch),
                 "metric": resolved_metric.name, "estimator": repr(classifier), "prior": resolved_prior.describe(empty),

@@ -35,7 +35,7 @@ def repeated_splits(
     X: Any,  # noqa: N803
     y: Any,
     metrics: Sequence[str | Metric] = ("accuracy", "fowlkes_mallows", "f1"),
-    prob: ArrayLike = (0.9, 0.95, 0.99),
+    ci_prob: ArrayLike = (0.9, 0.95, 0.99),
     *,
     prior: str | priors.Prior | None = None,
     ci_kind: Kind = "hdi",
@@ -61,7 +61,7 @@ def repeated_splits(
         Features and labels of one data set.
     metrics : sequence of str or Metric
         Metrics with a single value.
-    prob : array-like (p,)
+    ci_prob : array-like (p,)
         Probabilities of the intervals.
     prior : str or Prior, optional
         As in `bayesperf.posterior`. With none ("haldane", as in the source) an empty cell is empty in all draws.
@@ -102,9 +102,9 @@ def repeated_splits(
     Notes
     -----
     Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its
-    intervals should contain the second score with frequency `prob`. "posterior" is of the classifier's own metric, and
+    intervals should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric, and
     "bootstrap" of the score on resampled examples. They answer another question: neither allows for the luck of the
-    second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the scores.
+    second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of them.
 
     Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed. If both tests
     have the same size, their scores and the limits of "predictive" and "bootstrap" are among the same few values, and
@@ -129,7 +129,7 @@ def repeated_splits(
     resolved_metrics = [single_valued(metric, classes.tolist(), position) for metric in metrics]
     if checks.count("keep_draws", keep_draws, least=0) > draws:
         raise InputError("keep_draws", f"must not exceed draws; they are {keep_draws} and {draws}.")
-    levels = [checks.probability("prob", level) for level in checks.vector("prob", prob).tolist()]
+    levels = [checks.probability("ci_prob", level) for level in checks.vector("ci_prob", ci_prob).tolist()]
     resolved_prior = priors.resolve_dirichlet(prior, len(classes), "studies of splits", shared=True)
     empty = ConfusionMatrix.from_table(np.zeros((len(classes), len(classes))), labels=classes, pos_label=pos_label)
     settings = {"estimator": repr(estimator), "n": len(np.asarray(y)), "data_hash": joblib.hash([X, y]),

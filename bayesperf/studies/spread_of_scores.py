@@ -125,7 +125,7 @@ DISTRIBUTIONS = ("predictive", "posterior", "bootstrap")
 def cell_draws(cm: ConfusionMatrix, prior: priors.Prior, draws: int, rng: np.random.Generator) -> Array:
     """Return draws of cells from each of `DISTRIBUTIONS`, (3, draws, K, K)."""
     counts, total = cm.counts.values.ravel(), int(cm.total)
-    theta = posterior(cm, prior).draws(draws, random_seed=rng).values
+    theta = posterior(cm, prior).joint_draws(draws, random_seed=rng).values
     flat = theta.reshape(draws, -1)
     predictive = rng.multinomial(total, flat / flat.sum(-1, keepdims=True))
     bootstrap = rng.multinomial(total, counts / total, draws)

@@ -155,7 +155,6 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     assert (tmp_path / "runs.json").read_bytes() == before
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -170,7 +169,7 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
         (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state does not go"),
         (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
         (["--against", "new.csv", "--metric", "recall_per_class"], "it is a value for every class"),
-        (["--require", "recall>=0.8", "--format", "html"], "--format html: there is none"),
+        (["--require", "recall>=0.8", "--format", "html"], "--format must be text, markdown or json"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_checked_is_refused(check, tmp_path, asked, said):

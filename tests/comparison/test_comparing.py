@@ -46,7 +46,7 @@ def test_every_figure_against_draws(metric):
     assert ((d > row["ci_lower"]) & (d < row["ci_upper"])).mean() == pytest.approx(0.95, abs=wide * 0.22 / np.sqrt(N))
     assert row["prob_greater"] == found.prob_greater.item()
     assert row[["below", "inside", "above"]].tolist() == pytest.approx(found.prob_rope.values.tolist())
-    drawn = found.difference.draws(N).values
+    drawn = found.difference.joint_draws(N).values
     assert drawn.mean() == pytest.approx(d.mean(), abs=8 * sd / np.sqrt(N))
     assert drawn.std() == pytest.approx(sd, rel=8 / np.sqrt(2 * N))
 
@@ -59,7 +59,7 @@ def test_ratio():
     assert found.sd().item() == pytest.approx(drawn.std(), rel=0.01)
     assert found.prob_above(1.1).item() == pytest.approx((drawn > 1.1).mean(), abs=2 / np.sqrt(N))
     assert found.prob_above(1).item() == pytest.approx(compared(A, B, "recall").prob_greater.item(), abs=1e-8)
-    assert found.draws(N).mean().item() == pytest.approx(drawn.mean(), abs=6 * drawn.std() / np.sqrt(N))
+    assert found.joint_draws(N).mean().item() == pytest.approx(drawn.mean(), abs=6 * drawn.std() / np.sqrt(N))
     assert compared(A, B, "p4").ratio.method == "draws"
     many = bp.compare(bp.posterior(SYSTEMS, "flat"), metric="recall").ratio
     assert many.mean().sel(pair="A / C").item() == pytest.approx(
@@ -245,7 +245,9 @@ def test_adding_a_system_changes_no_figure_of_the_others(metric):
         chosen = getattr(wide, name).sel(model=["A", "C"], model_other=["A", "C"])
         np.testing.assert_allclose(chosen, getattr(narrow, name), rtol=0, atol=1e-12)
     pair = {"pair": "A − C"}
-    np.testing.assert_array_equal(wide.difference.draws(50).sel(pair), narrow.difference.draws(50).sel(pair))
+    np.testing.assert_array_equal(
+        wide.difference.joint_draws(50).sel(pair), narrow.difference.joint_draws(50).sel(pair)
+    )
 
 
 COPIES = {
@@ -278,7 +280,7 @@ def test_a_system_against_its_copy_is_a_tie(copy, metric):
     assert below == pytest.approx(above, abs=1e-8 if exact else 0.03)
     assert found.difference.mean().item() == pytest.approx(0, abs=1e-12 if exact else 0.02)
     # Draws of the two are of different streams.
-    assert found.difference.draws(1000).values.std() > 0.5 * found.difference.sd().item()
+    assert found.difference.joint_draws(1000).values.std() > 0.5 * found.difference.sd().item()
 
 
 def test_all_copies_among_many_are_alike():
@@ -406,7 +408,7 @@ def test_far_apart_systems_lose_nothing():
 
 def test_seeds():
     def figure(metric, seed, **options):
-        return compared(A, B, metric, random_seed=seed, **options).difference.draws(20).values
+        return compared(A, B, metric, random_seed=seed, **options).difference.joint_draws(20).values
 
     np.testing.assert_array_equal(figure("recall", 1), figure("recall", 1))
     assert not np.array_equal(figure("recall", 1), figure("recall", 2))
@@ -414,8 +416,8 @@ def test_seeds():
         figure("recall", np.random.default_rng(3)), figure("recall", np.random.default_rng(3))
     )
     found = compared(A, B, "mcc")
-    np.testing.assert_array_equal(found.difference.draws(20, 5), found.difference.draws(20, 5))
-    assert not np.array_equal(found.difference.draws(20, 5), found.difference.draws(20, 6))
+    np.testing.assert_array_equal(found.difference.joint_draws(20, 5), found.difference.joint_draws(20, 5))
+    assert not np.array_equal(found.difference.joint_draws(20, 5), found.difference.joint_draws(20, 6))
     pair = pair_of([1, 0] * 20, [1, 0] * 15 + [0, 1] * 5, [1, 1] * 20)
     one, same, other = (
         bp.compare(pair, metric="mcc", draws=1000, random_seed=s).difference.mean().item() for s in (1, 1, 2)

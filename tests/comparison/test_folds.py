@@ -190,7 +190,7 @@ def test_expected_loss_is_in_the_direction_of_the_metric():
     )
     mean = up.difference.mean().item()
     assert down.expected_loss.item() - up.expected_loss.item() == pytest.approx(mean, rel=1e-9)
-    draws = up.difference.draws(400_000, 3).values
+    draws = up.difference.joint_draws(400_000, 3).values
     losses = np.maximum(-draws, 0)
     assert up.expected_loss.item() == pytest.approx(losses.mean(), abs=5 * losses.std() / np.sqrt(len(losses)))
     with pytest.raises(ValueError, match="expected_loss: neither more nor less score is better"):
@@ -219,8 +219,8 @@ def test_the_comparison_says_what_it_is():
     assert row["inside"] == pytest.approx(found.prob_rope.sel(rope="inside").item())
     assert "splits that test 0.1 of the examples" in repr(table)
     assert "splits correlated by 0.1" in repr(table)
-    np.testing.assert_array_equal(found.difference.draws(4, 7), found.difference.draws(4, 7))
-    assert (found.difference.draws(4, 7) != found.difference.draws(4, 8)).all()
+    np.testing.assert_array_equal(found.difference.joint_draws(4, 7), found.difference.joint_draws(4, 7))
+    assert (found.difference.joint_draws(4, 7) != found.difference.joint_draws(4, 8)).all()
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_averages_keep_the_other_dims():
     sd = (post["recall_per_class"].sd() ** 2).sum("fold") ** 0.5 / 4
     assert (abs(found.mean() - exact) < 5 * sd / np.sqrt(20_000)).all()
     np.testing.assert_allclose(found.sd(), sd, rtol=5 / np.sqrt(2 * 20_000))
-    assert found.draws(5).dims == ("model", "label", "draw")
+    assert found.joint_draws(5).dims == ("model", "label", "draw")
     # The dim of the folds need not be the last, nor be called so.
     renamed = bp.ConfusionMatrix(cm.counts.rename(fold="site").transpose("site", "model", "actual", "predicted"))
     other = bp.folds.average(bp.posterior(renamed, "haldane"), "accuracy", "site", draws=20_000)
@@ -369,7 +369,7 @@ def test_seeds_and_systems():
         tp=xr.DataArray([[40, 45, 41], [30, 38, 33]], {"model": ["u", "v"]}, ("model", "fold")), fn=9, fp=4, tn=60
     )
     post = bp.posterior(cm, "perks")
-    one, again, other = (quietly(post, "f1", random_seed=seed).draws(100).values for seed in (1, 1, 2))
+    one, again, other = (quietly(post, "f1", random_seed=seed).joint_draws(100).values for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, again)
     assert (one != other).any()
     # Another system changes no figure.
@@ -378,7 +378,7 @@ def test_seeds_and_systems():
     generator = quietly(post, "f1", random_seed=np.random.default_rng(1))
     assert generator.mean().shape == (2,)
     # Draws of an average belong to the joint draw of the posterior.
-    np.testing.assert_allclose(quietly(post, "f1").draws(50), post["f1"].draws(50).mean("fold"))
+    np.testing.assert_allclose(quietly(post, "f1").joint_draws(50), post["f1"].joint_draws(50).mean("fold"))
 
 
 def test_sampled_posteriors_are_averaged_draw_by_draw():
@@ -498,7 +498,9 @@ def test_fifty_splits_of_100_examples_are_as_uncertain_as_100_examples():
     expected = np.sqrt(np.mean(stats.beta(k + 0.5, 20.5 - k).var()) / 5)
     assert weighed.sd().item() == pytest.approx(expected, rel=0.05)
     assert np.ptp(weighed.eti().values) == pytest.approx(honest, rel=0.05)
-    np.testing.assert_array_equal(weighed.draws(50, 3), quietly(post, "recall", "split", repeats=10).draws(50, 3))
+    np.testing.assert_array_equal(
+        weighed.joint_draws(50, 3), quietly(post, "recall", "split", repeats=10).joint_draws(50, 3)
+    )
 
 
 @pytest.mark.slow

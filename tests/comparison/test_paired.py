@@ -61,7 +61,7 @@ def test_paired_figures_against_the_joint_dirichlet(metric):
     assert found.difference.sd().item() == pytest.approx(d.std(), rel=0.02)
     lost = np.maximum(-d if found.greater_is_better else d, 0)
     assert found.expected_loss.item() == pytest.approx(lost.mean(), abs=10 * lost.std() / np.sqrt(N))
-    assert found.difference.draws(20_000).std().item() == pytest.approx(d.std(), rel=0.05)
+    assert found.difference.joint_draws(20_000).std().item() == pytest.approx(d.std(), rel=0.05)
     assert found.names == ("x", "y")
 
 
@@ -148,7 +148,7 @@ def test_paired_many_and_two_agree():
     np.testing.assert_allclose(many.prob_rope.sel(place), two.prob_rope, atol=1e-9)
     wide, narrow = many, bp.compare(judged(actual, x=said["x"], z=said["z"]), metric="recall", rope=0.02)
     np.testing.assert_array_equal(
-        wide.difference.draws(100).sel(pair="x − z"), narrow.difference.draws(100).sel(pair="x − z")
+        wide.difference.joint_draws(100).sel(pair="x − z"), narrow.difference.joint_draws(100).sel(pair="x − z")
     )
     assert many.ranks.dims == ("model", "rank")
     np.testing.assert_allclose(many.ranks.sum("model"), 1)

@@ -104,7 +104,6 @@ def test_majority_against_our_own_draws():
     assert found.names == ("a", "majority")
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("metric", "of_chance"),
     [

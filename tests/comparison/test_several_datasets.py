@@ -113,9 +113,9 @@ def test_the_difference_is_the_average_over_data_sets(fitted):
     assert bp.folds.datasets(SCORES, test_fraction=1 / 6, greater_is_better=False).prob_better.item() == pytest.approx(
         (AVERAGE < 0).mean()
     )
-    draws = found.difference.draws(2000)
+    draws = found.difference.joint_draws(2000)
     assert sorted(draws.values) == sorted(AVERAGE.ravel())
-    np.testing.assert_array_equal(found.difference.draws(9, 3), found.difference.draws(9, 3))
+    np.testing.assert_array_equal(found.difference.joint_draws(9, 3), found.difference.joint_draws(9, 3))
 
 
 def test_three_questions_have_three_answers(monkeypatch):

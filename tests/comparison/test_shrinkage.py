@@ -291,7 +291,6 @@ def test_where_there_is_nothing_to_shrink_it_is_refused():
             bp.compare(post, metric="recall", shrink=True, **arguments)
 
 
-@pytest.mark.slow
 def test_families_are_named_for_every_system():
     post = systems([150, 160, 164, 171])
     settings = {"metric": "recall", "independent": True, "shrink": True}
@@ -404,6 +403,6 @@ def test_the_sentence_says_what_the_shrunk_posterior_says_and_by_about_how_much_
         mean = post["recall"].mean().values[best]
         said.append(mean - shrunk.mean().values[best])
         true.append(mean - truth[best])
-        assert f"on new examples s{best} would be about {said[-1]:.3f} lower" in plain.in_words()
+        assert f"expect s{best} to score about {said[-1]:.3f} lower on new examples" in plain.in_words()
     # Of one normal it is a fifth.
     assert 0.5 * np.mean(true) < np.mean(said) < 1.2 * np.mean(true)

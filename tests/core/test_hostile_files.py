@@ -98,7 +98,6 @@ CONTENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize("name", CONTENTS)
 def test_contents(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

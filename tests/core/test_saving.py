@@ -40,7 +40,7 @@ def test_an_exact_posterior_is_exact_again(tmp_path):
 def test_draws_are_those_of_the_same_seed(tmp_path):
     post = bp.posterior(CM, random_seed=np.random.default_rng(8))
     for seed in None, 3:
-        xr.testing.assert_identical(again(post, tmp_path).draws(7, seed), post.draws(7, seed))
+        xr.testing.assert_identical(again(post, tmp_path).joint_draws(7, seed), post.joint_draws(7, seed))
 
 
 def test_a_posterior_of_a_tree_keeps_its_draws(tmp_path):

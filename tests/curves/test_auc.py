@@ -93,7 +93,7 @@ def test_bootstrap_has_the_distribution_of_dirichlet_weights(repeats):
     seen = np.einsum("di,ij,dj->d", of_positive[:, :-1], by_pairs(y, score), of_negative[:, :-1])
     s, t = of_positive[:, -1], of_negative[:, -1]
     expected = seen + (1 - s) * t * rng.random(5000) + s * (1 - t) * rng.random(5000) + s * t / 2
-    found = bp.roc_auc(y, score, draws=5000).draws(5000).values
+    found = bp.roc_auc(y, score, draws=5000).joint_draws(5000).values
     assert stats.ks_2samp(found, expected).pvalue > 0.01
 
 
@@ -116,12 +116,12 @@ def test_within_bins_pairs_are_in_order_as_often_as_in_the_sample(monkeypatch):
 
 
 def test_blocks_do_not_change_the_figures(monkeypatch):
-    whole = bp.roc_auc(Y, SCORE, draws=300).draws(300)
-    weighted = bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300)
+    whole = bp.roc_auc(Y, SCORE, draws=300).joint_draws(300)
+    weighted = bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).joint_draws(300)
     monkeypatch.setattr(weights, "_AT_ONCE", 100)
-    xr.testing.assert_identical(bp.roc_auc(Y, SCORE, draws=300).draws(300), whole)
+    xr.testing.assert_identical(bp.roc_auc(Y, SCORE, draws=300).joint_draws(300), whole)
     np.testing.assert_allclose(
-        bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).draws(300), weighted, rtol=1e-12
+        bp.curves.weighted_score("brier", Y, PROBABILITY, draws=300).joint_draws(300), weighted, rtol=1e-12
     )
 
 
@@ -132,14 +132,14 @@ def test_seeds(of):
     assert first.mean() != other.mean()
     from_generators = [of(Y, PROBABILITY, draws=100, random_seed=np.random.default_rng(3)).mean() for _ in range(2)]
     assert from_generators[0] == from_generators[1]
-    assert of(Y, PROBABILITY, draws=100).draws(150).sizes == {"draw": 150}
-    assert (first.draws(10, random_seed=4) == first.draws(10, random_seed=4)).all()
+    assert of(Y, PROBABILITY, draws=100).joint_draws(150).sizes == {"draw": 150}
+    assert (first.joint_draws(10, random_seed=4) == first.joint_draws(10, random_seed=4)).all()
 
 
 def test_systems_do_not_share_random_numbers():
     """Of other examples; so alike in numbers, they would be nearly the same draws."""
     first, second = (np.random.default_rng(i).normal(size=400) + np.repeat([0, 1], 200) for i in (1, 2))
-    draws = [bp.roc_auc(np.repeat([0, 1], 200), score, draws=2000).draws(2000) for score in (first, second)]
+    draws = [bp.roc_auc(np.repeat([0, 1], 200), score, draws=2000).joint_draws(2000) for score in (first, second)]
     assert abs(np.corrcoef(draws)[0, 1]) < 0.1
 
 
@@ -227,7 +227,7 @@ def test_area_is_that_of_mann_whitney(positive, negative):
 
 def test_draws_of_an_exact_area_are_of_its_distribution():
     area = bp.roc_auc(Y, SCORE, method="delong")
-    found = area.draws(20_000).values
+    found = area.joint_draws(20_000).values
     assert found.mean() == pytest.approx(area.mean().item(), abs=4 * area.sd().item() / np.sqrt(20_000))
     assert (found <= area.ppf(0.3).item()).mean() == pytest.approx(0.3, abs=4 * np.sqrt(0.21 / 20_000))
 
@@ -600,7 +600,9 @@ def test_named_scores_are_those_of_functions_under_the_same_weights(name, probab
     found = bp.curves.weighted_score(name, Y, probability, **options)
     expected = bp.curves.weighted_score(FUNCTIONS[name], Y, probability, **options)
     assert found.name == name
-    np.testing.assert_allclose(found.draws(6), expected.draws(6), rtol=1e-5 if name == "calibration_slope" else 1e-10)
+    np.testing.assert_allclose(
+        found.joint_draws(6), expected.joint_draws(6), rtol=1e-5 if name == "calibration_slope" else 1e-10
+    )
 
 
 # ── Average precision ──
@@ -648,8 +650,10 @@ def test_average_precision_of_many_examples_is_scikit_learns(rounded):
     y = (rng.random(30_000) < 0.1).astype(int)
     score = rng.normal(1.5 * y) if rounded is None else rng.normal(1.5 * y).round(rounded)
     options = {"draws": 5, "random_seed": 1}
-    found = bp.curves.weighted_score("average_precision", y, score, **options).draws(5).values
-    expected = bp.curves.weighted_score(sklearn_metrics.average_precision_score, y, score, **options).draws(5).values
+    found = bp.curves.weighted_score("average_precision", y, score, **options).joint_draws(5).values
+    expected = (
+        bp.curves.weighted_score(sklearn_metrics.average_precision_score, y, score, **options).joint_draws(5).values
+    )
     # They differ by half of an example, of 3,000 positives.
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
@@ -736,7 +740,8 @@ def test_area_by_a_function_is_that_of_roc_auc():
 
 def test_systems_on_the_same_examples_may_be_subtracted():
     losses = [
-        bp.curves.weighted_score("log_loss", Y, p, draws=2000).draws(2000) for p in (PROBABILITY, special.expit(OTHER))
+        bp.curves.weighted_score("log_loss", Y, p, draws=2000).joint_draws(2000)
+        for p in (PROBABILITY, special.expit(OTHER))
     ]
     difference = -np.log(np.where(Y, PROBABILITY, 1 - PROBABILITY)) + np.log(special.expit(np.where(Y, OTHER, -OTHER)))
     found = (losses[0] - losses[1]).values
@@ -748,7 +753,7 @@ def test_any_binary_metric_of_probabilities():
     hard = (PROBABILITY > 0.5).astype(float)
     found = bp.curves.weighted_score("probabilistic_mcc", Y, hard, draws=10)
     expected = bp.curves.weighted_score(sklearn_metrics.matthews_corrcoef, Y, hard, draws=10)
-    np.testing.assert_allclose(found.draws(10), expected.draws(10), rtol=1e-10)
+    np.testing.assert_allclose(found.joint_draws(10), expected.joint_draws(10), rtol=1e-10)
     assert found.bounds == (-1, 1)
 
 
@@ -767,8 +772,8 @@ def test_calibration_slope_of_nearly_separate_classes(overlap):
     log_odds = np.r_[np.linspace(-8, -1, 20), overlap, np.linspace(1, 8, 20), -overlap]
     y, score = np.repeat([0, 1], 21), special.expit(log_odds)
     options = {"draws": 20, "random_seed": 1}
-    found = bp.curves.weighted_score("calibration_slope", y, score, **options).draws(20)
-    np.testing.assert_allclose(found, bp.curves.weighted_score(slope, y, score, **options).draws(20), rtol=1e-4)
+    found = bp.curves.weighted_score("calibration_slope", y, score, **options).joint_draws(20)
+    np.testing.assert_allclose(found, bp.curves.weighted_score(slope, y, score, **options).joint_draws(20), rtol=1e-4)
 
 
 def test_calibration_slope_of_real_predictions_settles_in_every_draw():

@@ -101,7 +101,7 @@ def test_areas_at_the_ends_have_a_width():
     assert high == 1
     assert area.prob_above(low).values[0] == pytest.approx(0.95, abs=1e-9)
     assert 0.5 < area.mean().values[0] < 1
-    drawn = area.draws(4000, 1).values
+    drawn = area.joint_draws(4000, 1).values
     np.testing.assert_allclose(drawn.mean(1), area.mean(), atol=4 * area.sd().values.max() / np.sqrt(4000))
 
 
@@ -122,7 +122,7 @@ def test_reports_with_labels():
     named = bp.curves.auc_from_summary([0.8, 0.8], [40, 100], [80, 200], dims={"study": ["A", "B"]})
     xr.testing.assert_equal(named.eti(), area.eti())
     # Reports share no random numbers.
-    first, second = named.draws(2000).values
+    first, second = named.joint_draws(2000).values
     assert abs(np.corrcoef(first, second)[0, 1]) < 4 / np.sqrt(2000)
 
 

@@ -81,7 +81,9 @@ def test_blocks_change_no_figure(monkeypatch):
     monkeypatch.setattr(weights, "_AT_ONCE", 700)
     again = bp.roc_curve(y, score, draws=50)
     xr.testing.assert_allclose(again.band(), band, rtol=1e-12)
-    xr.testing.assert_identical(again.operating_point(cost=(1, 2))["threshold"].draws(50), point["threshold"].draws(50))
+    xr.testing.assert_identical(
+        again.operating_point(cost=(1, 2))["threshold"].joint_draws(50), point["threshold"].joint_draws(50)
+    )
     assert not again.band().equals(bp.roc_curve(y, score, draws=50, random_seed=1).band())
 
 
@@ -308,7 +310,7 @@ def test_bad_parts():
 
 def test_partial_areas_add_up():
     curve = bp.roc_curve(*DATA["tied"], draws=50)
-    parts = [curve.partial_area(*ends).draws(50).values for ends in ((0, 0.3), (0.3, 0.8), (0, 0.8))]
+    parts = [curve.partial_area(*ends).joint_draws(50).values for ends in ((0, 0.3), (0.3, 0.8), (0, 0.8))]
     np.testing.assert_allclose(parts[0] + parts[1], parts[2], rtol=1e-12)
     assert curve.partial_area(0.2, 0.5).bounds == (0, 0.3)
     assert curve.partial_area(0.2, 0.5).estimand == (

@@ -60,7 +60,7 @@ def test_curves_are_those_of_tied_scores(counts, make, method):
             point, tied = curve.operating_point(**target), expected.operating_point(**target)
             for name in point:
                 xr.testing.assert_identical(point[name].observed, tied[name].observed)
-                xr.testing.assert_identical(point[name].draws(20), tied[name].draws(20))
+                xr.testing.assert_identical(point[name].joint_draws(20), tied[name].joint_draws(20))
     if make is bp.roc_curve:
         xr.testing.assert_identical(curve.partial_area(0.1, 0.5).eti(), expected.partial_area(0.1, 0.5).eti())
 
@@ -71,7 +71,7 @@ def test_curves_are_those_of_tied_scores(counts, make, method):
 @pytest.mark.parametrize("make", [bp.roc_curve, bp.precision_recall_curve])
 def test_areas_have_the_distribution_of_those_of_tied_scores(counts, make):
     area, expected = (make(*data, draws=4000).area for data in ((binned_values(counts),), examples(counts)))
-    values, tied = area.draws(4000).values, expected.draws(4000).values
+    values, tied = area.joint_draws(4000).values, expected.joint_draws(4000).values
     if np.ptp(tied) > 1e-12:
         assert ks_2samp(values, tied).pvalue > 0.001
     else:
@@ -87,7 +87,7 @@ def test_average_precision_has_the_distribution_of_that_of_tied_scores(per_class
             bp.curves.weighted_score("average_precision", *data, per_class=per_class, draws=4000, random_seed=seed)
             for data in ((binned_values(counts),), examples(counts))
         ]
-        values, tied = (marginal.draws(4000).values for marginal in marginals)
+        values, tied = (marginal.joint_draws(4000).values for marginal in marginals)
         assert ks_2samp(values, tied).pvalue > 0.001
 
 
@@ -170,7 +170,7 @@ def area_moments(counts):
 @pytest.mark.parametrize("counts", [COUNTS["few"], COUNTS["many"], ([3, 1], [2, 2])])
 def test_areas_have_the_moments_of_dirichlet_weights(counts):
     draws = 40_000
-    values = bp.roc_auc(binned_values(counts), draws=draws).draws(draws).values
+    values = bp.roc_auc(binned_values(counts), draws=draws).joint_draws(draws).values
     mean, variance = area_moments(counts)
     assert values.mean() == pytest.approx(mean, abs=5 * np.sqrt(variance / draws))
     kurtosis = np.mean((values - mean) ** 4) / variance**2

@@ -117,7 +117,7 @@ def test_each_class_has_half_an_example_unseen():
     for k in range(4):
         area = and_unseen(rng, np.arange(80), 1)
         expected = [area(k == Y, k != Y, P[:, k], rng.exponential(size=80)) for _ in range(2000)]
-        assert stats.ks_2samp(areas.sel(label=k).draws(5000).values, expected).pvalue > 1e-3
+        assert stats.ks_2samp(areas.sel(label=k).joint_draws(5000).values, expected).pvalue > 1e-3
         # A mean as of half an example more on either side, of an area of ½ (both sides are independent of the rest).
         n, m = (k == Y).sum(), (k != Y).sum()
         seen = (1 - 0.5 / (n + 0.5)) * (1 - 0.5 / (m + 0.5))

@@ -293,7 +293,7 @@ def test_a_point_undefined_on_the_test_set_is_nan():
 @pytest.mark.parametrize("metric", ["hter", "f1", "fnr"])
 def test_draws_at_every_alpha_are_of_the_exact_posterior(metric, prior):
     curve = epc(DEV, TEST, metric=metric, prior=prior, alphas=[0, 0.3, 0.5, 1], draws=4000)
-    drawn, name = curve.posterior[metric].draws(1500), bp.metrics.get(metric).name
+    drawn, name = curve.posterior[metric].joint_draws(1500), bp.metrics.get(metric).name
     for alpha in curve.alphas:
         exact = bp.posterior(curve.cm.sel(alpha=alpha), prior)[metric]
         assert stats.kstest(exact.cdf(np.sort(drawn.sel(alpha=alpha).values)), "uniform").pvalue > 1e-3
@@ -305,7 +305,7 @@ def test_draws_at_every_alpha_are_of_the_exact_posterior(metric, prior):
 def test_draws_belong_together_along_alpha():
     """Covariance of two Dirichlet shares, one within the other: p(1 − q)/(W + 1)."""
     curve = epc(DEV, TEST, alphas=ALPHAS, draws=40_000)
-    fpr = curve.posterior["fpr"].draws(40_000).transpose("alpha", "draw").values
+    fpr = curve.posterior["fpr"].joint_draws(40_000).transpose("alpha", "draw").values
     counts = curve.cm.counts.sel(actual=0)
     p = ((counts.sel(predicted=1) + 0.5) / (counts.sum("predicted") + 1)).values
     weight = counts.sum("predicted").values[0] + 1
@@ -318,7 +318,7 @@ def test_draws_belong_together_along_alpha():
 def test_the_bootstrap_resamples_test_examples():
     curve = epc(DEV, TEST, metric="accuracy", alphas=[0.5], method="bootstrap", draws=20_000)
     n, right = len(TEST[0]), round(len(TEST[0]) * curve.dataset["accuracy"].item())
-    counts = np.round(n * curve.posterior["accuracy"].draws(20_000).values.ravel()).astype(int)
+    counts = np.round(n * curve.posterior["accuracy"].joint_draws(20_000).values.ravel()).astype(int)
     seen = np.bincount(counts, minlength=n + 1)
     expected = 20_000 * stats.binom.pmf(np.arange(n + 1), n, right / n)
     often = expected > 10
@@ -329,7 +329,7 @@ def test_the_bootstrap_resamples_test_examples():
     y, called = TEST[0], TEST[1] >= curve.dataset["threshold"].item()
     rows = rng.integers(n, size=(3000, n))
     tp, wrong = (y[rows] & called[rows]).sum(1), (y[rows] != called[rows]).sum(1)
-    f1 = epc(DEV, TEST, metric="f1", alphas=[0.5], method="bootstrap", draws=3000).posterior["f1"].draws(3000)
+    f1 = epc(DEV, TEST, metric="f1", alphas=[0.5], method="bootstrap", draws=3000).posterior["f1"].joint_draws(3000)
     assert stats.ks_2samp(2 * tp / (2 * tp + wrong), f1.values.ravel()).pvalue > 1e-3
 
 
@@ -367,7 +367,7 @@ def test_both_sets_drawn_anew_by_a_loop(method, criterion):
         expected.append((far + frr) / 2)
     prior = "haldane" if method == "bayesian_bootstrap" else None
     curve = epc(dev, test, criterion=criterion, alphas=[0.4], method=method, prior=prior, resample="both", draws=4000)
-    drawn = curve.posterior["hter"].draws(4000).values.ravel()
+    drawn = curve.posterior["hter"].joint_draws(4000).values.ravel()
     assert stats.ks_2samp(expected, drawn).pvalue > 1e-3
     fixed = epc(dev, test, criterion=criterion, alphas=[0.4], method=method, prior=prior, draws=4000)
     assert curve.posterior["fpr"].sd().item() > 1.2 * fixed.posterior["fpr"].sd().item()
@@ -385,9 +385,9 @@ def test_a_resample_without_a_class_is_undefined():
 
 def test_draws_in_blocks_are_of_the_same_distribution(monkeypatch):
     options = {"alphas": ALPHAS, "draws": 60, "resample": "both"}
-    whole = epc(DEV, TEST, **options).posterior["hter"].draws(60)
+    whole = epc(DEV, TEST, **options).posterior["hter"].joint_draws(60)
     monkeypatch.setattr("bayesperf.curves.expected_performance.resampled_cells._AT_ONCE", 2000)
-    parts = epc(DEV, TEST, **options).posterior["hter"].draws(60)
+    parts = epc(DEV, TEST, **options).posterior["hter"].joint_draws(60)
     assert parts.shape == whole.shape
     np.testing.assert_allclose(parts.mean("draw"), whole.mean("draw"), atol=5 * whole.std("draw").max() / np.sqrt(30))
 
@@ -410,7 +410,9 @@ def test_bands():
 
 def test_area_is_the_integral():
     curve = epc(DEV, TEST)
-    assert curve.area.draws(1000).mean() == pytest.approx(np.trapezoid(curve.posterior["hter"].mean(), curve.alphas))
+    assert curve.area.joint_draws(1000).mean() == pytest.approx(
+        np.trapezoid(curve.posterior["hter"].mean(), curve.alphas)
+    )
     assert curve.area.dims == ()
     assert curve.area.eti()[0] < np.trapezoid(curve.dataset[HTER], curve.alphas) < curve.area.eti()[1]
 
@@ -431,7 +433,7 @@ def test_folds_choose_on_all_others():
         for i, cut in enumerate(thresholds.values):
             np.add.at(counts[i], (y[own], (score[own] >= cut).astype(int)), 1)
     np.testing.assert_array_equal(curve.cm.counts, counts)
-    drawn = curve.posterior["hter"].draws(1500)
+    drawn = curve.posterior["hter"].joint_draws(1500)
     for alpha in (0.3, 0.5):
         exact = bp.posterior(curve.cm.sel(alpha=alpha))["hter"]
         assert stats.kstest(exact.cdf(np.sort(drawn.sel(alpha=alpha))), "uniform").pvalue > 1e-3

@@ -132,7 +132,7 @@ def means_by_enumeration(y, score, dev, sample_weight, grid=2001):
 def test_difference_of_expected_performance_by_a_loop():
     curve = both(FIRST, SECOND, prior="haldane", draws=4000)
     means = curve.expected_performance_marginal()
-    drawn = means.draws(4000)
+    drawn = means.joint_draws(4000)
     difference = drawn.sel(model="a") - drawn.sel(model="b")
     y, rng = FIRST[1][0], np.random.default_rng(3)
     expected = np.empty((120, 3))
@@ -215,7 +215,7 @@ def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
     a, b = (epc(*data, metric=metric, alphas=ALPHAS) for data in (FIRST, SECOND))
     n = 20_000
     found = both(FIRST, SECOND, metric=metric, alphas=ALPHAS, draws=n).contrast(question="thresholds")
-    drawn, y = found.difference.draws(800), FIRST[1][0]
+    drawn, y = found.difference.joint_draws(800), FIRST[1][0]
     for alpha in (0.3, 0.7):
         pair = pair_of(y, predicted(a, alpha, FIRST[1]), predicted(b, alpha, SECOND[1]))
         exact = alone(bp.compare(pair, metric=metric))
@@ -264,7 +264,7 @@ def test_the_difference_of_hter_is_paired():
 def test_a_system_and_itself_are_alike():
     curve = both(FIRST, FIRST, alphas=ALPHAS, prior="haldane")
     found = curve.contrast()
-    assert (found.difference.draws(1000) == 0).all()
+    assert (found.difference.joint_draws(1000) == 0).all()
     assert (found.prob_greater == 0.5).all()
     assert not curve.difference()["significant"].any()
     assert (curve.percentile_test(draws=200)["p_value"] == 1).all()
@@ -305,7 +305,7 @@ def test_both_questions_by_a_loop(question):
     found = curve.contrast(question=question)
     rng = np.random.default_rng(3)
     expected = [drawn_by_hand(data, question, 0.2, rng) for _ in range(600)]
-    assert stats.ks_2samp(expected, found.difference.draws(4000).values.ravel()).pvalue > 1e-3
+    assert stats.ks_2samp(expected, found.difference.joint_draws(4000).values.ravel()).pvalue > 1e-3
     assert f"these two {question}" in found.difference.estimand
     assert curve.difference(question=question).attrs["question"] == question
 
@@ -334,7 +334,7 @@ def test_models_of_folds_choose_anew_on_the_other_folds():
         far = (population * called * (y == 0)).sum() / population[y == 0].sum()
         frr = (population * ~called * (y == 1)).sum() / population[y == 1].sum()
         expected.append((far + frr) / 2)
-    assert stats.ks_2samp(expected, curve.posterior["hter"].draws(4000).values.ravel()).pvalue > 1e-3
+    assert stats.ks_2samp(expected, curve.posterior["hter"].joint_draws(4000).values.ravel()).pvalue > 1e-3
 
 
 def test_models_need_more_evidence_than_thresholds():
@@ -367,7 +367,7 @@ def test_clusters_by_a_loop():
     cluster = np.random.default_rng(1).integers(12, size=120)
     names = np.array(list("abcdefghijkl"))[cluster]
     curve = both(*data, alphas=[0.4], prior="haldane", cluster=names, draws=4000)
-    found = curve.contrast(question="thresholds").difference.draws(4000).values.ravel()
+    found = curve.contrast(question="thresholds").difference.joint_draws(4000).values.ravel()
     rng = np.random.default_rng(2)
     y = data[0][1][0]
     called = [of[1][1] >= one.dataset["threshold"].item() for of, one in zip(data, curve.each().values(), strict=True)]

@@ -256,7 +256,7 @@ def test_spreads_are_of_groups():
 @pytest.mark.slow
 def test_groups_have_lines_about_that_of_the_population(of_groups):
     y, p, site = of_sites()
-    assert set(of_groups.draws) == {
+    assert set(of_groups.parameters) == {
         f"{name}{suffix}" for name in ("intercept", "slope") for suffix in ("", "_spread", "_group", "_new")
     }
     for label in "abcd":
@@ -268,8 +268,8 @@ def test_groups_have_lines_about_that_of_the_population(of_groups):
     new, known = of_groups.predict(0.3), of_groups.predict(0.3, group="a")
     assert new.sd() > known.sd()
     expected = special.expit(
-        of_groups.draws["intercept_group"].sel(site="a")
-        + of_groups.draws["slope_group"].sel(site="a") * special.logit(0.3)
+        of_groups.parameters["intercept_group"].sel(site="a")
+        + of_groups.parameters["slope_group"].sel(site="a") * special.logit(0.3)
     )
     assert known.mean().item() == pytest.approx(expected.mean().item(), rel=1e-12)
 
@@ -382,7 +382,7 @@ def test_bins_stand_for_their_middles():
     binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
     p = np.repeat([0.15, 0.45, 0.8], [9, 5, 8])
     y = np.concatenate([np.repeat([1, 0], [k, n]) for k, n in ((1, 8), (2, 3), (7, 1))])
-    of_bins, of_examples = (bp.curves.recalibrate(*data).draws["slope"] for data in ((binned,), (y, p)))
+    of_bins, of_examples = (bp.curves.recalibrate(*data).parameters["slope"] for data in ((binned,), (y, p)))
     np.testing.assert_allclose(of_bins, of_examples, rtol=1e-12)
 
 

@@ -120,7 +120,6 @@ def test_curves_of_credible(case):
     check_credible(case)
 
 
-@pytest.mark.few
 @golden("credible", "score")
 def test_curves_with_areas_of_credible(case):
     check_credible(case)
@@ -349,7 +348,7 @@ def test_draws_of_clusters_by_a_loop():
         )
         s, t = (e / (e + weights[y == k].sum()) for k, e in zip((1, 0), more, strict=True))
         areas.append((1 - s) * (1 - t) * seen + s * (1 - t) * u + (1 - s) * t * v + s * t / 2)
-    assert ks_2samp(areas, curve.area.draws(4000).values).pvalue > 1e-3
+    assert ks_2samp(areas, curve.area.joint_draws(4000).values).pvalue > 1e-3
     at = curve.operating_point(cost=(1, 1))
     prevalence = curve._drawn.prevalence[:, 0]
     # Every cluster has as many of either class.

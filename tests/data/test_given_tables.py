@@ -86,7 +86,6 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(("given", "error", "words"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_is_answered_with_what_takes_it(given, error, words):
     with pytest.raises(error, match=words):

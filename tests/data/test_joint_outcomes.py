@@ -53,7 +53,7 @@ def test_counts_are_what_they_are_without_the_ids():
     assert "same_examples" not in plain.counts.attrs
     assert "same_examples" not in paired.total.attrs
     for metric in ("recall", "mcc"):
-        first, second = (bp.posterior(cm)[metric].draws(50) for cm in (plain, paired))
+        first, second = (bp.posterior(cm)[metric].joint_draws(50) for cm in (plain, paired))
         np.testing.assert_array_equal(first.values, second.values)
     assert bp.posterior(paired).observed.attrs == {"same_examples": "model"}
 

@@ -248,7 +248,6 @@ BAD_INPUT = [
 ]
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(("call", "error", "message"), BAD_INPUT)
 def test_bad_input_is_refused_in_words_of_our_own(call, error, message):
     with pytest.raises(error, match=message) as refusal:

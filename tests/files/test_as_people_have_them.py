@@ -108,7 +108,6 @@ UNREADABLE = {
 }  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_read_is_answered_with_what_to_do(tmp_path, call, name):
     content, words = UNREADABLE[name]
@@ -192,7 +191,7 @@ def test_scores_go_with_the_predictions_of_their_system(tmp_path, call):
             score = SCORES[f"s_{row['model']}"]
             assert row["mean"] == pytest.approx(bp.roc_auc(ACTUAL, score, pos_label="spam").mean().item(), abs=1e-9)
     assert refusal(call("summary", "p.csv", *PAIR, "--score", "s_a")).startswith(
-        "--score: 1 of scores, and 2 of --pred"
+        "--score: 1 column of scores and 2 of pred"
     )
     assert "it is named twice" in refusal(call("summary", "p.csv", "--predicted", "a", "--predicted", "a"))
     taken = refusal(call("summary", "p.csv", *PAIR, "--by", "model"))
@@ -228,6 +227,8 @@ def test_thresholds_that_cannot_be_used_are_refused(tmp_path, call, options, wor
 def test_compare_takes_scores_with_a_threshold_alone(tmp_path, call):
     WIDE.to_csv(tmp_path / "p.csv", index=False)
     assert "as --threshold 0.5" in refusal(call("compare", "p.csv", "--score", "s_a"))
+    scored = [*PAIR, "--score", "s_a", "--score", "s_b", "--metric", "recall", "--json"]
+    assert call("compare", "p.csv", *scored).returncode == 0
 
 
 def test_commas_of_decimals_are_spoken_of(tmp_path, call):
@@ -452,6 +453,11 @@ def test_bounds_may_be_strict(tmp_path, call):
 
 # ── What was read ──
 
+
+def pooled(**columns):
+    return LONG.drop(columns=["id", "model"]).assign(**columns).to_csv(index=False)
+
+
 READ = {
     "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, inferred from the labels."),
     "named": (CSV, ["--pos-label", "spam"], "spam is positive, as you said."),
@@ -461,6 +467,7 @@ READ = {
         "Neither class is named as positive, so figures are averages over both. For the figures of one class: --pos-",
     ),
     "not used": (WIDE.to_csv(index=False), PAIR, "Not used: columns 'id', 's_a', 's_b'."),
+    "names of one's own": (pooled(country=["a", "b"] * 60), ["--by", "country"], "120 rows, of 2 values of country."),
     "one not used": (
         "actual,predicted,x\n1,0,1\n",
         [],
@@ -477,10 +484,6 @@ def test_what_was_read_is_said_first(tmp_path, call, content, options, words):
     head = " ".join(done.stdout.split("How good is it?")[0].split())
     assert (done.returncode, done.stderr) == (0, "")
     assert words in head
-
-
-def pooled(**columns):
-    return LONG.drop(columns=["id", "model"]).assign(**columns).to_csv(index=False)
 
 
 WARNED = {
@@ -582,7 +585,7 @@ def test_a_judge_of_all_rows(judged):
     assert found["recall"] == pytest.approx(post["recall"].mean().item(), rel=1e-12)
     said = judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge").stdout
     assert "40 rows. Actual classes: " in said
-    assert "They are the verified of 60 examples, of all of which column 'judge' is a judge's." in said
+    assert "40 of 60 examples are verified; column 'judge' holds the judge's label of all 60." in said
     assert "verified by chance would" in said
     assert "Assumed is that the verified were chosen by chance" in said
 
@@ -609,7 +612,7 @@ def test_verified_rows_alone(judged):
         found = judged("summary", "looked.csv", *ONE_SYSTEM, *judge, "--verified-only", "--json")
         assert means(found)["recall"] == pytest.approx(alone, rel=1e-12)
     said = judged("summary", "looked.csv", *ONE_SYSTEM, "--verified-only").stdout
-    assert "Left out are 20 of 60 rows, which are not verified." in said
+    assert "20 of 60 rows are not verified and are left out." in said
 
 
 @pytest.mark.slow
@@ -620,7 +623,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
     page = (tmp_path / "page.html").read_text()
     assert "every row is an example, on which the systems are compared" in page
     post = bp.labels.verify(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
-    assert "They are the verified" in page
+    assert "40 of 60 examples are verified" in page
     assert "verified by chance" in bp.report(post).html
 
 
@@ -642,7 +645,6 @@ def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path
     assert not any(words in page for words in says_not)
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -76,6 +76,13 @@ def test_a_file_alone_is_looked_at(tmp_path, monkeypatch, capsys):
     assert run("sumary")[0] == 2
 
 
+def test_a_requirement_is_of_the_positive_class_where_labels_say_which_it_is(tmp_path):
+    pd.DataFrame({"actual": [True, False, True], "predicted": [True, False, False]}).to_csv(
+        tmp_path / "f.csv", index=False
+    )
+    assert "recall>=0.8" in bp.files.look(tmp_path / "f.csv").attrs["commands"]["Is it good enough?"]
+
+
 def test_a_file_without_labels_says_how_to_name_them(tmp_path):
     pd.DataFrame({"a": range(9), "b": list("xyz" * 3)}).to_csv(tmp_path / "f.csv", index=False)
     found = bp.files.look(tmp_path / "f.csv")

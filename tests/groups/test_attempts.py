@@ -67,8 +67,8 @@ def test_a_column_of_questions_and_a_dim_are_the_same():
     dim = bp.ConfusionMatrix.from_predictions(ones, systems, labels=[0, 1], by={"question": question})
     dim = bp.ConfusionMatrix(dim.counts.drop_attrs(), 1)
     found = [
-        bp.pool(column).pass_at_k(3).draws(100).values,
-        bp.pool(dim, "question", "clusters", method="bayesian_bootstrap").pass_at_k(3).draws(100).values,
+        bp.pool(column).pass_at_k(3).joint_draws(100).values,
+        bp.pool(dim, "question", "clusters", method="bayesian_bootstrap").pass_at_k(3).joint_draws(100).values,
     ]
     np.testing.assert_array_equal(*found)
 
@@ -76,7 +76,7 @@ def test_a_column_of_questions_and_a_dim_are_the_same():
 def test_more_attempts_pass_no_less_in_every_draw():
     passed = of_population(np.random.default_rng(3), 2, 50, 6)
     pooled = asked(passed, 6, draws=500)
-    values = [pooled.pass_at_k(k).draws(500).values for k in (1, 2, 6)]
+    values = [pooled.pass_at_k(k).joint_draws(500).values for k in (1, 2, 6)]
     assert (np.diff(values, axis=0) >= 0).all()
 
 
@@ -119,15 +119,15 @@ def test_many_systems_ranks_and_shrinkage():
 
 def test_adding_a_system_changes_no_figure():
     passed = of_population(np.random.default_rng(6), 3, 40, 6)
-    alone = asked(passed[:2], 6, draws=300).pass_at_k(2).draws(300).values
-    np.testing.assert_array_equal(asked(passed, 6, draws=300).pass_at_k(2).draws(300).values[:2], alone)
+    alone = asked(passed[:2], 6, draws=300).pass_at_k(2).joint_draws(300).values
+    np.testing.assert_array_equal(asked(passed, 6, draws=300).pass_at_k(2).joint_draws(300).values[:2], alone)
 
 
 def test_it_is_saved_and_loaded(tmp_path):
     at_2 = asked(of_population(np.random.default_rng(7), 2, 40, 6), 6, draws=300).pass_at_k(2)
     at_2.save(tmp_path / "at_2.nc")
     loaded = bp.load(tmp_path / "at_2.nc")
-    np.testing.assert_array_equal(loaded.draws(300), at_2.draws(300))
+    np.testing.assert_array_equal(loaded.joint_draws(300), at_2.joint_draws(300))
     assert bp.compare(loaded).names == (0, 1)
 
 
@@ -141,7 +141,7 @@ def test_pass_at_k_and_its_difference_cover():
     for _ in range(sets):
         z = np.sqrt(0.8) * rng.standard_normal(60) + np.sqrt(0.2) * rng.standard_normal((2, 60))
         rates = stats.beta.ppf(stats.norm.cdf(z), a[:, None], b)
-        values = asked(rng.binomial(times, rates), times, draws=1000).pass_at_k(k).draws(1000).values
+        values = asked(rng.binomial(times, rates), times, draws=1000).pass_at_k(k).joint_draws(1000).values
         low, high = np.quantile([*values, values[0] - values[1]], [0.025, 0.975], axis=1)
         wanted = np.array([*truth, truth[0] - truth[1]])
         covered.append((low <= wanted) & (wanted <= high))

@@ -55,18 +55,18 @@ def test_independent_labels_are_as_many():
 def test_draws_and_files(tmp_path):
     average = bp.groups.average_labels(Y, P, "f1", draws=500, random_seed=3)
     again = bp.groups.average_labels(Y, P, "f1", draws=500, random_seed=3)
-    np.testing.assert_array_equal(average.draws(500), again.draws(500))
-    assert not np.array_equal(average.draws(50), average.draws(50, 9))
+    np.testing.assert_array_equal(average.joint_draws(500), again.joint_draws(500))
+    assert not np.array_equal(average.joint_draws(50), average.joint_draws(50, 9))
     average.save(tmp_path / "average.nc")
     read = bp.load(tmp_path / "average.nc")
-    np.testing.assert_array_equal(read.draws(50), average.draws(50))
+    np.testing.assert_array_equal(read.joint_draws(50), average.joint_draws(50))
     assert read.observed.item() == average.observed.item()
     assert average.in_words().startswith("F1 macro is 0.")
 
 
 def test_two_systems_share_no_random_numbers():
     other = Y ^ (RNG.random(Y.shape) < 0.15)
-    a, b = (bp.groups.average_labels(Y, predicted, "recall", draws=4000).draws(4000) for predicted in (P, other))
+    a, b = (bp.groups.average_labels(Y, predicted, "recall", draws=4000).joint_draws(4000) for predicted in (P, other))
     assert abs(np.corrcoef(a, b)[0, 1]) < 5 / 4000**0.5
 
 

@@ -168,7 +168,7 @@ def test_systems_of_other_clusters_are_independent_and_this_is_said():
     partly = bp.ConfusionMatrix(cm.counts.copy(data=counts))
     with pytest.warns(DependenceWarning, match="some of the same patients only"):
         pooled = bp.pool(partly, "patient", "clusters", method="bayesian_bootstrap")
-    accuracy = pooled.mean["accuracy"].draws(5000).values
+    accuracy = pooled.mean["accuracy"].joint_draws(5000).values
     assert abs(np.corrcoef(accuracy)[0, 1]) < 4 / np.sqrt(5000)
     assert pooled.mean.source.judged.values.tolist() == [30, 25]
     assert "30" in repr(pooled)

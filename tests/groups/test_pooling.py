@@ -126,7 +126,6 @@ def test_posterior_agrees_with_adaptive_integration(name):
     assert np.einsum("ij,i,j", model.weights[0], *nodes) == pytest.approx(product.sum(), rel=1e-5)
 
 
-@pytest.mark.few
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: case["id"].removeprefix("ref_kfold_betabinomial_"))
 def test_posterior_agrees_with_figures_by_others(case):
     dispersion = (1, 9) if case["id"].endswith("1_9") else (1, 24)
@@ -370,8 +369,8 @@ def test_systems_are_pooled_each_on_its_own():
     alone = quiet_pool(cm.sel(model="b", site=1))
     # The same random numbers; nodes differ by what others in the block need.
     for name in ("mean", "by_group", "new_group"):
-        found = getattr(together, name).draws(10_000).sel(model="b", site=1)
-        change = np.abs(found - getattr(alone, name).draws(10_000))
+        found = getattr(together, name).joint_draws(10_000).sel(model="b", site=1)
+        change = np.abs(found - getattr(alone, name).joint_draws(10_000))
         assert float(change.quantile(0.99)) < 1e-4, name
     np.testing.assert_allclose(together.dispersion.eti().sel(model="b", site=1), alone.dispersion.eti(), atol=1e-6)
     swapped = quiet_pool(bp.ConfusionMatrix(cm.counts.transpose("fold", "model", "site", ...)))
@@ -387,10 +386,10 @@ def test_seeds():
     np.testing.assert_allclose(other.mean["recall"].hdi(), POOLED.mean["recall"].hdi(), atol=1e-9)
     generator = quiet_pool(FOLDS_MATRIX, random_seed=np.random.default_rng(3))
     assert generator.model.random_seed == int(np.random.default_rng(3).integers(2**63))
-    few = POOLED.dispersion.draws(5, random_seed=2)
+    few = POOLED.dispersion.joint_draws(5, random_seed=2)
     assert few.dims == ("actual", "draw")
-    assert np.array_equal(few, POOLED.dispersion.draws(5, random_seed=2))
-    assert POOLED.model.dispersion_prior.draws(7).sizes == {"draw": 7}
+    assert np.array_equal(few, POOLED.dispersion.joint_draws(5, random_seed=2))
+    assert POOLED.model.dispersion_prior.joint_draws(7).sizes == {"draw": 7}
 
 
 @pytest.mark.slow
@@ -437,8 +436,11 @@ def test_folds_share_the_prevalence_of_the_population():
     exact = stats.beta(1 + POSITIVES.sum(), 1 + NEGATIVES.sum())
     prevalence = pooled.mean["prevalence"]
     np.testing.assert_allclose(prevalence.ppf([0.1, 0.5, 0.9]), exact.ppf([0.1, 0.5, 0.9]), atol=1e-4)
-    for of_folds in (pooled.by_group["prevalence"].draws(10).isel(site=2), pooled.new_group["prevalence"].draws(10)):
-        np.testing.assert_allclose(of_folds, prevalence.draws(10), rtol=1e-12)
+    for of_folds in (
+        pooled.by_group["prevalence"].joint_draws(10).isel(site=2),
+        pooled.new_group["prevalence"].joint_draws(10),
+    ):
+        np.testing.assert_allclose(of_folds, prevalence.joint_draws(10), rtol=1e-12)
     # Recall is that of the model of rows, whatever the prevalence.
     assert pooled.mean["accuracy"].sd() < pooled.mean["recall"].sd()
 
@@ -468,7 +470,7 @@ def test_clusters_have_a_prevalence_each():
     # The standard error of a variance, for tails up to those of a normal.
     np.testing.assert_allclose(np.hstack([m.sd() for m in found]) / sd, 1, atol=4 / np.sqrt(2 * 40_000))
     # Prevalence varies independently of the rates.
-    draws = pooled.by_group.draws(10_000)
+    draws = pooled.by_group.joint_draws(10_000)
     recall = (draws / draws.sum("predicted")).sel(actual=1, predicted=1).isel(site=0)
     correlation = stats.spearmanr(draws.sum("predicted").sel(actual=1).isel(site=0), recall).statistic
     assert abs(correlation) < 5 / 100
@@ -515,7 +517,8 @@ def test_chosen_class_totals_say_nothing_of_prevalence():
                 np.testing.assert_allclose(answer[metric].eti(), other[metric].eti(), rtol=1e-9)
             refused = (
                 lambda answer=answer: answer["precision"], lambda answer=answer: answer.summary(["f1"]),
-                lambda answer=answer: answer.prob_joint({"precision": 0.5}), lambda answer=answer: answer.draws(10),
+                lambda answer=answer: answer.prob_joint({"precision": 0.5}),
+                lambda answer=answer: answer.joint_draws(10),
                 lambda answer=answer: answer.predict(10), lambda answer=answer: answer.to_datatree(["recall"]),
                 lambda answer=answer: bp.compare(answer, "majority", metric="accuracy"),
             )  # fmt: skip
@@ -523,9 +526,9 @@ def test_chosen_class_totals_say_nothing_of_prevalence():
                 with pytest.raises(ValueError, match=r"design by_actual.*at_prevalence\(p\)"):
                     ask()
             at = answer.at_prevalence(0.1)
-            recall, fpr = (answer[metric].draws(1000) for metric in ("recall", "fpr"))
+            recall, fpr = (answer[metric].joint_draws(1000) for metric in ("recall", "fpr"))
             expected = 0.1 * recall / (0.1 * recall + 0.9 * fpr)
-            np.testing.assert_allclose(at["precision"].draws(1000), expected, rtol=1e-9)
+            np.testing.assert_allclose(at["precision"].joint_draws(1000), expected, rtol=1e-9)
             np.testing.assert_allclose(at["precision"].mean(), other.at_prevalence(0.1)["precision"].mean(), rtol=1e-9)
             assert at.predict(20)["precision"].sd().min() > 0
             assert at.prior_text.endswith("; prevalence 0.1")
@@ -683,7 +686,7 @@ def test_posteriors_predict_and_change_prevalence(tmp_path):
 
 def test_two_systems_share_no_draws():
     cm = matrix([FOLDS[0]] * 2, [FOLDS[1]] * 2, model=["a", "b"], fold=list(range(5)))
-    draws = quiet_pool(cm).mean["recall"].draws(10_000).values
+    draws = quiet_pool(cm).mean["recall"].joint_draws(10_000).values
     assert abs(np.corrcoef(draws)[0, 1]) < 5 / 100
 
 

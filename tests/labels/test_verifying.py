@@ -272,7 +272,7 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
     drawn = comparison.joint_draws()
     # The draws of each system are its own, in another order.
     np.testing.assert_allclose(
-        np.sort(drawn.sel(model="new")), np.sort(post["f1"].draws(10_000).sel(model="new")), rtol=1e-12
+        np.sort(drawn.sel(model="new")), np.sort(post["f1"].joint_draws(10_000).sel(model="new")), rtol=1e-12
     )
     spread = (drawn.sel(model="old") - drawn.sel(model="best")).std().item()
     assert spread == pytest.approx(comparison.difference.sd().sel(pair="old − best").item(), rel=0.1)

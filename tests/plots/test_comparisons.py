@@ -81,7 +81,7 @@ def test_the_areas_are_coloured_as_what_is_written_of_them():
 
 
 def test_without_a_rope_there_are_two_sides():
-    found = bp.compare(TWO.draws(4001).pipe(_posterior, 0), TWO.draws(4001).pipe(_posterior, 1), "mcc")
+    found = bp.compare(TWO.joint_draws(4001).pipe(_posterior, 0), TWO.joint_draws(4001).pipe(_posterior, 1), "mcc")
     (axes,) = found.plot().axes
     greater = found.prob_greater.item()
     assert texts(axes) == [f"P(a < b) = {1 - greater:.3f}", "", f"P(a > b) = {greater:.3f}"]
@@ -205,7 +205,7 @@ def test_the_best_of_many_comes_with_a_remark():
 
 
 def test_two_given_systems_are_no_matrix():
-    found = bp.compare(_posterior(TWO.draws(100), 0), _posterior(TWO.draws(100), 1), "recall")
+    found = bp.compare(_posterior(TWO.joint_draws(100), 0), _posterior(TWO.joint_draws(100), 1), "recall")
     with pytest.raises(ValueError, match="two systems are no matrix"):
         plots.prob_matrix(found)
     assert [label.split()[0] for label in ticks(plots.ranks(found).axes[0])] == ["a", "b"]

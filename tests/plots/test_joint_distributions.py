@@ -18,7 +18,9 @@ SYSTEMS = bp.ConfusionMatrix.from_table(
 def test_points_are_joint_draws_and_the_title_has_their_correlation():
     post = bp.posterior(CAELEN, "haldane")
     (axes,) = plots.joint(post, "precision", "recall", draws=500).axes
-    precision, recall = next(iter(post.joint_draws([bp.metrics.get("precision"), bp.metrics.get("recall")]))).values()
+    precision, recall = next(
+        iter(post.drawn_by_matrix([bp.metrics.get("precision"), bp.metrics.get("recall")]))
+    ).values()
     x, y = axes.lines[0].get_data()
     which = np.searchsorted(np.sort(precision), x)
     np.testing.assert_array_equal(recall[np.argsort(precision)][which], y)

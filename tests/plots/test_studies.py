@@ -34,7 +34,7 @@ def test_coverage_of_rates_has_a_panel_a_method():
 @pytest.mark.parametrize("kind", ["map", "surface"])
 def test_coverage_of_f1_over_precision_and_recall(kind):
     study = studies.f1_coverage(20, ["flat_hdi", "wilson"], [0.2, 0.5, 0.9], [0.3, 0.9], confidence=0.9)
-    figure = plots.f1_coverage(study, kind=kind)
+    figure = plots.f1_coverage(study, view=kind)
     *panels, bar = figure.axes
     assert [(axes.get_xlabel(), axes.get_ylabel()) for axes in panels] == [("precision", "recall")] * 2
     assert bar.get_ylabel() == "coverage"
@@ -145,8 +145,8 @@ def test_another_data_set_is_refused(draw):
 
 def test_bad_arguments():
     study = studies.f1_coverage(5, ["wilson"], [0.5], [0.5])
-    with pytest.raises(ValueError, match="kind must be one of 'map', 'surface'; it is 'contour'"):
-        plots.f1_coverage(study, kind="contour")
+    with pytest.raises(ValueError, match="view must be one of 'map', 'surface'; it is 'contour'"):
+        plots.f1_coverage(study, view="contour")
 
 
 def test_coverage_of_any_study_over_its_last_dim():

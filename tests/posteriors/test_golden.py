@@ -99,14 +99,12 @@ def check_far_frr(case):
     assert ours == pytest.approx(case["outputs"], rel=1e-15, abs=0)
 
 
-@pytest.mark.few
 @cases("bob")
 def test_bob(case):
     check = check_far_frr if case["function"] == "farfrr" else check_f1 if "f1" in case["function"] else check_rates
     check(case)
 
 
-@pytest.mark.few
 @cases("credible")
 def test_credible(case):
     (check_f1 if "f1" in case["function"] else check_rates)(case)
@@ -115,7 +113,6 @@ def test_credible(case):
 # ── mvtk: Beta(a, b) on a rate ──
 
 
-@pytest.mark.few
 @cases("mvtk")
 def test_mvtk(case):
     inputs = case["inputs"]

@@ -55,7 +55,7 @@ def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
 def test_a_row_never_seen_is_its_prior_and_hangs_together(prior):
     # Without examples of class 1 there is nothing but the prior's process: the same atoms for both systems.
     pair = pair_of([0, 0, 0], [0, 0, 1], [0, 0, 0], labels=[0, 1])
-    found = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=5)["recall"].draws(N_DRAWS).values
+    found = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=5)["recall"].joint_draws(N_DRAWS).values
     a = {"flat": 1.0, "perks": 1 / 4}[prior]
     for system in found:
         assert stats.kstest(system, stats.beta(a, a).cdf).pvalue > 1e-3
@@ -106,12 +106,12 @@ def test_each_system_by_itself_is_its_own_dirichlet(classes, prior):
             a = float(of_system[i, j])
             assert stats.kstest(cells[:, i, j], stats.beta(a, total - a).cdf).pvalue > 1e-4
     for metric in ("recall_per_class", "precision_per_class", "recall_macro", "f1_macro", "mcc"):
-        assert np.isfinite(post[metric].draws(20_000)).all()
+        assert np.isfinite(post[metric].joint_draws(20_000)).all()
     # Ratios of what is all but nothing, too: the class never met, and the label never given.
     tiny = {"model": "s1", "label": cm.labels[-1]}
     for metric in ("recall_per_class", "precision_per_class"):
         exact, drawn = bp.posterior(cm, prior)[metric], post[metric]
-        a = drawn.draws(20_000).sel(tiny).values
+        a = drawn.joint_draws(20_000).sel(tiny).values
         np.testing.assert_allclose(a.mean(), exact.mean().sel(tiny), atol=5 * a.std() / np.sqrt(20_000))
         np.testing.assert_allclose((a > 0.5).mean(), exact.sf(0.5).sel(tiny), atol=5 * 0.5 / np.sqrt(20_000))
 
@@ -133,12 +133,12 @@ def test_a_heavy_prior_keeps_margins_and_covariances():
     own = bp.posterior(pair, bp.prior.dirichlet(alpha))
     for metric in ("recall", "specificity", "accuracy"):
         for system in range(2):
-            drawn, exact = post[metric].draws(20_000).values[system], own[metric]
+            drawn, exact = post[metric].joint_draws(20_000).values[system], own[metric]
             assert stats.kstest(drawn, lambda x, e=exact, s=system: e.cdf(x).values[s]).pvalue > 1e-3
     first, second, rest = (
         float(w[0]) for w in discordant_weights(pair.outcomes, "accuracy", bp.prior.dirichlet(alpha))
     )
-    a, b = post["accuracy"].draws(20_000).values
+    a, b = post["accuracy"].joint_draws(20_000).values
     total = first + second + rest
     variance = (first * (total - first) + second * (total - second) + 2 * first * second) / total**2 / (total + 1)
     assert abs((a - b).var() / variance - 1) < 6 * np.sqrt(2 / 20_000)
@@ -179,7 +179,7 @@ def test_blocks_of_draws_join_up(monkeypatch):
     rng = np.random.default_rng(14)
     outcomes = judged(*systems_like(rng, 30, 2, 2)).outcomes
     monkeypatch.setattr(_joint, "_BLOCK", 1000 * _joint._MOST_STICKS)
-    drawn = joint_posterior(outcomes, draws=20_500)["accuracy"].draws(20_500).values
+    drawn = joint_posterior(outcomes, draws=20_500)["accuracy"].joint_draws(20_500).values
     own = bp.posterior(CM(outcomes.margins()))["accuracy"]
     for system in range(2):
         assert stats.kstest(drawn[system], lambda x, s=system: own.cdf(x).values[s]).pvalue > 1e-3
@@ -206,7 +206,7 @@ def test_what_an_improper_prior_leaves_out_is_refused_by_metric():
             post[metric]
     with pytest.raises(ValueError, match="model=a: no example has been seen in fn"):
         post.summary(["accuracy", "recall"])
-    accuracy = post["accuracy"].draws(4000).values
+    accuracy = post["accuracy"].joint_draws(4000).values
     assert stats.kstest(accuracy[0], stats.beta(5, 1).cdf).pvalue > 1e-3
     assert stats.kstest(accuracy[1], stats.beta(3, 3).cdf).pvalue > 1e-3
     difference = accuracy[0] - accuracy[1]
@@ -325,7 +325,7 @@ def test_the_difference_is_that_of_the_joint_draws():
     rng = np.random.default_rng(17)
     outcomes = judged(*systems_like(rng, 25, 3, 2)).outcomes
     first, second, rest = (weights.item() for weights in discordant_weights(outcomes, "accuracy", "jeffreys"))
-    a, b = joint_posterior(outcomes, "jeffreys", draws=40_000)["accuracy"].draws(40_000).values
+    a, b = joint_posterior(outcomes, "jeffreys", draws=40_000)["accuracy"].joint_draws(40_000).values
     shares = rng.dirichlet([first, second, rest], 40_000)
     assert stats.ks_2samp(a - b, shares[:, 0] - shares[:, 1]).pvalue > 1e-3
     greater = stats.beta(first, second).sf(0.5)

@@ -35,7 +35,7 @@ def test_every_verb_has_the_leading_dims(name, method):
         assert interval.dims == ("model", "fold", "ci_bound")
         assert interval["ci_bound"].values.tolist() == ["lower", "upper"]
         assert interval.attrs["ci_prob"] == 0.8
-    assert marginal.draws(7).dims == ("model", "fold", "draw")
+    assert marginal.joint_draws(7).dims == ("model", "fold", "draw")
     assert marginal.mean()["model"].values.tolist() == ["A", "B"]
 
 
@@ -74,15 +74,15 @@ def test_beyond_the_bounds(name):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda m: m.hdi(1.0), "prob must be a number between 0 and 1"),
-        (lambda m: m.hdi(95), "prob must be a number between 0 and 1"),
-        (lambda m: m.eti("wide"), "prob must be a number between 0 and 1"),
+        (lambda m: m.hdi(1.0), "ci_prob must be a number between 0 and 1"),
+        (lambda m: m.hdi(95), "ci_prob must be a number between 0 and 1"),
+        (lambda m: m.eti("wide"), "ci_prob must be a number between 0 and 1"),
         (lambda m: m.ppf(1.2), r"q must be in \[0, 1\]"),
         (lambda m: m.cdf([[0.1]]), "x must be a number or a one-dimensional array"),
         (lambda m: m.cdf(np.nan), "none missing"),
         (lambda m: m.prob_between(0.5, 0.4), "lo must not exceed hi"),
-        (lambda m: m.interval(0.9, "central"), "kind must be one of 'hdi', 'eti'"),
-        (lambda m: m.draws(-1), "n must be a whole number"),
+        (lambda m: m.interval(0.9, "central"), "ci_kind must be one of 'hdi', 'eti'"),
+        (lambda m: m.joint_draws(-1), "draws must be a whole number"),
     ],
 )
 def test_bad_arguments(call, words):
@@ -123,7 +123,7 @@ def test_a_selection_is_the_same_distribution(name, method, how, indexers):
     verbs = (
         lambda m: m.mean(), lambda m: m.sd(), lambda m: m.median(), lambda m: m.mcse(), lambda m: m.mcse_interval(),
         lambda m: m.undefined(), lambda m: m.pdf([0.5, 0.8]), lambda m: m.cdf(0.7), lambda m: m.ppf([0.1, 0.6]),
-        lambda m: m.hdi(0.9), lambda m: m.eti(0.9), lambda m: m.draws(50), lambda m: m.draws(50, 3),
+        lambda m: m.hdi(0.9), lambda m: m.eti(0.9), lambda m: m.joint_draws(50), lambda m: m.joint_draws(50, 3),
     )  # fmt: skip
     for verb in verbs:
         xr.testing.assert_allclose(verb(part), getattr(verb(whole), how)(**indexers), rtol=1e-9)
@@ -164,12 +164,12 @@ def test_selections_of_every_kind_of_distribution():
             (part.cdf(0.4), marginal.cdf(0.4)),
         ):
             np.testing.assert_allclose(one, whole.isel({dim: -1}), rtol=1e-7)
-        np.testing.assert_array_equal(part.draws(30), marginal.draws(30).isel({dim: -1}))
+        np.testing.assert_array_equal(part.joint_draws(30), marginal.joint_draws(30).isel({dim: -1}))
 
 
 def test_joint_draws_of_selections_are_those_of_one_matrix():
     post = bp.posterior(FOLDS)
-    first, second = (post[name].isel(model=0, fold=0).draws(2000) for name in ("recall", "fnr"))
+    first, second = (post[name].isel(model=0, fold=0).joint_draws(2000) for name in ("recall", "fnr"))
     np.testing.assert_allclose(first + second, 1)
 
 

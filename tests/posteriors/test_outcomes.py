@@ -86,7 +86,7 @@ def test_trees_and_files_have_outcomes(tmp_path):
     post = bp.posterior(GRADES)
     tree = post.to_datatree()
     assert tree["posterior"]["cells"].dims == ("chain", "draw", "outcome")
-    assert post.draws(3).dims == ("draw", "outcome")
+    assert post.joint_draws(3).dims == ("draw", "outcome")
     again = bp.Posterior.from_datatree(tree)
     assert again["mean_grade"].observed.item() == 4
     assert again.labels == [1, 2, 3, 4, 5]
@@ -199,7 +199,7 @@ def test_without_true_negatives_what_needs_none_is_exact(tmp_path):
     ):
         with pytest.raises(ValueError, match="'accuracy' needs true negatives, and nobody counted them"):
             each["accuracy"]
-    for refused in (lambda: post.predict(10), lambda: post.at_prevalence(0.2), lambda: post.draws(5)):
+    for refused in (lambda: post.predict(10), lambda: post.at_prevalence(0.2), lambda: post.joint_draws(5)):
         with pytest.raises(ValueError, match="needs true negatives"):
             refused()
     with pytest.raises(ValueError, match="'specificity' needs true negatives"):

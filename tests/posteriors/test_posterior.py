@@ -142,6 +142,9 @@ def test_joint_requirements_follow_each_metrics_direction():
     expected = ((recall >= 0.78) & (fpr <= 0.55)).mean()
     found = bp.posterior(BINARY).prob_joint({"recall": 0.78, "fpr": 0.55})
     assert found.item() == pytest.approx(expected, abs=5 * found.attrs["mcse"])
+    xr.testing.assert_identical(bp.posterior(BINARY).prob_joint(["recall >= 0.78", "fpr<=0.55"]), found)
+    with pytest.raises(ValueError, match="a metric is required twice"):
+        bp.posterior(BINARY).prob_joint(["recall>=0.78", "recall>=0.8"])
     with pytest.raises(ValueError, match="prevalence has no one direction"):
         bp.posterior(BINARY).prob_joint({"prevalence": 0.3})
 
@@ -177,16 +180,16 @@ def test_a_system_has_the_same_figures_alone_and_among_others(name):
 
 def test_systems_never_share_a_stream():
     same = grid(tp=[65, 65], fn=[15, 15], fp=[35, 35], tn=[30, 30])
-    a, b = bp.posterior(same)["mcc"].draws(5000).values
+    a, b = bp.posterior(same)["mcc"].joint_draws(5000).values
     assert abs(np.corrcoef(a, b)[0, 1]) < 5 / np.sqrt(5000)
     other = bp.ConfusionMatrix.from_counts(tp=65, fn=15, fp=35, tn=31)
-    one, two = (bp.posterior(cm)["recall"].draws(5000).values for cm in (BINARY, other))
+    one, two = (bp.posterior(cm)["recall"].joint_draws(5000).values for cm in (BINARY, other))
     assert abs(np.corrcoef(one, two)[0, 1]) < 5 / np.sqrt(5000)
 
 
 def test_seeds():
     def draw(seed, again=None):
-        return bp.posterior(BINARY, random_seed=seed)["mcc"].draws(50, again).values
+        return bp.posterior(BINARY, random_seed=seed)["mcc"].joint_draws(50, again).values
 
     np.testing.assert_array_equal(draw(1), draw(1))
     assert not np.array_equal(draw(1), draw(2))
@@ -198,9 +201,9 @@ def test_seeds():
 
 def test_draws_of_two_metrics_belong_together():
     post = bp.posterior(BINARY)
-    recall, fnr = post["recall"].draws(100).values, post["fnr"].draws(100).values
+    recall, fnr = post["recall"].joint_draws(100).values, post["fnr"].joint_draws(100).values
     np.testing.assert_allclose(recall + fnr, 1)
-    cells = post.draws(100)
+    cells = post.joint_draws(100)
     np.testing.assert_allclose(metrics.get("recall").evaluate(cells.values, 1), recall)
     assert cells.dims == ("draw", "actual", "predicted")
 
@@ -268,7 +271,7 @@ def test_a_class_never_seen_among_many_is_answered(classes):
 def test_draws_of_tiny_cells_are_normal_numbers_and_as_small_as_they_should_be():
     prior = bp.prior.dirichlet([[0.01, 1], [1, 1]])
     post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=5, fn=2, fp=1, tn=0), prior, draws=20_000)
-    drawn = post.draws(20_000).values[..., 0, 0].ravel()
+    drawn = post.joint_draws(20_000).values[..., 0, 0].ravel()
     assert (drawn >= np.finfo(float).tiny).all()
     for bound in (1e-200, 1e-100, 1e-20):
         share = stats.beta.cdf(bound, 0.01, 11)
@@ -285,7 +288,7 @@ def test_haldane_answers_what_is_proper_and_names_what_is_not():
         with pytest.raises(ValueError, match=f"metric '{metrics.get(name).name}' at model=B: no example .* improper"):
             post[name]
     with pytest.raises(ValueError, match="draws: some cell has neither examples nor prior weight"):
-        post.draws(10)
+        post.joint_draws(10)
 
 
 # ── Design and prevalence ──
@@ -300,7 +303,7 @@ def test_by_actual_knows_the_rates_but_not_what_depends_on_prevalence():
             post[name]
     assert set(post.summary()["metric"]) == {"balanced_accuracy", "recall", "specificity"}
     with pytest.raises(ValueError, match="at_prevalence"):
-        post.draws(10)
+        post.joint_draws(10)
     with pytest.raises(ValueError, match="design must be one of"):
         bp.posterior(BINARY, design="rows")
 
@@ -316,7 +319,7 @@ def test_at_prevalence_reweights_the_rows():
         assert post["precision"].mean().item() == pytest.approx(precision.mean(), abs=error)
         assert post["recall"].method == "exact"
         assert post["recall"].mean().item() == 65.5 / 81
-        np.testing.assert_allclose(post.draws(5).sum("predicted").sel(actual=1), 0.1)
+        np.testing.assert_allclose(post.joint_draws(5).sum("predicted").sel(actual=1), 0.1)
 
 
 def test_at_prevalence_takes_a_beta_a_mapping_and_a_vector():
@@ -324,10 +327,12 @@ def test_at_prevalence_takes_a_beta_a_mapping_and_a_vector():
     assert share.mean().item() == pytest.approx(0.2, abs=5 * share.mcse().item())
     assert share.sd().item() == pytest.approx(stats.beta(2, 8).std(), rel=0.02)
     first = bp.ConfusionMatrix(BINARY.counts, pos_label=0)
-    assert bp.posterior(first).at_prevalence(0.3).draws(1).sum("predicted").sel(actual=0).item() == pytest.approx(0.3)
+    assert bp.posterior(first).at_prevalence(0.3).joint_draws(1).sum("predicted").sel(actual=0).item() == pytest.approx(
+        0.3
+    )
     post = bp.posterior(THREE)
     for p in ({"c": 0.2, "a": 0.5, "b": 0.3}, [0.5, 0.3, 0.2]):
-        np.testing.assert_allclose(post.at_prevalence(p).draws(2).sum("predicted"), [[0.5, 0.3, 0.2]] * 2)
+        np.testing.assert_allclose(post.at_prevalence(p).joint_draws(2).sum("predicted"), [[0.5, 0.3, 0.2]] * 2)
 
 
 @pytest.mark.parametrize("p", [0, 1, 1.5, -0.1, (0, 1), [0.5, 0.6], [0.5, 0.500004], [0.2, 0.3, 0.5], {0: 1.0}, "many"])
@@ -347,9 +352,9 @@ def test_rate_priors_sit_on_each_rate():
     assert post["f1"].median().item() == pytest.approx(2 * j.median() / (1 + j.median()))
     expected = (67 / 85 + 32 / 70) / 2
     assert post["balanced_accuracy"].mean().item() == pytest.approx(expected, abs=1e-9)
-    assert post["recall"].draws(20).shape == (20,)
+    assert post["recall"].joint_draws(20).shape == (20,)
     assert "matthews_corrcoef" not in set(post.summary()["metric"])
-    for call in (lambda: post["mcc"], lambda: post["f2"], lambda: post.draws(3), post.predict,
+    for call in (lambda: post["mcc"], lambda: post["f2"], lambda: post.joint_draws(3), post.predict,
                  lambda: post.at_prevalence(0.3)["precision"], lambda: post.prob_joint({"recall": 0.5})):  # fmt: skip
         with pytest.raises(ValueError, match="rate prior"):
             call()
@@ -361,7 +366,7 @@ def test_rate_priors_sit_on_each_rate():
 def test_prediction_is_the_beta_binomial():
     small = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7)
     predicted = bp.posterior(small).predict(n=12, draws=200_000)
-    counts = np.round(12 * predicted["accuracy"].draws(200_000).values).astype(int)
+    counts = np.round(12 * predicted["accuracy"].joint_draws(200_000).values).astype(int)
     observed = np.bincount(counts, minlength=13) / len(counts)
     expected = stats.betabinom(12, 16, 6).pmf(np.arange(13))
     error = np.sqrt(expected * (1 - expected) / len(counts))
@@ -384,7 +389,7 @@ def test_prediction_counts_the_undefined():
 
 def test_prediction_of_a_chosen_design_keeps_the_class_totals():
     predicted = bp.posterior(BINARY, design="by_actual").predict(draws=100)
-    np.testing.assert_allclose(predicted.draws(100).sum("predicted").sel(actual=1), 80 / 145)
+    np.testing.assert_allclose(predicted.joint_draws(100).sum("predicted").sel(actual=1), 80 / 145)
     with pytest.raises(ValueError, match="at_prevalence"):
         bp.posterior(BINARY, design="by_actual").predict(n=10)
 
@@ -427,7 +432,7 @@ def test_trees_go_to_arviz_and_back(tmp_path):
     assert back.pos_label == 1
     assert back.prior_text == post.prior_text
     assert back.predict(draws=100)["recall"].dims == ("model",)
-    np.testing.assert_allclose(back.at_prevalence(0.5).draws(3).sum("predicted"), 0.5)
+    np.testing.assert_allclose(back.at_prevalence(0.5).joint_draws(3).sum("predicted"), 0.5)
     with pytest.raises(ValueError, match="fit the model to all counts"):
         back.update(cm)
 
@@ -467,7 +472,7 @@ def test_misuse_is_explained():
     with pytest.raises(ValueError, match="prior must be one of"):
         bp.posterior(BINARY, "uniform")
     with pytest.raises(ValueError, match="at least 1"):
-        bp.posterior(BINARY).draws(0)
+        bp.posterior(BINARY).joint_draws(0)
     unnamed = bp.ConfusionMatrix.from_table([[3, 1], [1, 3]], labels=["n", "y"])
     with pytest.raises(ValueError, match="in `pos_label`"):
         bp.posterior(unnamed)["recall"]
@@ -497,7 +502,7 @@ def test_metrics_of_ones_own_must_keep_the_leading_axes():
 def test_infinite_draws_are_not_undefined():
     predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=20, fn=2, fp=0, tn=20)).predict(40, draws=50_000)
     ratio, rates = predicted["positive_likelihood_ratio"], predicted
-    fpr, recall = (rates[name].draws(50_000).values for name in ("fpr", "recall"))
+    fpr, recall = (rates[name].joint_draws(50_000).values for name in ("fpr", "recall"))
     defined = ~np.isnan(fpr) & ~np.isnan(recall) & ((fpr > 0) | (recall > 0))
     assert ratio.undefined().item() == pytest.approx(1 - defined.mean(), abs=1e-9)
     assert ratio.prob_above(4.87).item() == pytest.approx((recall > 4.87 * fpr)[defined].mean(), abs=1e-9)
@@ -509,7 +514,7 @@ def test_infinite_draws_are_not_undefined():
 
 def test_joint_requirements_are_of_the_draws_in_which_all_are_defined():
     predicted = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=1, fp=0, tn=20)).predict(20)
-    drawn = predicted["recall"].draws(10_000).values
+    drawn = predicted["recall"].joint_draws(10_000).values
     joint = predicted.prob_joint({"recall": 0.5})
     # The exact probability, which the joint one cannot exceed, is within the error of the draws.
     assert joint.item() == pytest.approx((drawn[~np.isnan(drawn)] >= 0.5).mean(), abs=4 * joint.attrs["mcse"])
@@ -518,7 +523,7 @@ def test_joint_requirements_are_of_the_draws_in_which_all_are_defined():
 
 def test_rates_under_a_rate_prior_are_drawn_independently():
     post = bp.posterior(BINARY, prior=bp.prior.rate(1, 1))
-    draws = post["recall"].draws(4000).values, post["specificity"].draws(4000).values
+    draws = post["recall"].joint_draws(4000).values, post["specificity"].joint_draws(4000).values
     assert abs(np.corrcoef(*draws)[0, 1]) < 5 / np.sqrt(4000)
 
 
@@ -550,7 +555,9 @@ def test_trees_are_checked_and_aligned():
 
 def test_other_seeds_predict_from_other_draws():
     sampled = bp.Posterior.from_datatree(bp.posterior(BINARY).to_datatree(draws=2000))
-    one, two = (sampled.predict(5000, draws=1000, random_seed=seed)["recall"].draws(1000).values for seed in (1, 2))
+    one, two = (
+        sampled.predict(5000, draws=1000, random_seed=seed)["recall"].joint_draws(1000).values for seed in (1, 2)
+    )
     assert abs(np.corrcoef(one, two)[0, 1]) < 5 / np.sqrt(1000)
 
 
@@ -579,9 +586,9 @@ def test_after_a_matrix_come_prior_design_and_seed():
     by_position = bp.posterior(BINARY, "jeffreys", "by_actual", 3)
     by_name = bp.posterior(BINARY, prior="jeffreys", design="by_actual", random_seed=3)
     assert by_position.prior_text == by_name.prior_text
-    np.testing.assert_array_equal(by_position["informedness"].draws(5), by_name["informedness"].draws(5))
-    seeded = bp.posterior(BINARY, "flat", random_seed=3)["mcc"].draws(5)
-    np.testing.assert_array_equal(bp.posterior(BINARY, "flat", "joint", 3)["mcc"].draws(5), seeded)
+    np.testing.assert_array_equal(by_position["informedness"].joint_draws(5), by_name["informedness"].joint_draws(5))
+    seeded = bp.posterior(BINARY, "flat", random_seed=3)["mcc"].joint_draws(5)
+    np.testing.assert_array_equal(bp.posterior(BINARY, "flat", "joint", 3)["mcc"].joint_draws(5), seeded)
 
 
 def test_the_signature_is_that_of_the_function():
@@ -609,10 +616,10 @@ def test_a_number_of_draws_is_refused_alike_by_every_kind_of_marginal(n):
         bp.roc_auc([0, 1, 0, 1], [1, 2, 3, 4], draws=10),
     ]  # fmt: skip
     for marginal in kinds:
-        with pytest.raises(ValueError, match="n must be a whole number of at least 1"):
-            marginal.draws(n)
+        with pytest.raises(ValueError, match="draws must be a whole number of at least 1"):
+            marginal.joint_draws(n)
         with pytest.raises(ValueError, match="random_seed must be a non-negative integer"):
-            marginal.draws(1, -1)
+            marginal.joint_draws(1, -1)
 
 
 def test_a_prediction_says_so_wherever_it_is_shown():
@@ -737,7 +744,7 @@ def test_correlation_has_the_leading_dims_and_leaves_undefined_draws_out():
     predicted = bp.posterior(cm).predict(12, draws=500)
     found = predicted.correlation("recall", "precision")
     assert found.dims == ("model",)
-    draws = [predicted[name].draws(500).sel(model="B").values for name in ("recall", "precision")]
+    draws = [predicted[name].joint_draws(500).sel(model="B").values for name in ("recall", "precision")]
     defined = np.isfinite(draws).all(0)
     assert found.attrs["undefined"] >= 1 - defined.mean() > 0
     assert found.sel(model="B").item() == pytest.approx(np.corrcoef(np.array(draws)[:, defined])[0, 1])

@@ -103,7 +103,7 @@ def test_classes_and_systems_have_their_own():
     post = bp.posterior(cm, "perks").predict(40, draws=20_000)
     exact = post["recall_per_class"]
     assert (exact.method, exact.dims) == ("exact", ("model", "label"))
-    drawn = exact.draws(20_000)
+    drawn = exact.joint_draws(20_000)
     error = exact.sd() / np.sqrt(20_000)
     assert (abs(drawn.mean("draw") - exact.mean()) < 5 * error).all()
     alone = bp.posterior(cm.sel(model="v"), "perks").predict(40, draws=20)["recall_per_class"]
@@ -113,10 +113,10 @@ def test_classes_and_systems_have_their_own():
 def test_draws_agree_and_stay_joint():
     predicted = bp.posterior(CM).predict(30, draws=40_000)
     for name in RATIOS:
-        found, drawn = predicted[name], predicted[name].draws(40_000)
+        found, drawn = predicted[name], predicted[name].joint_draws(40_000)
         assert drawn.isnull().mean().item() == pytest.approx(found.undefined().item(), abs=1e-3)
         assert drawn.mean().item() == pytest.approx(found.mean().item(), abs=5 * found.sd().item() / 200)
-    np.testing.assert_allclose(1 - predicted["accuracy"].draws(50), predicted["error_rate"].draws(50))
+    np.testing.assert_allclose(1 - predicted["accuracy"].joint_draws(50), predicted["error_rate"].joint_draws(50))
 
 
 def test_what_is_no_rate_of_counted_trials_is_drawn():

@@ -280,7 +280,7 @@ def test_rates_known_apart_have_the_posterior_of_each(pos_label, design):
     for name, draws in {"precision": precision, "accuracy": accuracy}.items():
         assert post[name].mean().item() == pytest.approx(draws.mean(), abs=5 * draws.std() / np.sqrt(n))
         assert post[name].sd().item() == pytest.approx(draws.std(), rel=0.02)
-    cells = post.draws(20_000)
+    cells = post.joint_draws(20_000)
     of_positive = {"actual": pos_label, "predicted": pos_label}
     assert cells.sel(of_positive).mean().item() == pytest.approx(
         (p * r).mean(), abs=5 * (p * r).std() / np.sqrt(20_000)
@@ -455,7 +455,7 @@ def test_a_rate_prior_is_none_of_the_whole_matrix(name):
         bp.posterior(TWO, prior.rate(1, 1))[name]
 
 
-@pytest.mark.parametrize("ask", [lambda p: p.draws(10), lambda p: p.predict()])
+@pytest.mark.parametrize("ask", [lambda p: p.joint_draws(10), lambda p: p.predict()])
 def test_a_rate_prior_has_no_draws_of_cells(ask):
     with pytest.raises(ValueError, match=r"needs a prior of the whole matrix.*Use a Dirichlet"):
         ask(bp.posterior(TWO, prior.rate(1, 1)))

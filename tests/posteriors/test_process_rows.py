@@ -84,7 +84,7 @@ def test_metrics_of_systems_are_distributed_as_from_all_cells(prior):
 def test_one_system_is_drawn_by_the_same_route():
     cm = COUNTS.isel(model=0)
     post = bp.posterior(cm, "perks", draws=20_000, random_seed=1)
-    cells = post.draws(4000, 7)
+    cells = post.joint_draws(4000, 7)
     for name in ("f1_macro", "kappa"):
         expected = bp.metrics.get(name).evaluate(cells.values)
         assert stats.ks_2samp(post[name].distribution.values[0, 0], expected).pvalue > 1e-3
@@ -94,7 +94,7 @@ def test_one_system_is_drawn_by_the_same_route():
     omega = cm.counts.values + 1 / K**2
     hits, alarms = np.diag(omega), omega.sum(0) - np.diag(omega)
     often = int(alarms.argmax())
-    drawn = by_class.sel(label=often).draws(2000).values
+    drawn = by_class.sel(label=often).joint_draws(2000).values
     assert stats.kstest(drawn, stats.beta(hits[often], alarms[often]).cdf).pvalue > 1e-3
 
 

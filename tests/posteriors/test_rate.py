@@ -19,7 +19,7 @@ def test_is_a_beta(prior, weights):
     assert rate.method == "exact"
     np.testing.assert_allclose(rate.eti(), expected.ppf([0.025, 0.975]), rtol=1e-10)
     assert rate.mean().item() == pytest.approx(expected.mean(), rel=1e-14)
-    drawn = rate.draws(4000, 1).values
+    drawn = rate.joint_draws(4000, 1).values
     assert drawn.mean() == pytest.approx(expected.mean(), abs=4 * expected.std() / np.sqrt(4000))
 
 
@@ -46,11 +46,13 @@ def test_many_rates():
     labelled = bp.posterior_of_rate(xr.DataArray([1, 2], {"site": ["A", "B"]}, ["site"]), 10)
     assert labelled.mean().sel(site="B").item() == 2.5 / 11
     # No two share random numbers, whether in one call or in two.
-    first, second = bp.posterior_of_rate([4, 4], 10, dims=["site"]).draws(2000).values
-    third = bp.posterior_of_rate(4, 11).draws(2000).values
+    first, second = bp.posterior_of_rate([4, 4], 10, dims=["site"]).joint_draws(2000).values
+    third = bp.posterior_of_rate(4, 11).joint_draws(2000).values
     assert abs(np.corrcoef([first, second, third])[np.triu_indices(3, 1)]).max() < 4 / np.sqrt(2000)
     again = bp.posterior_of_rate([4, 4], 10, dims=["site"])
-    np.testing.assert_array_equal(again.draws(50), bp.posterior_of_rate([4, 4], 10, dims=["site"]).draws(50))
+    np.testing.assert_array_equal(
+        again.joint_draws(50), bp.posterior_of_rate([4, 4], 10, dims=["site"]).joint_draws(50)
+    )
 
 
 def test_compared_by_integration():

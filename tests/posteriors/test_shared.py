@@ -21,7 +21,7 @@ TABLE = np.array([[18, 2, 5], [4, 9, 1], [0, 1, 3]])
 CM = bp.ConfusionMatrix.from_table(TABLE, labels=["a", "b", "c"])
 POST = bp.posterior(CM)
 SYSTEMS = bp.ConfusionMatrix.from_table([TABLE, TABLE[::-1, ::-1], TABLE + 7], dims={"model": ["x", "y", "z"]})
-DRAWS = POST.draws(20_000)
+DRAWS = POST.joint_draws(20_000)
 
 
 @cache
@@ -185,7 +185,7 @@ def test_any_counts_have_finite_figures(table):
     # The observed score of a class without examples is 0/0, and no figure of the posterior.
     figures = post.summary(names).drop(columns="observed").select_dtypes(float)
     assert np.isfinite(figures.values).all()
-    cells = post.draws(500).values
+    cells = post.joint_draws(500).values
     assert (cells > 0).all()
     np.testing.assert_allclose(cells.sum((-2, -1)), 1)
 
@@ -196,7 +196,7 @@ def test_two_classes_may_share_a_prior():
     cm = bp.ConfusionMatrix.from_table(table, labels=[0, 1])
     betas, weight, _ = of_grid(table)
     a, b = betas[1]
-    within(bp.posterior(cm, "shared")["recall"].draws(10_000), (weight * a / (a + b)).sum(), 6)
+    within(bp.posterior(cm, "shared")["recall"].joint_draws(10_000), (weight * a / (a + b)).sum(), 6)
 
 
 # ── Random numbers ──
@@ -210,12 +210,12 @@ def test_no_figure_depends_on_other_systems_or_metrics():
     table = all_systems.summary(["accuracy", "f1_macro"]).query("metric == 'f1_macro'").reset_index(drop=True)
     assert table.equals(all_systems.summary("f1_macro").reset_index(drop=True))
     assert bp.posterior(CM, random_seed=1)["mcc"].mean() != POST["mcc"].mean()
-    xr.testing.assert_identical(POST["mcc"].draws(500), bp.posterior(CM)["mcc"].draws(500))
+    xr.testing.assert_identical(POST["mcc"].joint_draws(500), bp.posterior(CM)["mcc"].joint_draws(500))
 
 
 @pytest.mark.slow
 def test_metrics_of_a_posterior_are_drawn_jointly():
-    accuracy, error = POST["accuracy"].draws(100), POST["error_rate"].draws(100)
+    accuracy, error = POST["accuracy"].joint_draws(100), POST["error_rate"].joint_draws(100)
     np.testing.assert_allclose(accuracy + error, 1)
 
 
@@ -226,7 +226,7 @@ def test_batches_are_as_good_as_all_at_once():
     first = bp.ConfusionMatrix.from_table([[9, 1, 2], [1, 3, 0], [0, 0, 2]], labels=["a", "b", "c"])
     rest = bp.ConfusionMatrix(CM.counts - first.counts)
     updated = bp.posterior(first).update(rest)
-    xr.testing.assert_identical(updated.draws(50), POST.draws(50))
+    xr.testing.assert_identical(updated.joint_draws(50), POST.joint_draws(50))
     assert updated.prior_text == POST.prior_text
     with pytest.raises(ValueError, match="are not those of the posterior"):
         POST.update(bp.ConfusionMatrix.from_table(np.eye(3, dtype=int), labels=[1, 2, 3]))
@@ -240,10 +240,10 @@ def test_prevalence_of_a_chosen_design_is_given_later():
     xr.testing.assert_allclose(chosen["recall_macro"].mean(), POST["recall_macro"].mean(), rtol=1e-12)
     shares = [0.2, 0.3, 0.5]
     given = chosen.at_prevalence(shares)
-    np.testing.assert_allclose(given.draws(100).sum("predicted"), [shares] * 100)
-    recall = POST["recall_per_class"].draws(1000)
-    np.testing.assert_allclose(given["recall_per_class"].draws(1000), recall)
-    np.testing.assert_allclose(given["accuracy"].draws(1000), shares @ recall.values)
+    np.testing.assert_allclose(given.joint_draws(100).sum("predicted"), [shares] * 100)
+    recall = POST["recall_per_class"].joint_draws(1000)
+    np.testing.assert_allclose(given["recall_per_class"].joint_draws(1000), recall)
+    np.testing.assert_allclose(given["accuracy"].joint_draws(1000), shares @ recall.values)
     assert given.prior_text == f"{POST.prior_text}; prevalence {shares}"
 
 
@@ -251,9 +251,9 @@ def test_prevalence_of_a_chosen_design_is_given_later():
 def test_prediction():
     predicted = POST.predict(30, draws=20_000)
     accuracy = predicted["accuracy"]
-    within(accuracy.draws(20_000).values, POST["accuracy"].mean().item(), errors=6)
+    within(accuracy.joint_draws(20_000).values, POST["accuracy"].mean().item(), errors=6)
     known = POST["accuracy"].sd().item() ** 2
-    spread = (POST["accuracy"].draws(10_000) * (1 - POST["accuracy"].draws(10_000))).mean().item() / 30
+    spread = (POST["accuracy"].joint_draws(10_000) * (1 - POST["accuracy"].joint_draws(10_000))).mean().item() / 30
     assert accuracy.sd().item() ** 2 == pytest.approx(known + spread, rel=0.05)
     of_rows = bp.posterior(CM, design="by_actual").predict(draws=50).source.cells * CM.total.item()
     np.testing.assert_allclose(of_rows.sum("predicted").values.reshape(-1, 3), [TABLE.sum(1)] * 50)
@@ -264,7 +264,7 @@ def test_comparison_is_of_independent_systems():
     post = bp.posterior(SYSTEMS)
     comparison = bp.compare(post, metric="f1_macro")
     assert comparison.basis.endswith("; independent systems")
-    first, second = (post["f1_macro"].draws(post.n_draws).sel(model=name) for name in "xz")
+    first, second = (post["f1_macro"].joint_draws(post.n_draws).sel(model=name) for name in "xz")
     assert comparison.prob_greater.sel(model="x", model_other="z").item() == pytest.approx((first > second).mean())
     assert abs(np.corrcoef(first, second)[0, 1]) < 0.04
     copied = bp.compare(POST, bp.posterior(CM), "f1_macro", independent=True)
@@ -274,7 +274,7 @@ def test_comparison_is_of_independent_systems():
 @pytest.mark.slow
 def test_joint_requirements():
     both = POST.prob_joint({"accuracy": 0.6, "f1_macro": 0.6})
-    drawn = [POST[name].draws(POST.n_draws) > 0.6 for name in ("accuracy", "f1_macro")]
+    drawn = [POST[name].joint_draws(POST.n_draws) > 0.6 for name in ("accuracy", "f1_macro")]
     assert both.item() == pytest.approx((drawn[0] & drawn[1]).mean().item(), abs=1e-12)
 
 
@@ -296,7 +296,7 @@ def test_trees_and_copies():
     back = bp.Posterior.from_datatree(tree)
     assert back.prior_text == POST.prior_text
     assert back.source.independent
-    np.testing.assert_array_equal(back["accuracy"].draws(1000), POST["accuracy"].draws(1000))
+    np.testing.assert_array_equal(back["accuracy"].joint_draws(1000), POST["accuracy"].joint_draws(1000))
     xr.testing.assert_identical(copy.deepcopy(POST)["mcc"].eti(), POST["mcc"].eti())
 
 
@@ -340,7 +340,7 @@ def test_sensitivity_to_the_prior_includes_it():
 @pytest.mark.parametrize("prior", ["perks", "shared"])
 def test_ranks_of_classes_are_counted_in_joint_draws(prior, draws):
     post = bp.posterior(SYSTEMS, prior, draws=draws)
-    recall = post["recall_per_class"].draws(draws)
+    recall = post["recall_per_class"].joint_draws(draws)
     worst = recall.argmin("label")
     expected = xr.concat([(worst == i).mean("draw") for i in range(3)], "label").transpose("model", "label")
     np.testing.assert_allclose(post.prob_worst("recall_per_class"), expected, atol=1e-12)
@@ -380,7 +380,7 @@ def test_what_has_no_ranks(metric, message):
 def test_blocks_of_draws_are_one_draw(monkeypatch):
     """Draws come in blocks that fit in memory; their law does not depend on the size."""
     monkeypatch.setattr(shared_classes, "blocks", partial(blocks, most=9 * 1000))
-    cells = POST.draws(20_000)
+    cells = POST.joint_draws(20_000)
     assert cells.shape == DRAWS.shape
     within((cells - DRAWS).transpose("actual", "predicted", "draw").values, 0)
 
@@ -455,7 +455,7 @@ def test_metrics_of_many_classes_are_those_of_all_cells(table):
     n, levels = 10_000, np.array([0.025, 0.25, 0.5, 0.75, 0.975])
     post = bp.posterior(bp.ConfusionMatrix.from_table({"equal": MANY, "zipf": ZIPF[0]}[table]), draws=n)
     metrics = [bp.metrics.get(name) for name in NAMES]
-    found = next(iter(post.joint_draws(metrics)))
+    found = next(iter(post.drawn_by_matrix(metrics)))
     every = [evaluated(metrics, cells) for cells in post.source.draw_blocks(post, 0, n, np.random.default_rng(7))]
     # A maximum over 40 classes, each with as many levels.
     most = stats.norm.isf(0.001 / (2 * 40 * len(levels) * len(NAMES)))
@@ -480,7 +480,7 @@ def test_recalls_of_many_classes_are_those_of_a_grid():
     betas, weight, _ = of_grid(MANY)
     recall = bp.posterior(bp.ConfusionMatrix.from_table(MANY))["recall_per_class"]
     for i in (0, 17, 39):
-        (a, b), drawn = betas[i], recall.draws(10_000).isel(label=i).values
+        (a, b), drawn = betas[i], recall.joint_draws(10_000).isel(label=i).values
         within(drawn, (weight * a / (a + b)).sum(), 6)
         within(drawn < 0.8, (weight * special.betainc(a, b, 0.8)).sum(), 6)
 

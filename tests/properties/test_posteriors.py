@@ -42,7 +42,7 @@ def test_any_metric(data):
     with unchanged(cm, post), or_refused():
         marginal = post[name]
         check_marginal(marginal, prob)
-        within(marginal.draws(20), marginal.bounds, undefined=1)
+        within(marginal.joint_draws(20), marginal.bounds, undefined=1)
         observed = post.observed_score(name)
         within(observed, marginal.bounds, undefined=1, infinite=True)
 

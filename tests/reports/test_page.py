@@ -451,7 +451,7 @@ def test_few_examples_repeats_and_the_prior_are_cautioned_of():
     assert one[0] == "Few examples of 0 (0) and 1 (1): figures of these classes are uncertain."
     assert "Recall: few examples: 50 % of the weight is the prior's." in one
     repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
-    assert trust.cautions(repeats)[0] == "Column 'example' repeats."
+    assert trust.blocks(repeats)[1].text == "Column 'example' repeats."
     assert trust.cautions(analysed("one system")) == []
 
 

@@ -172,7 +172,6 @@ def test_slices_in_python(tmp_path):
     assert how_good[0] == how_good[1]
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("options", "says"),
     [

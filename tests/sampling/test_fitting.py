@@ -101,7 +101,7 @@ def test_chosen_class_totals_give_no_metric_that_depends_on_prevalence(data, mod
     with pytest.raises(ValueError, match=words):
         post["accuracy"]
     with pytest.raises(ValueError, match=r"draws: the data \(design by_actual\) do not say how common"):
-        post.draws(10)
+        post.joint_draws(10)
     equal = post.at_prevalence(0.5)
     np.testing.assert_allclose(equal["accuracy"].mean(), equal["balanced_accuracy"].mean(), rtol=1e-9)
     # A prior of one's own is a prevalence.

@@ -551,14 +551,16 @@ def cells_differ_by(posterior, independent):
 @pytest.mark.slow
 def test_exact_draws_of_classes_are_those_of_the_posterior():
     tree = exact(CASES["classes, three"][1], "classes", draws=10_000)
-    assert (cells_differ_by(tree["posterior"], bp.posterior(CASES["classes, three"][1]).draws(40_000)) < 0.02).all()
+    assert (
+        cells_differ_by(tree["posterior"], bp.posterior(CASES["classes, three"][1]).joint_draws(40_000)) < 0.02
+    ).all()
 
 
 @pytest.mark.slow
 def test_classes_agree_with_independent_draws():
     cm = table([[18, 2, 0, 1], [4, 9, 1, 0], [0, 1, 3, 0], [2, 6, 0, 30]], list("abcd"))
     tree = sampled(cm, "classes", draws=5000)
-    assert (cells_differ_by(tree["posterior"], bp.posterior(cm).draws(40_000)) < 0.02).all()
+    assert (cells_differ_by(tree["posterior"], bp.posterior(cm).joint_draws(40_000)) < 0.02).all()
     post = bp.posterior(cm)
     agrees(tree["posterior"]["mean_recall"], of_marginal(post.source.mean_recall))
     agrees(tree["posterior"]["dispersion"], of_marginal(post.source.dispersion))

@@ -214,7 +214,6 @@ PRIOR_ERRORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(("model", "data", "priors", "words"), PRIOR_ERRORS)
 def test_wrong_priors(model, data, priors, words, sampler):
     with pytest.raises(ValueError, match="priors: ") as raised:

@@ -196,7 +196,6 @@ ERRORS = [
 ]  # fmt: skip
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(("kind", "data", "model", "settings", "words"), ERRORS)
 def test_what_is_refused(kind, data, model, settings, words, sampler):
     with pytest.raises(kind) as raised:

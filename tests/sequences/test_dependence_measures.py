@@ -208,7 +208,6 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.few
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize(
     ("y_true", "y_pred", "options", "words"),

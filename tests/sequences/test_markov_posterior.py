@@ -43,7 +43,7 @@ def test_golden_posteriors(case, name, prior):
         assert found.mean().item() == pytest.approx(facts["mean"], abs=4 * error + 1e-3 * facts["mean"])
         assert found.sd().item() == pytest.approx(facts["sd"], abs=4 * error + 1e-3 * facts["sd"])
         np.testing.assert_allclose(found.eti(), facts["ci95"], atol=4 * 4 * error, rtol=1e-3)
-    cells = post.draws(draws).mean("draw").values.ravel()
+    cells = post.joint_draws(draws).mean("draw").values.ravel()
     np.testing.assert_allclose(cells, expected["stationary_mean"], rtol=1e-3, atol=4 * 0.15 / np.sqrt(draws))
 
 
@@ -141,8 +141,8 @@ def test_transitions_of_interleaved_sequences(chain):
         sequences.posterior(g, z, {"video": ids}, chain=chain, draws=500),
         sequences.posterior(y_true, y_pred, by, chain=chain, draws=500),
     ]
-    np.testing.assert_array_equal(*[post["f1"].draws(500).values for post in posts])
-    np.testing.assert_array_equal(*[post.predict(draws=500)["f1"].draws(500).values for post in posts])
+    np.testing.assert_array_equal(*[post["f1"].joint_draws(500).values for post in posts])
+    np.testing.assert_array_equal(*[post.predict(draws=500)["f1"].joint_draws(500).values for post in posts])
 
 
 @pytest.mark.slow
@@ -207,7 +207,7 @@ def test_parameters_are_the_betas_drawn():
 def test_awkward_sequences_are_answered(prior, chain):
     for y_true, y_pred in (([1] * 9, [1] * 9), ([0, 1] * 5, [0, 1] * 5), ([0, 1] * 5, [1] * 10), ([0] * 9, [1] * 9)):
         post = sequences.posterior(y_true, y_pred, prior=prior, chain=chain, labels=[0, 1])
-        cells = post.draws(1_000).values
+        cells = post.joint_draws(1_000).values
         assert np.isfinite(cells).all()
         assert (cells >= 0).all()
         np.testing.assert_allclose(cells.sum((-2, -1)), 1)
@@ -219,7 +219,7 @@ def test_awkward_sequences_are_answered(prior, chain):
 
 def test_seeds():
     def draw(seed, frames=FRAMES):
-        return of_frames(sequences.posterior, frames, random_seed=seed, draws=100)["f1"].draws(100).values
+        return of_frames(sequences.posterior, frames, random_seed=seed, draws=100)["f1"].joint_draws(100).values
 
     np.testing.assert_array_equal(draw(1), draw(1))
     np.testing.assert_array_equal(draw(np.random.default_rng(5)), draw(np.random.default_rng(5)))
@@ -230,7 +230,7 @@ def test_two_systems_never_share_a_stream():
     other = FRAMES.iloc[:-1]
     one, two = (of_frames(sequences.posterior, frames) for frames in (FRAMES, other))
     for first, second in ((one, two), (one.predict(50), two.predict(50))):
-        pair = first["accuracy"].draws(5_000).values, second["accuracy"].draws(5_000).values
+        pair = first["accuracy"].joint_draws(5_000).values, second["accuracy"].joint_draws(5_000).values
         assert abs(np.corrcoef(*pair)[0, 1]) < 5 / np.sqrt(5_000)
 
 
@@ -274,8 +274,8 @@ def test_prediction_against_simulating_sample_by_sample(chain):
 
 def test_prediction_of_one_sample_is_the_long_run_mean():
     post = of_frames(sequences.posterior)
-    predicted = post.predict(1, draws=40_000).draws(40_000).mean("draw")
-    np.testing.assert_allclose(predicted, post.draws(10_000).mean("draw"), atol=5 * 0.5 / np.sqrt(10_000))
+    predicted = post.predict(1, draws=40_000).joint_draws(40_000).mean("draw")
+    np.testing.assert_allclose(predicted, post.joint_draws(10_000).mean("draw"), atol=5 * 0.5 / np.sqrt(10_000))
 
 
 def test_prediction_starts_each_sequence_anew():
@@ -283,10 +283,10 @@ def test_prediction_starts_each_sequence_anew():
     # Labels that never change: a sequence is of one class throughout, and the two of them are independent.
     never = ChainParameters(np.full((2, 1_000), 1 - 2.0**-53), np.full((2, 1, 2, 1_000), 0.5))
     still = dataclasses.replace(post, source=dataclasses.replace(post.source, chain=never))
-    shares = still.predict(draws=40_000)["prevalence"].draws(40_000).values
+    shares = still.predict(draws=40_000)["prevalence"].joint_draws(40_000).values
     assert set(shares.round(12)) == {0, 0.5, 1}
     assert (shares.round(12) == 0.5).mean() == pytest.approx(0.5, abs=5 * 0.5 / np.sqrt(40_000))
-    alone = still.predict(6)["prevalence"].draws(10_000).values
+    alone = still.predict(6)["prevalence"].joint_draws(10_000).values
     assert set(alone) == {0, 1}
 
 

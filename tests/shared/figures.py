@@ -194,6 +194,9 @@ FIGURES = {
     "epc comparison": lambda: epcs().plot(difference="models"),
     "joint": lambda: plots.joint(bp.posterior(BINARY, draws=500), "precision", "recall"),
     "joint of many": lambda: plots.joint(bp.posterior(MANY, draws=100), "precision", "mcc"),
+    "plan of attempts": lambda: bp.plan.attempts(
+        bp.Outcomes.from_counts(right=[[0] * 12 + [1] * 8 + [4] * 20, [2] * 40], n=4, dims=["model", "question"])
+    ).plot(),
     "plan": lambda: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(),
     "plan of a width": lambda: bp.plan.interval_width(0.1, metric="recall", evidence=(8, 10)).plot(),
     "monitor": lambda: monitored().plot(),
@@ -212,7 +215,7 @@ FIGURES = {
     "rate_coverage": lambda: plots.rate_coverage(studies.rate_coverage(20, None, np.linspace(0.01, 0.99, 50))),
     "f1_coverage": lambda: plots.f1_coverage(studies.f1_coverage(10, None, GRID, GRID)),
     "f1_coverage surface": lambda: plots.f1_coverage(
-        studies.f1_coverage(10, ["wilson"], GRID, GRID), kind="surface"),
+        studies.f1_coverage(10, ["wilson"], GRID, GRID), view="surface"),
     "predictive_spread": lambda: plots.predictive_spread(
         studies.predictive_spread(BINARY, scale=[1, 3, 10], draws=200)),
     "repeated_splits": lambda: plots.repeated_splits(splits()),

@@ -230,7 +230,6 @@ def plain(data, priors):
 SITES = bp.ConfusionMatrix.from_table([[[5, 1], [2, 4]]] * 4, dims=["site"])
 
 
-@pytest.mark.few
 @pytest.mark.parametrize(
     ("model", "data", "settings", "words"),
     [

@@ -69,10 +69,9 @@ def test_coverage_at_every_persistence():
     check_coverage(studies.dependence(simulations=500))
 
 
-@pytest.mark.slow
 def test_figures_are_of_the_simulations_described():
     settings = {"prevalence": 0.3, "recall": 0.7, "specificity": 0.8}
-    study = studies.dependence([0.8], 60, **settings, metric="f1", simulations=8, prob=0.8, random_seed=5)
+    study = studies.dependence([0.8], 60, **settings, metric="f1", simulations=8, ci_prob=0.8, random_seed=5)
     bounds = np.empty((3, 8, 2))
     for index in range(8):
         rng = np.random.default_rng([5, index])

@@ -36,7 +36,9 @@ def test_each_method_by_hand():
     cluster, actual, (first, second) = resampled_clusters.clustered(25, 0.1, 2, 16, rng)
     cm = bp.ConfusionMatrix.from_predictions(actual, {"first": first, "second": second}, labels=[0, 1], cluster=cluster)
     drawn = {method: resampled_clusters._VALUES[method](cm, 4000, 3) for method in resampled_clusters.METHODS}
-    np.testing.assert_array_equal(drawn["clusters"], bp.pool(cm, draws=4000, random_seed=3).mean["f1"].draws(4000))
+    np.testing.assert_array_equal(
+        drawn["clusters"], bp.pool(cm, draws=4000, random_seed=3).mean["f1"].joint_draws(4000)
+    )
     # The bootstrap, of labels: all examples of the clusters chosen, the same for both systems.
     members = [np.flatnonzero(cluster == each) for each in range(25)]
     chosen = [np.concatenate([members[c] for c in rng.integers(25, size=25)]) for _ in range(400)]

@@ -192,12 +192,12 @@ class DecisionCurve(Curve):
         best = self.strategies == self.strategies.max("strategy")
         return (best / best.sum("strategy")).mean("draw").rename("prob_best")
 
-    def useful_ranges(self, prob: float = 0.95) -> pd.DataFrame:
-        """Return the ranges of thresholds at each of which the system is useful with a probability of at least `prob`.
+    def useful_ranges(self, probability: float = 0.95) -> pd.DataFrame:
+        """Return the ranges of thresholds at each of which the system is useful with at least a `probability`.
 
         Parameters
         ----------
-        prob : float
+        probability : float
             The least of `prob_useful`, at each threshold by itself.
 
         Returns
@@ -213,7 +213,7 @@ class DecisionCurve(Curve):
             low  high
         0  0.09  0.92
         """
-        useful, least = self.prob_useful, checks.probability("prob", prob)
+        useful, least = self.prob_useful, checks.probability("probability", probability)
         dims, cuts = self.data.dims[:-1], self.data.thresholds
         rows = []
         for place in product(*(useful[dim].values.tolist() for dim in dims)):

@@ -245,7 +245,7 @@ def choose_threshold(
     *,
     best: str | Metric | None = None,
     cost: tuple[float, float] | None = None,
-    requirements: Mapping[str | Metric, float] | None = None,
+    requirements: Sequence[str] | Mapping[str | Metric, float] | None = None,
     confidence: float = 0.95,
     prevalence: float | None = None,
     test: tuple[Any, ArrayLike] | None = None,
@@ -266,7 +266,7 @@ def choose_threshold(
         The metric that is to be best, as "precision", "f1" or ``metrics.net_benefit(0.1)``.
     cost : (cost_fp, cost_fn), optional
         In its place: what a false positive and a false negative cost. The mean cost is to be least.
-    requirements : mapping of metric to float, optional
+    requirements : mapping of metric to float, or sequence of str, optional
         Bounds that the threshold must keep, as ``{"recall": 0.9}``: at least, or at most of metrics of which less is
         better. They are of recall, specificity, precision, npv and their complements.
     confidence : float
@@ -327,7 +327,7 @@ def abstention(
     *,
     cost: tuple[float, ...] | None = None,
     max_abstention: float | None = None,
-    requirements: Mapping[str | Metric, float] | None = None,
+    requirements: Sequence[str] | Mapping[str | Metric, float] | None = None,
     confidence: float = 0.95,
     test: tuple[Any, ArrayLike] | None = None,
     pos_label: Any = None,
@@ -347,7 +347,7 @@ def abstention(
         (Chow 1970). With `max_abstention` those of the errors alone; by default they are alike.
     max_abstention : float, optional
         The greatest share of the examples that may be left to people; errors are to cost least.
-    requirements : mapping of metric to float, optional
+    requirements : mapping of metric to float, or sequence of str, optional
         Bounds as ``{"npv": 0.98, "precision": 0.9}``, of precision and npv (or of their complements), each met with the
         probability `confidence`: as little as possible is left to people.
 

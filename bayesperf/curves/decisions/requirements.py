@@ -23,11 +23,11 @@ from scipy.special import betaincc
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Numbers
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import chance, format_value, percentage
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.registry import get
+from bayesperf.posteriors.requirement import bounds_of
 
 # The shares that can be required, by the cells they are of, and whether the strictest threshold is the one preferred.
 _FROM_STRICTEST = {
@@ -162,13 +162,16 @@ def _needed(least: float, confidence: float, most: int) -> tuple[Array, Array]:
     return trials, high
 
 
-def requirements_of(requirements: Mapping[str | Metric, float] | None) -> list[ThresholdRequirement]:
+def requirements_of(
+    requirements: Sequence[str] | Mapping[str | Metric, float] | None,
+) -> list[ThresholdRequirement]:
     """Return checked requirements of two classes."""
     if requirements is None:
         return []
-    if not isinstance(requirements, Mapping) or not requirements:
-        raise InputTypeError("requirements", "must be a mapping of metrics to bounds, as {'recall': 0.9}.")
-    return [_requirement(get(name), bound) for name, bound in requirements.items()]
+    bounds = bounds_of(requirements)
+    if not bounds:
+        raise InputError("requirements", "name at least one, as {'recall': 0.9}.")
+    return [_requirement(metric, bound) for metric, bound in bounds.items()]
 
 
 def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:

@@ -64,7 +64,7 @@ class Recalibration(Answer):
         The examples that it was learned from.
     method : {"logistic", "isotonic"}
         How.
-    draws : xarray.Dataset
+    parameters : xarray.Dataset
         Of the parameters over ``sample``; of an isotonic line its ``frequency`` over (``sample``, ``probability``), at
         the mean probabilities of bins.
     dim : str
@@ -77,7 +77,7 @@ class Recalibration(Answer):
 
     counts: ProbabilityCounts
     method: str
-    draws: xr.Dataset
+    parameters: xr.Dataset
     dim: str
     prior: str
     random_seed: int
@@ -108,8 +108,8 @@ class Recalibration(Answer):
         """
         given = np.asarray(new_prob)
         at = checks.probabilities("new_prob", checks.vector("new_prob", np.atleast_1d(given)))
-        if at.size * self.draws.sizes["sample"] > _MOST_VALUES:
-            most = _MOST_VALUES // self.draws.sizes["sample"]
+        if at.size * self.parameters.sizes["sample"] > _MOST_VALUES:
+            most = _MOST_VALUES // self.parameters.sizes["sample"]
             raise InputError("new_prob", f"{at.size:,} probabilities are too many at once; give {most:,} at most.")
         leading = xr.DataArray(np.zeros(len(at)), {"probability": at}, ["probability"])
         quantity = Quantity("probability", Scope("own", detail=_ESTIMANDS[self.method]), bounds=(0, 1))
@@ -121,7 +121,7 @@ class Recalibration(Answer):
         if not self.dim and group is not None:
             raise InputError("group", "there are no groups.", "Call it without `group`, or recalibrate with `by`.")
         if self.method == "isotonic":
-            return interpolated(self.draws["frequency"].values, self.draws["probability"].values, at)
+            return interpolated(self.parameters["frequency"].values, self.parameters["probability"].values, at)
         checks.none_certain("new_prob", int(((at == 0) | (at == 1)).sum()))
         intercept, slope = (self._parameter(name, group) for name in ("intercept", "slope"))
         return np.asarray(special.expit(intercept[:, None] + np.outer(slope, special.logit(at))))
@@ -129,10 +129,10 @@ class Recalibration(Answer):
     def _parameter(self, name: str, group: Any) -> Array:
         """Return draws of a parameter of the line of a group, or of a new one."""
         if not self.dim:
-            return self.draws[name].values
+            return self.parameters[name].values
         if group is None:
-            return self.draws[f"{name}_new"].values
-        of_group = self.draws[f"{name}_group"]
+            return self.parameters[f"{name}_new"].values
+        of_group = self.parameters[f"{name}_group"]
         labels = of_group[self.dim].values.tolist()
         checks.one_of("group", group, labels)
         return np.asarray(of_group.isel({self.dim: labels.index(group)}).values)
@@ -141,8 +141,8 @@ class Recalibration(Answer):
         """Return the posterior of a parameter of a logistic line; an isotonic one has none."""
         if self.method == "isotonic":
             raise InputError(parameter, "an isotonic line has no parameters.", "Ask predict(probabilities).")
-        checks.one_of("parameter", parameter, [str(name) for name in self.draws.data_vars])
-        drawn = self.draws[parameter].transpose(..., "sample")
+        checks.one_of("parameter", parameter, [str(name) for name in self.parameters.data_vars])
+        drawn = self.parameters[parameter].transpose(..., "sample")
         bounds = (0.0 if parameter.endswith("spread") else -np.inf, np.inf)
         quantity = Quantity(parameter, Scope("own", detail=_PARAMETERS), bounds=bounds)
         return marginal_of_scores(quantity, drawn.values, self.random_seed, drawn.isel(sample=0, drop=True))
@@ -163,9 +163,9 @@ class Recalibration(Answer):
         """
         prob = checks.probability("ci_prob", ci_prob)
         marginals = (
-            [self.predict(self.draws["probability"].values)]
+            [self.predict(self.parameters["probability"].values)]
             if self.method == "isotonic"
-            else [self[str(name)] for name in self.draws.data_vars]
+            else [self[str(name)] for name in self.parameters.data_vars]
         )
         tables = [summary_rows([marginal], prob, ci_kind).drop(columns="undefined") for marginal in marginals]
         widest = max(tables, key=lambda table: table.shape[1])
@@ -234,11 +234,11 @@ class Recalibration(Answer):
 
     def means_of_groups(self, at: Array) -> dict[Any, Array]:
         """Return the recalibrated probabilities (k,) of each group at probabilities (k,); nothing without groups."""
-        labels = self.draws[self.dim].values.tolist() if self.dim else []
+        labels = self.parameters[self.dim].values.tolist() if self.dim else []
         return {label: self._lines(at, label).mean(0) for label in labels}
 
     def __repr__(self) -> str:
-        of = f", {self.draws.sizes[self.dim]} of {self.dim}" if self.dim else ""
+        of = f", {self.parameters.sizes[self.dim]} of {self.dim}" if self.dim else ""
         return f"<bayesperf.curves.Recalibration: {self.method}, {self.counts.total} examples{of}>"
 
 

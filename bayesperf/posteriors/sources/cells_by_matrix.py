@@ -43,14 +43,14 @@ class CellsByMatrix(Source):
         """What determines the cells of each matrix, (m, K, K)."""
 
     @abstractmethod
-    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
-        """Yield n draws of the cells of one matrix, in blocks (…, K, K)."""
+    def draw_blocks(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+        """Yield draws of the cells of one matrix, in blocks (…, K, K)."""
 
     def metric_blocks(
-        self, post: Posterior, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+        self, post: Posterior, metrics: Sequence[Metric], index: int, draws: int, rng: np.random.Generator
     ) -> Iterator[dict[Metric, Array]]:
-        """Yield n joint draws of the metrics of one matrix, (…,) or (…, K) each, in blocks."""
-        return (evaluated(metrics, cells, post.positive) for cells in self.draw_blocks(post, index, n, rng))
+        """Yield joint draws of the metrics of one matrix, (…,) or (…, K) each, in blocks."""
+        return (evaluated(metrics, cells, post.positive) for cells in self.draw_blocks(post, index, draws, rng))
 
     def generators(self, random_seed: Any, purpose: str = "") -> list[np.random.Generator]:
         """Return a random generator for each matrix."""
@@ -58,31 +58,33 @@ class CellsByMatrix(Source):
         leading = self.template.isel(actual=0, predicted=0, drop=True)
         return streams(seed, purpose, leading, self.flat)
 
-    def joint_draws(
-        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    def drawn_by_matrix(
+        self, post: Posterior, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
         known = post if post.prevalence is not None else _at_any_prevalence(post)
         for index, rng in enumerate(self.generators(random_seed)):
-            blocks = list(self.metric_blocks(known, metrics, index, self.n_draws if n is None else n, rng))
+            blocks = list(self.metric_blocks(known, metrics, index, self.n_draws if draws is None else draws, rng))
             yield {metric: np.concatenate([block[metric] for block in blocks]) for metric in metrics}
 
-    def metric_draws(self, post: Posterior, metrics: Sequence[Metric], n: int, random_seed: Any) -> dict[Metric, Array]:
-        """Return joint draws of the metrics, (m, n) or (m·K, n) each."""
+    def metric_draws(
+        self, post: Posterior, metrics: Sequence[Metric], draws: int, random_seed: Any
+    ) -> dict[Metric, Array]:
+        """Return joint draws of the metrics, (m, draws) or (m·K, draws) each."""
         if not metrics:
             return {}
-        blocks = list(self.joint_draws(post, metrics, n, random_seed))
+        blocks = list(self.drawn_by_matrix(post, metrics, draws, random_seed))
         return {metric: np.concatenate([np.atleast_2d(block[metric].T) for block in blocks]) for metric in metrics}
 
-    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
-        return self.metric_draws(post, [metric], n, random_seed)[metric]
+    def sampled(self, post: Posterior, metric: Metric, draws: int, random_seed: int | None) -> Array:
+        return self.metric_draws(post, [metric], draws, random_seed)[metric]
 
-    def draw_cells(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Array:
-        """Return n draws of the cells of one matrix, (n, K, K)."""
-        blocks = list(self.draw_blocks(post, index, n, rng))
+    def draw_cells(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Array:
+        """Return draws of the cells of one matrix, (draws, K, K)."""
+        blocks = list(self.draw_blocks(post, index, draws, rng))
         return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
-    def draws(self, post: Posterior, n: int, random_seed: Any = None) -> xr.DataArray:
-        values = [self.draw_cells(post, index, n, rng) for index, rng in enumerate(self.generators(random_seed))]
+    def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
+        values = [self.draw_cells(post, index, draws, rng) for index, rng in enumerate(self.generators(random_seed))]
         return stored(np.stack(values), self.template).isel(chain=0, drop=True)
 
     def cells_by_chain(
@@ -90,7 +92,7 @@ class CellsByMatrix(Source):
     ) -> xr.DataArray:
         draws = 1000 if draws is None else checks.count("draws", draws)
         chains = 4 if chains is None else checks.count("chains", chains)
-        return stored(self.draws(post, draws * chains, random_seed).values, self.template, chains)
+        return stored(self.cell_draws(post, draws * chains, random_seed).values, self.template, chains)
 
     def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
         by_actual = post.prevalence is None and n is None

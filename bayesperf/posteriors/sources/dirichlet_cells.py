@@ -205,9 +205,9 @@ class Dirichlet(CellsByMatrix):
 
     # ── Draws ──
 
-    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
+    def draw_blocks(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
         omega = self.flat[index]
-        for block in blocks(n, omega.size):
+        for block in blocks(draws, omega.size):
             size = block.stop - block.start
             gamma = gamma_masses(rng, omega, (size, *omega.shape))
             if post.prevalence == "observed":
@@ -218,20 +218,20 @@ class Dirichlet(CellsByMatrix):
             yield gamma
 
     def metric_blocks(
-        self, post: Posterior, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+        self, post: Posterior, metrics: Sequence[Metric], index: int, draws: int, rng: np.random.Generator
     ) -> Iterator[dict[Metric, Array]]:
         counts = self._counts(post)[index]
         alpha = self.flat[index] - counts
         needs_cells = post.prevalence != "observed" or any(metric.needs_cells for metric in metrics)
         if needs_cells or not is_sparse(alpha):
-            yield from super().metric_blocks(post, metrics, index, n, rng)
+            yield from super().metric_blocks(post, metrics, index, draws, rng)
             return
         actual, predicted = np.nonzero(counts)
-        for sums in class_sums(rng, alpha[None], counts[actual, predicted], actual, predicted[:, None], n):
+        for sums in class_sums(rng, alpha[None], counts[actual, predicted], actual, predicted[:, None], draws):
             yield {metric: metric.of_class_sums(sums)[0] for metric in metrics}
 
-    def joint_draws(
-        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    def drawn_by_matrix(
+        self, post: Posterior, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
         for metric in metrics:
             # At another prevalence whole rows are used; otherwise only the cells that the metric's arguments sum.
@@ -239,16 +239,16 @@ class Dirichlet(CellsByMatrix):
             argument = self._argument_weights(post, metric.average is not None)
             needed = {"cells": self.flat} if reweighted else {name: argument(name) for name in metric.arguments}
             self._refuse_improper(post, metric, needed)
-        yield from super().joint_draws(post, metrics, _JOINT_DRAWS if n is None else n, random_seed)
+        yield from super().drawn_by_matrix(post, metrics, _JOINT_DRAWS if draws is None else draws, random_seed)
 
-    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
+    def sampled(self, post: Posterior, metric: Metric, draws: int, random_seed: int | None) -> Array:
         if not self.rates:
-            return super().sampled(post, metric, n, random_seed)
+            return super().sampled(post, metric, draws, random_seed)
         # From streams specific to the metric, because a rate prior has no joint distribution.
         (distribution,) = self.distributions(post, [metric])
         rngs = self.generators(random_seed, metric.name)
         each = distribution.size // len(rngs)
-        return distribution.ppf(np.concatenate([rng.random((each, n)) for rng in rngs]))
+        return distribution.ppf(np.concatenate([rng.random((each, draws)) for rng in rngs]))
 
     # ── Other sources ──
 

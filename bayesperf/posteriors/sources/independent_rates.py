@@ -56,8 +56,8 @@ class IndependentRates(Dirichlet):
         weights = self.totals.values.reshape(-1, 2)
         return Beta(weights[:, [position]], weights[:, [1 - position]])
 
-    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
-        for block in super().draw_blocks(post, index, n, rng):
+    def draw_blocks(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+        for block in super().draw_blocks(post, index, draws, rng):
             if post.prevalence == "observed":
                 shares = rng.dirichlet(self.totals.values.reshape(-1, 2)[index], len(block))
                 block *= (shares / block.sum(-1))[..., None]

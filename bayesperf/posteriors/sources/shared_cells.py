@@ -66,16 +66,16 @@ class SharedClasses(CellsByMatrix):
     def _classes(self) -> ClassesModel:
         return ClassesModel(self.flat)
 
-    def draw_blocks(self, post: Posterior, index: int, n: int, rng: np.random.Generator) -> Iterator[Array]:
-        return self._classes.cells(index, n, rng, _given(post))
+    def draw_blocks(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
+        return self._classes.cells(index, draws, rng, _given(post))
 
     def metric_blocks(
-        self, post: Posterior, metrics: Sequence[Metric], index: int, n: int, rng: np.random.Generator
+        self, post: Posterior, metrics: Sequence[Metric], index: int, draws: int, rng: np.random.Generator
     ) -> Iterator[dict[Metric, Array]]:
         if len(post.labels) <= FEW_CLASSES:
-            yield from super().metric_blocks(post, metrics, index, n, rng)
+            yield from super().metric_blocks(post, metrics, index, draws, rng)
             return
-        for rows in self._classes.sparse_cells(index, n, rng, _given(post)):
+        for rows in self._classes.sparse_cells(index, draws, rng, _given(post)):
             drawn = {metric: metric.of_class_sums(rows) for metric in metrics if not metric.needs_cells}
             if of_cells := [metric for metric in metrics if metric.needs_cells]:
                 blocks = [evaluated(of_cells, cells) for cells in rows.cells()]

@@ -79,18 +79,18 @@ class Source(Held, ABC):
         """Return the distributions of several metrics, whose draws are joint: exact where the source has them so."""
 
     @abstractmethod
-    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
-        """Return n draws of a metric, (m, n)."""
+    def sampled(self, post: Posterior, metric: Metric, draws: int, random_seed: int | None) -> Array:
+        """Return draws of a metric, (m, draws)."""
 
     @abstractmethod
-    def joint_draws(
-        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    def drawn_by_matrix(
+        self, post: Posterior, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
-        """Yield joint draws of the metrics, (n,) or (n, K) each, for one matrix at a time to save memory."""
+        """Yield joint draws of the metrics, (draws,) or (draws, K) each, for one matrix at a time to save memory."""
 
     @abstractmethod
-    def draws(self, post: Posterior, n: int, random_seed: Any = None) -> xr.DataArray:
-        """Return n draws of the cells, (…, draw, actual, predicted)."""
+    def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
+        """Return so many draws of the cells, (…, draw, actual, predicted)."""
 
     @abstractmethod
     def cells_by_chain(

@@ -93,30 +93,32 @@ class StoredDraws(Source):
             drawn, metric.bounds, examples=examples, success=success, failure=failure, rest=rest, forward=forward
         )
 
-    def sampled(self, post: Posterior, metric: Metric, n: int, random_seed: int | None) -> Array:
-        values = evaluate(metric, self.draws(post, n, random_seed), post.positive).transpose(..., "draw").values
-        return values.reshape(-1, n)
+    def sampled(self, post: Posterior, metric: Metric, draws: int, random_seed: int | None) -> Array:
+        values = (
+            evaluate(metric, self.cell_draws(post, draws, random_seed), post.positive).transpose(..., "draw").values
+        )
+        return values.reshape(-1, draws)
 
-    def joint_draws(
-        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    def drawn_by_matrix(
+        self, post: Posterior, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
         for matrix in self.cells.values.reshape(-1, self._available, *self.cells.shape[-2:]):
             yield evaluated(metrics, matrix, post.positive)
 
-    def draws(self, post: Posterior, n: int, random_seed: Any = None) -> xr.DataArray:
-        if n > self._available:
-            raise InputError("n", f"{n} draws asked for and {self._available} there.", "Sample more of them.")
-        return self._subset(n, self.generator(random_seed, 0))
+    def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
+        if draws > self._available:
+            raise InputError("draws", f"{draws} draws asked for and {self._available} there.", "Sample more of them.")
+        return self._subset(draws, self.generator(random_seed, 0))
 
     def generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
         """Return a random generator for a purpose: 0 for selecting draws, 1 for new test sets, 2 for prevalence."""
         return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
 
-    def _subset(self, n: int, rng: np.random.Generator) -> xr.DataArray:
-        """Return n of the draws in their original order, with dims (…, draw, actual, predicted)."""
-        index = np.sort(rng.choice(self._available, n, replace=n > self._available))
+    def _subset(self, draws: int, rng: np.random.Generator) -> xr.DataArray:
+        """Return some of the draws in their original order, with dims (…, draw, actual, predicted)."""
+        index = np.sort(rng.choice(self._available, draws, replace=draws > self._available))
         flat = self.cells.stack(sample=("chain", "draw"), create_index=False).isel(sample=index)
-        flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(n))
+        flat = flat.drop_vars(["chain", "draw"]).rename(sample="draw").assign_coords(draw=np.arange(draws))
         return flat.transpose(*self.template.dims[:-2], "draw", *CELL_DIMS)
 
     def cells_by_chain(
@@ -189,11 +191,11 @@ class SameExamples(StoredDraws):
         self._refuse_undefined(post, metrics)
         return super().distributions(post, metrics)
 
-    def joint_draws(
-        self, post: Posterior, metrics: Sequence[Metric], n: int | None = None, random_seed: Any = None
+    def drawn_by_matrix(
+        self, post: Posterior, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None
     ) -> Iterator[dict[Metric, Array]]:
         self._refuse_undefined(post, metrics)
-        return super().joint_draws(post, metrics, n, random_seed)
+        return super().drawn_by_matrix(post, metrics, draws, random_seed)
 
     def _refuse_undefined(self, post: Posterior, metrics: Sequence[Metric]) -> None:
         for metric in metrics:

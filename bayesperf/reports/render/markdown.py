@@ -56,9 +56,8 @@ def _block(block: Block) -> str:
 
 def _table(table: Table) -> str:
     """Return a table; what its parts are of is the first column, if there are several."""
-    apart = [Column(table.of, ("part",))] if len(table.parts) > 1 else []
+    apart = [Column(table.of, ("part",))] if table.is_divided else []
     columns = [*apart, *table.columns]
-    title = table.title if apart or not table.parts else (table.parts[0].title or table.title)
     lines = [
         [escaped(column.heading) for column in columns],
         [":--" if column.is_name else "--:" for column in columns],
@@ -68,7 +67,7 @@ def _table(table: Table) -> str:
             values = {**record, "part": part.title if i == 0 else ""}
             lines.append([escaped(_cell(column, values)) for column in columns])
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"**{escaped(title)}**\n\n{rows}" if title else rows
+    return f"**{escaped(table.heading)}**\n\n{rows}" if table.heading else rows
 
 
 def _cell(column: Column, record: dict[str, object]) -> str:

@@ -62,10 +62,8 @@ def _text(value: Any, style: str = "") -> Text:
 
 def _grid(table: Table) -> Grid:
     """Return a table; what its parts are of is the first column, if there are several."""
-    several = len(table.parts) > 1
-    title = table.title if several or not table.parts else (table.parts[0].title or table.title)
-    grid = Grid(title=_text(title), title_justify="left", title_style="", show_edge=False, pad_edge=False)
-    if several:
+    grid = Grid(title=_text(table.heading), title_justify="left", title_style="", show_edge=False, pad_edge=False)
+    if table.is_divided:
         grid.add_column(_text(table.of), overflow="fold")
     for column in table.columns:
         longest = max((len(line) for record in table.records for line in column.written(record)), default=0)
@@ -78,7 +76,7 @@ def _grid(table: Table) -> Grid:
         )
     for part in table.parts:
         for i, record in enumerate(part.records):
-            first = [_text(part.title if i == 0 else "")] if several else []
+            first = [_text(part.title if i == 0 else "")] if table.is_divided else []
             grid.add_row(*first, *(_broken(column.written(record)) for column in table.columns))
         if len(part.records) > 1:
             grid.add_section()

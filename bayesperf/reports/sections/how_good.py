@@ -67,8 +67,7 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
 
 def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     metric = metrics.get(name)
-    low, high = (f"{value:.3f}" for value in analysis.majority)
-    beside = f"; always the majority class: {low if low == high else f'{low} to {high}'}" if name == "accuracy" else ""
+    beside = f"; always the majority class: {analysis.majority}" if name == "accuracy" else ""
     draw = densities(analysis, analysis.marginals[name], metric.title)
     return Rows(records, metric.title, f"{about(metric)}{beside}", draw)
 

@@ -100,14 +100,8 @@ def _answer(analysis: Analysis) -> list[str]:
     said = [*_disagreement(analysis), *(each.in_words(prob) for each in analysis.comparisons[:1])]
     said += [sentence(estimate_in_words(analysis.marginals[name], prob, "hdi")) for name in headline]
     if "accuracy" in headline:
-        said.append(majority_in_words(analysis))
+        said.append(f"Always calling the majority class would have accuracy {analysis.majority}.")
     return [*said, *_never_found(analysis), *analysis.pooled.source.remarks(analysis.pooled, metrics.get(headline[0]))]
-
-
-def majority_in_words(analysis: Analysis) -> str:
-    """Return the accuracy of always calling the majority class."""
-    low, high = (f"{value:.3f}" for value in analysis.majority)
-    return f"Always calling the majority class would have accuracy {low if low == high else f'{low} to {high}'}."
 
 
 def _disagreement(analysis: Analysis) -> list[str]:
@@ -129,13 +123,12 @@ def _never_found(analysis: Analysis) -> list[str]:
     lost = [printable(str(label)) for label, r, n in zip(analysis.counts.labels, right, of, strict=True) if not r and n]
     if not lost:
         return []
-    named = lost if len(lost) <= _MOST_NAMED else [*lost[:_MOST_NAMED], f"{len(lost) - _MOST_NAMED} more"]
-    return [f"Never found: {enumerated(named)}."]
+    return [f"Never found: {enumerated(lost, _MOST_NAMED)}."]
 
 
 def _to_mind(analysis: Analysis) -> list[str]:
-    """Return the gravest caution that no warning says."""
-    return [text for text in trust.cautions(analysis) if text not in analysis.warnings][:1]
+    """Return the gravest caution."""
+    return trust.cautions(analysis)[:1]
 
 
 # ── The figure ──

@@ -25,11 +25,12 @@ def blocks(analysis: Analysis) -> list[Block]:
         f"@software{{bayesperf,\n  title = {{bayesperf: posterior distributions of the performance of classifiers}},\n"
         f"  version = {{{number}}}\n}}"
     )
-    bibtex = "\n\n".join([*(_REFERENCES[key] for key in _cited(analysis)), own])
+    said = paragraph(analysis)
+    bibtex = "\n\n".join([*(entry for key, entry in _REFERENCES.items() if key in said), own])
     versions = {"Python": python_version()} | {name: version(name) for name in _PACKAGES}
     made = ", ".join(f"{name} {number}" for name, number in versions.items())
     return [
-        Note(paragraph(analysis), "quote"),
+        Note(said, "quote"),
         Folded("References (BibTeX)", [Note(bibtex, "verbatim")]),
         Note(f"Made by {made}{':' if analysis.command else '.'}"),
         *([Note(analysis.command, "verbatim")] if analysis.command else []),
@@ -85,12 +86,6 @@ def _modelled(analysis: Analysis) -> str:
             f"system and judge say the same ({prior})"
         )
     return f"figures are of a posterior that was given ({prior})"
-
-
-def _cited(analysis: Analysis) -> list[str]:
-    """Return the keys that the paragraph names."""
-    text = paragraph(analysis)
-    return [key for key in _REFERENCES if key in text]
 
 
 SECTION = Section(120, "methods", "Methods, to cite", blocks, (REPORT,))

@@ -23,7 +23,7 @@ _SENSITIVE = 0.25
 
 def blocks(analysis: Analysis) -> list[Block]:
     """Return remarks on the data, a table of other priors, how figures were computed, and what an interval means."""
-    probability, found = percentage(analysis.settings.ci_prob), cautions(analysis)
+    probability, found = percentage(analysis.settings.ci_prob), [*analysis.warnings, *cautions(analysis)]
     means = (
         f"With probability {probability}, given the prior and these examples, the system's metric lies in its "
         "highest-density interval. The interval is about the system; the score on another test set varies more."
@@ -43,14 +43,8 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def cautions(analysis: Analysis) -> list[str]:
-    """Return what there is to mind, the gravest first."""
-    found = (
-        *analysis.warnings,
-        _tiny_classes(analysis),
-        *_few_trials(analysis),
-        _prior_decides(analysis),
-    )
-    return [text for text in found if text]
+    """Return what there is to mind beside the warnings, the gravest first."""
+    return [text for text in (_tiny_classes(analysis), *_few_trials(analysis), _prior_decides(analysis)) if text]
 
 
 def _few_trials(analysis: Analysis) -> list[str]:
@@ -74,9 +68,8 @@ def _tiny_classes(analysis: Analysis) -> str:
     ]
     if not tiny:
         return ""
-    rest = len(tiny) - _MOST_NAMED
-    named = enumerated(tiny if rest <= 0 else [*tiny[:_MOST_NAMED], f"{rest} more"])
-    return f"Few examples of {named}: figures of {'this class' if len(tiny) == 1 else 'these classes'} are uncertain."
+    these = "this class" if len(tiny) == 1 else "these classes"
+    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: figures of {these} are uncertain."
 
 
 def _independence(analysis: Analysis) -> list[str]:
