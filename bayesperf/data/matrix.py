@@ -284,8 +284,7 @@ class ConfusionMatrix(Counted):
             leading dim, ``label``. For several systems on the same examples, `y_pred` maps names to columns, and the
             systems become the dim ``model``.
         labels : sequence, optional
-            All labels, in the order wanted; any other label in the data is an error. For several labels an example, the
-            names of the columns.
+            All labels, in the order wanted, or the names of the columns of 0 and 1; others are an error.
         pos_label : label, optional
             The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
         by : mapping of str to array-like of shape (n,), optional
@@ -306,9 +305,8 @@ class ConfusionMatrix(Counted):
         TypeError
             If labels are of several kinds, or of a kind that cannot be a label.
         ValueError
-            If columns are empty, of unequal length, or have gaps; if only one label occurs and `labels` does not name
-            the other; if a system has an example twice or never, or rows of an example differ in more than the system
-            and its prediction, such as in their cluster.
+            If columns are empty, unequally long or have gaps; if only one label occurs and `labels` does not name the
+            other; if a system lacks an example or has it twice, or its rows differ in more than system and prediction.
 
         Examples
         --------
@@ -327,17 +325,11 @@ class ConfusionMatrix(Counted):
         >>> cm.counts.attrs
         {'same_examples': 'model'}
 
-        Several examples of a patient:
-
-        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 1],
-        ...                                          cluster={"patient": ["a", "a", "b", "b", "c", "c"]})
-        >>> cm.clusters.size
-        3
-
         Several labels for each example:
 
-        >>> cm = bp.ConfusionMatrix.from_predictions([[1, 0], [1, 1], [0, 0]], [[1, 0], [0, 1], [0, 1]],
-        ...                                          labels=["red", "round"])
+        >>> import numpy as np
+        >>> cm = bp.ConfusionMatrix.from_predictions(np.array([[1, 0], [1, 1], [0, 0]]),
+        ...                                          np.array([[1, 0], [0, 1], [0, 1]]), labels=["red", "round"])
         >>> cm.sel(label="round").counts.values
         array([[1, 1], [0, 1]])
         """

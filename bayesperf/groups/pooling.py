@@ -110,7 +110,7 @@ class Pooled(Answer):
         Raises
         ------
         ValueError
-            If a question was asked fewer than k times, or there is no positive class.
+            If a question was asked fewer than k times, or no class is positive.
 
         Notes
         -----
@@ -141,7 +141,7 @@ class Pooled(Answer):
         >>> at_3.hdi().sel(of="a new question").round(2).values
         array([0.54, 0.79])
 
-        Two systems, asked the same questions:
+        Two systems:
 
         >>> passed = [[0] * 12 + [1] * 8 + [3] * 10 + [5] * 10, passed]
         >>> cm = bp.ConfusionMatrix.from_counts(

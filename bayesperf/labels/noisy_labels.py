@@ -133,8 +133,7 @@ def noise(
 
     References
     ----------
-    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36. Here the errors of one of the
-    two tests, the labels, are known.
+    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36; here one test's are known.
 
     Examples
     --------

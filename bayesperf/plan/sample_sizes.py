@@ -103,8 +103,8 @@ def sample_size(
 
     Notes
     -----
-    With S ~ Beta(a, b) the proportion behind the metric, n new trials bring K ~ Beta-binomial(n, a, b) successes, and
-    P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n up
+    If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes,
+    and P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n up
     to twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are summed
     if they are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n itself
     differs by a tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The

@@ -102,9 +102,10 @@ def repeated_splits(
     Notes
     -----
     Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its
-    intervals should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric, and
-    "bootstrap" of the score on resampled examples. They answer another question: neither allows for the luck of the
-    second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of them.
+    intervals should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric,
+    and "bootstrap" of the score on resampled examples. They answer another question: neither allows for the luck of the
+    second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the second
+    scores.
 
     Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed. If both tests
     have the same size, their scores and the limits of "predictive" and "bootstrap" are among the same few values, and

@@ -278,7 +278,7 @@ def test_systems_of_which_some_predictions_are_verified():
     post = bp.labels.verify(np.where(np.arange(n) % 3 == 0, truth, np.nan), predicted, draws=1000)
     plain, found = (bp.compare(post, metric="accuracy", shrink=shrink, draws=1000) for shrink in (False, True))
     assert plain.in_words().startswith("On accuracy, a is ")
-    assert "on new examples a would be about 0.0" in plain.in_words()
+    assert "expect a to score about 0.0" in plain.in_words()
     means = plain.systems.each.mean()
     np.testing.assert_allclose(means, post["accuracy"].mean(), atol=1e-12)
     assert np.ptp(found.shrunk.mean().values) < np.ptp(means.values)
