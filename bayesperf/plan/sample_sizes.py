@@ -104,10 +104,10 @@ def sample_size(
     Notes
     -----
     If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes,
-    and P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n up
-    to twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are summed
-    if they are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n itself
-    differs by a tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The
+    and P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n
+    up to twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are
+    summed if they are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n
+    itself differs by a tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The
     confidence sequence of `look_every` is two-sided, at `confidence`, and looks first at the evidence; its assurance is
     an exact sum, too, and rises with n. Adcock (1997), Sample size determination: a review; O'Hagan, Stevens & Campbell
     (2005), Assurance in clinical trial design.
