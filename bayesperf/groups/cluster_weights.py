@@ -110,7 +110,7 @@ class ClusterWeights(StoredDraws):
     # ── What the clusters cost ──
 
     def design_effect(self, metric: str | Metric) -> xr.DataArray:
-        """Return the variance of a metric relative to that of independent examples.
+        """Return the variance of a metric relative to its variance with independent examples.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class ClusterWeights(StoredDraws):
         return _pseudo_examples(self.prior, self.summed)
 
     def facts(self) -> list[str]:
-        """Return what is shown of this in a line."""
+        """Return a line that describes this."""
         others = [f"{dim}: {size}" for dim, size in self.summed.total.sizes.items()]
         kinds = f"{len(self.cm.labels)} {'outcomes' if self.cm.graded else 'classes'}"
         return [f"{self.sizes} {self.dim}s", *others, kinds, "over examples"]
@@ -305,7 +305,7 @@ def _doubts(source: ClusterWeights) -> list[tuple[type[UserWarning], str, str]]:
             f"differences are known better than that. Leave out the {source.dim}s that not all were judged in"
         )))  # fmt: skip
     counts = source.summed.cells
-    # Of two classes, one alone is that of attempts, which nobody asks about the other.
+    # With two classes, a single one belongs to attempts, where nobody asks about the other.
     asked = (counts.sum("predicted") > 0) | (len(source.cm.labels) > 2)
     empty = ((counts == 0) & asked).transpose(*counts.dims).values
     if empty.any():

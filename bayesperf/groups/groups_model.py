@@ -38,7 +38,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 # The Beta prior of the dispersion of rates, by what the groups are.
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
-# That of questions asked several times, of which many are nearly always solved or hardly ever.
+# The dispersion of questions asked several times: many are nearly always solved, or hardly ever.
 QUESTIONS = (1.0, 1.0)
 # The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
@@ -214,12 +214,12 @@ class GroupsModel(Held):
 
     @property
     def _systems(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups."""
+        """Zeros over the leading dims except the groups'."""
         return self._rows if self.cm.graded else self._rows.isel(actual=0, drop=True)
 
     @property
     def _rows(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups, and over the actual classes if there are any."""
+        """Zeros over the leading dims except the groups', and over the actual classes if there are any."""
         rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)
         return _without_row(xr.zeros_like(rows, dtype=float).rename(None))
 
@@ -242,7 +242,7 @@ class GroupsModel(Held):
         return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
 
     def facts(self) -> list[str]:
-        """Return what is shown of this in a line."""
+        """Return a line that describes this."""
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
         return [self.number, *others, self.prevalence_text, f"ρ ~ {self.dispersion_text}"]
 

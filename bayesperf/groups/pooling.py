@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 # Default number of draws of more than two classes.
 _DRAWS_OF_CLASSES = 5_000
-# Where prior and posterior have this much of their mass in common, the data have said nothing.
+# If prior and posterior share this much of their mass, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
 
 

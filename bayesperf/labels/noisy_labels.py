@@ -203,7 +203,7 @@ class Rate(NamedTuple):
         return Replacement(1 - self.classes * others, np.full(self.classes, others))
 
     def draws(self, recorded: RecordedCounts, n: int) -> Array:
-        """Return n values of the rate, in increasing order, of which the first few hundred quantiles are repeated."""
+        """Return n increasing values of the rate: a few hundred quantiles, repeated."""
         known = self.posterior(recorded)
         groups = np.array_split(np.arange(n), min(n, _RATES))
         levels = [(group[0] + group[-1] + 1) / (2 * n) for group in groups]
@@ -347,7 +347,7 @@ class Columns(NamedTuple):
         return RecordedCounts(counts, weights)
 
     def cells(self, shares: Array, rng: np.random.Generator) -> Array:
-        """Return draws of the cells of every system (p, M, n, K, K), from those of the shares (n, K, p·Z)."""
+        """Return draws of the cells of every system (p, M, n, K, K), from draws of the shares (n, K, p·Z)."""
         places, classes, columns = self.counts.shape
         sizes = dirichlet_shares(rng, (self.counts + self.weights).sum(1), (len(shares), places, columns))
         cells = np.moveaxis(shares.reshape(len(shares), classes, places, columns) * sizes[:, None], 2, 0)

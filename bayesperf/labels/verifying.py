@@ -154,7 +154,7 @@ def _default_draws(classes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Verified(StoredDraws):
-    """Draws of the cells of systems of which some predictions were verified. Made by `bayesperf.labels.verify`.
+    """Draws of the cells of systems with some verified predictions. Made by `bayesperf.labels.verify`.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class Verified(StoredDraws):
 
     @cached_property
     def unknown(self) -> xr.DataArray:
-        """Share of the examples of which none that is like them was verified, over the leading dims.
+        """Share of the examples with no verified example like them, over the leading dims.
 
         Under a prior of each stratum these are the examples of strata without a verified one. If strata share a prior,
         they are the examples of a level, or of a class that the judge or the system gives, without a verified one, and
@@ -280,7 +280,7 @@ class Verified(StoredDraws):
         return (verified * without / known).transpose(*dims).rename("effective_number")
 
     def refuse_other_prevalence(self, what: str) -> None:
-        """Raise if the cells are of another prevalence than that of the sample."""
+        """Raise if the cells have another prevalence than the sample."""
         if self.reweighted:
             raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
@@ -298,7 +298,7 @@ class Verified(StoredDraws):
 
 
 def _unknown(strata: Strata, shared: bool) -> float:
-    """Return the share of the examples of which none that is like them was verified."""
+    """Return the share of the examples with no verified example like them."""
     alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
     seen = strata.verified.sum(1)
     known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
@@ -324,7 +324,7 @@ def verified_in_words(sample: VerifiedSample) -> str:
 
 
 def worth_in_words(source: Verified, metric: Metric) -> list[str]:
-    """Return sentences: what the examples that are not verified add, of what nothing is known, and what is assumed."""
+    """Return sentences on what unverified examples add, on what is unknown, and on the assumption."""
     sample, said = source.sample, []
     if source.template.ndim == 2 and not source.reweighted:
         known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
@@ -345,7 +345,7 @@ def worth_in_words(source: Verified, metric: Metric) -> list[str]:
 
 
 def unknown_in_words(source: Verified) -> str:
-    """Return a sentence on the examples of which none like them was verified; empty if they are few, without a name."""
+    """Return a sentence on examples with no verified one like them; empty if they are few and nameless."""
     most, names = float(source.unknown.max()), unverified(source.sample)
     if most < _UNKNOWN_COUNTS and not names:
         return ""
@@ -357,7 +357,7 @@ def unknown_in_words(source: Verified) -> str:
 
 
 def unverified(sample: VerifiedSample) -> list[str]:
-    """Return names of the levels, and of the classes that judge and systems give, of which no example is verified."""
+    """Return the levels, and the classes that judge and systems give, without a verified example."""
     counts = sample.counts.values.reshape(-1, len(sample.votes))
     known = sample.verified.sum("actual").values.reshape(counts.shape)
 
