@@ -155,7 +155,7 @@ class Curve(Answer):
         return xr.Dataset(columns).to_dataframe(list(dims)).reset_index()
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the curve with its band.
+        """Plot the curve with its band.
 
         Parameters
         ----------

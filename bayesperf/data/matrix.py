@@ -715,7 +715,7 @@ class ConfusionMatrix(Counted):
         return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes, clusters)
 
     def plot(self, *, ax: Panels | None = None) -> Figure:
-        """Draw the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
+        """Plot the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
         from bayesperf import plots
 
         return plots.confusion_matrix(self, ax=ax)

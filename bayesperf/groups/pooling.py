@@ -141,7 +141,6 @@ class Pooled(Answer):
         >>> at_3.hdi().sel(of="a new question").round(2).values
         array([0.54, 0.79])
 
-        Two systems:
 
         >>> passed = [[0] * 12 + [1] * 8 + [3] * 10 + [5] * 10, passed]
         >>> cm = bp.ConfusionMatrix.from_counts(
@@ -268,7 +267,7 @@ class Pooled(Answer):
         return "recall" if self.mean.positive is not None and self.model is not None else "accuracy"
 
     def plot(self, metric: str | Metric | None = None, **options: Any) -> Figure:
-        """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
+        """Plot how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
 
         By the bootstrap, draw the density of the metric over examples.
 

@@ -547,7 +547,7 @@ class Slices(Answer):
         ]
 
     def plot(self, metric: str | Metric = "", **options: Any) -> Figure:
-        """Draw the levels of each dim, and the worst slices: observed values beside estimates.
+        """Plot the levels of each dim, and the worst slices: observed values beside estimates.
 
         Parameters
         ----------

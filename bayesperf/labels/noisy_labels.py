@@ -121,7 +121,6 @@ def noise(
     -----
     Errors of labels are assumed independent of the prediction, given the truth. If labels were made after a look at the
     predictions, or by a system that errs on the same examples, the system is worse than this says.
-
     With E[t, r] = P(recorded r | true t), the recorded counts are multinomial with p(r, z) = Σ_t E[t, r] θ_tz. Under a
     Dirichlet prior the columns z are separate problems given E. If a wrong label does not depend on the truth, they are
     drawn exactly (`bayesperf.labels.replaced_labels`); the likelihood of ε is a sum, and its posterior a quadrature. A
@@ -139,11 +138,8 @@ def noise(
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-    >>> for error in 0, 0.05, (5, 95):
-    ...     print(bp.labels.noise(cm, error)["accuracy"].mean().round(2).item())
-    0.89
-    0.93
-    0.94
+    >>> [bp.labels.noise(cm, error)["accuracy"].mean().round(2).item() for error in (0, 0.05, (5, 95))]
+    [0.89, 0.93, 0.94]
     """
     if not isinstance(cm, ConfusionMatrix):
         raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")

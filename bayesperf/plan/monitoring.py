@@ -55,7 +55,7 @@ class Monitor(Answer):
         return table_of_intervals(self.dataset)
 
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
-        """Draw the metric with its intervals, and the probability that the requirement is met, over the examples.
+        """Plot the metric with its intervals, and the probability that the requirement is met, over the examples.
 
         The axes to draw in, if any are given, are two: see `bayesperf.plots.monitor`.
         """

@@ -220,7 +220,7 @@ class ChosenThreshold(Answer):
         )
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the scores of either class, and what is decided where; see `bayesperf.plots.score_regions`."""
+        """Plot the scores of either class, and what is decided where; see `bayesperf.plots.score_regions`."""
         from bayesperf import plots
 
         return plots.score_regions(self, **options)

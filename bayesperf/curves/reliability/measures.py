@@ -246,7 +246,7 @@ class Calibration(Answer):
         return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the measures beside those of perfectly calibrated systems.
+        """Plot the measures beside those of perfectly calibrated systems.
 
         Parameters
         ----------

@@ -179,7 +179,7 @@ class Recalibration(Answer):
         return summary
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the recalibrated probability over the given one, with intervals, and the distribution of the latter.
+        """Plot the recalibrated probability over the given one, with intervals, and the distribution of the latter.
 
         Parameters
         ----------
