@@ -467,7 +467,7 @@ READ = {
         "Neither class is named as positive, so figures are averages over both. For the figures of one class: --pos-",
     ),
     "not used": (WIDE.to_csv(index=False), PAIR, "Not used: columns 'id', 's_a', 's_b'."),
-    "names of one's own": (pooled(country=["a", "b"] * 60), ["--by", "country"], "120 rows, of 2 values of country."),
+    "names of one's own": (pooled(country=["a", "b"] * 60), ["--by", "country"], "120 rows: 2 values of country."),
     "one not used": (
         "actual,predicted,x\n1,0,1\n",
         [],
