@@ -114,9 +114,11 @@ def compare(
     by a, predicted by b) have a Dirichlet posterior. The difference of proportions of the same examples (accuracy,
     recall, specificity, their complements) depends only on examples that one system gets right and the other wrong, and
     is exact. The difference of independent proportions, or increasing functions of them (F1), is integrated to about
-    1e-8; of two normals (areas by DeLong) it is normal. Others are drawn. Shrunk systems come from a mixture of normals
-    (`bayesperf.comparison.shrinkage`), whose draws Monte Carlo errors treat as independent; two systems that nearly
-    always agree are told apart better unshrunk. docs/coverage.md shows how often intervals of the best cover.
+    1e-8; of two normals (areas by DeLong) it is normal. Others are drawn. Draws in which a system's metric is undefined
+    (0/0) are left out; the column ``undefined`` of `Comparison.summary` has their share. Shrunk systems come from a
+    mixture of normals (`bayesperf.comparison.shrinkage`), whose draws Monte Carlo errors treat as independent; two
+    systems that nearly always agree are told apart better unshrunk. docs/coverage.md shows how often intervals of the
+    best cover.
 
     Examples
     --------

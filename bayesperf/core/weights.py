@@ -133,7 +133,17 @@ def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:
     return group if units <= most else rng.permutation(group)
 
 
-def check_enough(clusters: int, where: str = "") -> None:
+def check_enough(clusters: int, where: str = "", argument: str = "cluster") -> None:
     """Refuse fewer clusters than can be weighted."""
     if clusters < LEAST:
-        raise InputError("cluster", f"{clusters}{where} say little of others.", f"Give {LEAST} or more.")
+        raise InputError(argument, f"{clusters}{where} say little of others.", f"Give {LEAST} or more.")
+
+
+def about_few(clusters: int, in_words: str) -> str:
+    """Return what is said of few clusters; empty if they are enough."""
+    if clusters >= ENOUGH:
+        return ""
+    return (
+        f"{in_words} are few: how much they differ is hardly known, and intervals of fewer than {ENOUGH} may be too "
+        "narrow"
+    )

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
-from bayesperf.core.weights import ENOUGH, check_enough
+from bayesperf.core.weights import about_few, check_enough
 from bayesperf.data.classifier_scores import clusters_of, labelled_scores
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
@@ -91,13 +91,8 @@ def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None
         return None
     codes = clusters_of(cluster, examples, name)
     check_enough(number := 1 + int(codes.max()))
-    if number < ENOUGH:
-        warn(
-            DependenceWarning,
-            "BP105",
-            f"cluster: {number} are few: how much they differ is hardly known, and intervals of fewer than {ENOUGH} "
-            "may be too narrow.",
-        )
+    if few := about_few(number, f"cluster: {number}"):
+        warn(DependenceWarning, "BP105", f"{few}.")
     return codes
 
 

@@ -17,6 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
+from bayesperf.core.weights import tallied
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import EncodedColumns
 from bayesperf.data.label_encoding import encode_ids
@@ -62,7 +63,7 @@ class Clusters(Held):
 
     def summed(self, into: Codes, cells: int) -> Clusters:
         """Return the clusters of other matrices, into whose cells those before are summed."""
-        return of_table(self.name, self.table @ _sums(np.arange(self.cells), into, (self.cells, cells)))
+        return of_table(self.name, self.table @ tallied(np.arange(self.cells), into, (self.cells, cells), np.int64))
 
     def one_vs_rest(self, classes: int) -> Clusters:
         """Return the clusters of a binary matrix for each class, after the leading dims: tn, fp, fn and tp."""
@@ -71,12 +72,7 @@ class Clusters(Held):
         into = (place * classes + label) * 4 + 2 * (actual == label) + (predicted == label)
         before = np.broadcast_to(np.arange(self.cells), into.shape)
         shape = self.cells, self.cells // classes * 4
-        return of_table(self.name, self.table @ _sums(before.ravel(), into.ravel(), shape))
-
-
-def _sums(before: Codes, into: Codes, shape: tuple[int, int]) -> csr_array:
-    """Return the matrix that sums cells into others."""
-    return csr_array((np.ones(len(before), np.int64), (before, into)), shape=shape)
+        return of_table(self.name, self.table @ tallied(before.ravel(), into.ravel(), shape, np.int64))
 
 
 def of_table(name: str, table: csr_array) -> Clusters:

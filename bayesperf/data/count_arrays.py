@@ -97,6 +97,21 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     return (counts.assign_coords(other_kind) if other_kind else counts).rename("counts")
 
 
+def has_uncounted_negatives(counts: xr.DataArray | None) -> bool:
+    """Whether these are counts of two classes whose true negatives nobody counted."""
+    return counts is not None and UNCOUNTED in counts.attrs
+
+
+def refuse_uncounted_cells(counts: xr.DataArray | None, argument: str = "", needs: str = "the cells need") -> None:
+    """Refuse counts without true negatives, for what needs them."""
+    if has_uncounted_negatives(counts):
+        raise InputError(
+            argument,
+            f"{needs} true negatives, and nobody counted them.",
+            "Ask for precision, recall or f1 of `posterior`, or give `tn`.",
+        )
+
+
 def as_table(array: xr.DataArray) -> xr.DataArray:
     """Return outcomes (…, outcome) as tables of one row (…, actual, predicted); leave tables as they are."""
     if "outcome" not in array.dims:
@@ -105,7 +120,7 @@ def as_table(array: xr.DataArray) -> xr.DataArray:
     return row.assign_attrs(array.attrs)
 
 
-def of_table(cells: xr.DataArray) -> xr.DataArray:
+def as_outcomes(cells: xr.DataArray) -> xr.DataArray:
     """Return tables of one row (…, actual, predicted) as outcomes (…, outcome); leave other tables as they are."""
     if cells.sizes["actual"] > 1:
         return cells

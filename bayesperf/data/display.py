@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core.words import printable
-from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED
+from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives
 from bayesperf.data.cross_validation import REPEAT, repeated_dim
 
 _MOST_TABLES = 6
@@ -55,7 +55,7 @@ def _headline(counts: xr.DataArray, pos_label: Any) -> str:
         parts.append(f"{counts.sizes['actual']} classes")
     if pos_label is not None:
         parts.append(f"positive {pos_label!r}")
-    if UNCOUNTED in counts.attrs:
+    if has_uncounted_negatives(counts):
         parts.append("true negatives not counted")
     return ", ".join(parts)
 

@@ -24,8 +24,10 @@ from bayesperf.data.count_arrays import (
     CELL_DIMS,
     UNCOUNTED,
     checked_counts,
+    has_uncounted_negatives,
     labelled_arrays,
     refuse_margins,
+    refuse_uncounted_cells,
     table_to_counts,
     with_labels,
 )
@@ -105,6 +107,8 @@ class ConfusionMatrix(Counted):
         counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
+        if has_uncounted_negatives(counts) and counts.attrs[UNCOUNTED] == self.pos_label:
+            refuse_uncounted_cells(counts, "pos_label", f"{self.pos_label!r} as the positive class needs")
 
     @classmethod
     @checked
@@ -698,8 +702,7 @@ class ConfusionMatrix(Counted):
         >>> cm.one_vs_rest().sel(label=1).counts.values.tolist()
         [[12, 1], [3, 4]]
         """
-        if UNCOUNTED in self.counts.attrs:
-            raise InputError("", "one_vs_rest needs true negatives, and nobody counted them.")
+        refuse_uncounted_cells(self.counts, needs="one_vs_rest needs")
         if "label" in self.dims:
             raise InputError("", "one_vs_rest adds a dim label, and there is one already.", "Rename it.")
         counts = self.counts.values

@@ -20,13 +20,13 @@ from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
 from bayesperf.data.clusters import Clusters, check_within, cluster_column, clusters_of_rows
-from bayesperf.data.count_arrays import as_table, check_dims, check_size, checked_counts, labelled_arrays, of_table
+from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check_size, checked_counts, labelled_arrays
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
 from bayesperf.data.frames import count_rows, lazy_frame, refuse_missing_rows
 from bayesperf.data.joint_outcomes import JointOutcomes, mark_same_examples, of_columns, of_examples
-from bayesperf.data.label_encoding import Column, encode
+from bayesperf.data.label_encoding import Column, check_labels, encode
 from bayesperf.data.matched_rows import matched_columns
 
 # Right or wrong, as grades.
@@ -244,7 +244,8 @@ class Outcomes(Counted):
             raise InputTypeError("scale", "applies to grades; right and wrong are 1 and 0.", "Remove `scale`.")
         keys, within, systems = _names(by), _names(cluster), _names(grade if correct is None else correct)
         if not systems or (example is not None and len(systems) > 1):
-            raise InputError("grade", "name a column; or one for each system, and then no `example`.")
+            asked = "grade" if correct is None else "correct"
+            raise InputError(asked, "name a column; or one for each system, and then no `example`.")
         lazy_frame(frame, [*systems, *keys, *within])
         values, rows = count_rows(frame, [*systems, *keys, *within[:1]])
         if not len(rows):
@@ -284,7 +285,7 @@ class Outcomes(Counted):
 
     @classmethod
     def _of_systems(cls, outcomes: JointOutcomes, clusters: Clusters | None) -> Outcomes:
-        return cls(of_table(outcomes.margins()), outcomes, clusters)
+        return cls(as_outcomes(outcomes.margins()), outcomes, clusters)
 
     # ── What it holds ──
 
@@ -344,7 +345,10 @@ def _on_scale(columns: Mapping[str, Column], scale: Scale | None) -> tuple[NDArr
     """Return the values of a scale in increasing order, and the place of each grade as it is given."""
     worth = _of_seen(columns) if scale is None else scale
     if not isinstance(worth, Mapping):
-        worth = {grade: grade for grade in worth}
+        try:
+            worth = {grade: grade for grade in worth}
+        except TypeError:
+            raise InputTypeError("scale", f"must be a sequence or a mapping of grades; it is {scale!r}.") from None
     for value in worth.values():
         if not np.isfinite(checks.number("scale", value)):
             raise InputError("scale", f"must hold finite numbers; it holds {value!r}.")
@@ -352,8 +356,7 @@ def _on_scale(columns: Mapping[str, Column], scale: Scale | None) -> tuple[NDArr
     if len(values) < max(2, len(worth)):
         raise InputError("scale", f"must hold at least two grades, all of different worth; it is {scale!r}.")
     place = {value: index for index, value in enumerate(values.tolist())}
-    whole = (values == np.floor(values)).all()
-    return values.astype(int) if whole else values, {grade: place[float(value)] for grade, value in worth.items()}
+    return check_labels(values, fractions=True), {grade: place[float(value)] for grade, value in worth.items()}
 
 
 def _of_seen(columns: Mapping[str, Column]) -> list[float]:

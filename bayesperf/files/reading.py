@@ -23,7 +23,7 @@ from bayesperf.files.data_quality import about_clusters, about_repeats, about_un
 from bayesperf.files.formats import Source, open_bytes
 from bayesperf.files.opening import Opened, opened
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import FOLD, Settings
+from bayesperf.files.settings import FOLD, SYSTEM, Settings
 from bayesperf.files.sources import faults_of, held_by
 from bayesperf.files.wide import refuse_unknown_labels, stacked
 
@@ -149,6 +149,9 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     binned = _count_scores(connection, rows, parts, columns, settings)
     frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
     frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
+    if settings.systems:
+        # They stand in the order in which they are named.
+        frame[SYSTEM] = pd.Categorical(frame[SYSTEM], settings.systems)
     repeats = about_repeats(
         connection, files if settings.systems else sources, settings, frame if settings.id else None
     )

@@ -56,11 +56,13 @@ def place_of_right(cm: Counted) -> tuple[int, int]:
 
 
 def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
-    """Refuse a k beyond the attempts (questions, …) of a question that was asked at all.
+    """Refuse a k beyond the attempts (questions, …) of a question that was asked at all, and systems without attempts.
 
     No data say how often one of more attempts would pass: that rests on the questions' tail near 0, which few attempts
     do not show.
     """
+    if not (attempts > 0).any(0).all():
+        raise InputError("cm", f"some system has no attempt at any {name}.", "Leave that system out.")
     few = (attempts > 0) & (attempts < k)
     if few.any():
         short, least = few.reshape(len(few), -1).any(1), int(attempts[few].min())

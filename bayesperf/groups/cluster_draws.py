@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.random_streams import stream
-from bayesperf.core.weights import at_random, cluster_weights
+from bayesperf.core.weights import at_random, cluster_weights, tallied
 from bayesperf.data.clusters import Clusters
 from bayesperf.distributions.drawing import gamma_masses
 
@@ -68,7 +68,7 @@ def _fill(
     """Fill the draws of the systems that were judged in the same clusters."""
     groups = min(len(within), _MOST)
     group = at_random(len(within), _MOST, rng)
-    into = csr_array((np.ones(len(within)), (group, within)), shape=(groups, tables[0].shape[0]))
+    into = tallied(group, within, (groups, tables[0].shape[0]))
     sizes = into @ np.sum([tables[system].sum(1) for system in members], axis=0)
     dense = [_of_cells_seen(into @ tables[system]) for system in members]
     for block in blocks(cells.shape[1], groups, _BLOCK):

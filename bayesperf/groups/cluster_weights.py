@@ -19,12 +19,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.weights import ENOUGH, LEAST
+from bayesperf.core.weights import about_few, check_enough, tallied
 from bayesperf.core.words import over_places, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim
 from bayesperf.data.counted import Counted
@@ -89,7 +88,7 @@ class ClusterWeights(StoredDraws):
         )
 
     @property
-    def units(self) -> float:  # type: ignore[override]
+    def units(self) -> int:  # type: ignore[override]
         """The fewest clusters that a system was judged in."""
         return int(self.judged.min())
 
@@ -185,7 +184,7 @@ class ClusterWeights(StoredDraws):
         alpha = np.zeros((len(of_row), 2, 2))
         alpha[:, 1] = np.stack([of_row.sum(-1) - of_row[:, right], of_row[:, right]], -1)
         leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
-        # Systems that solve the same of these questions may differ on others, and k attempts solve no less than one.
+        # Systems that solve the same of these questions may differ on others. The same draws serve every k.
         contents = self.summed.cells.values.reshape(-1, self._alpha[0].size)
         own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
         of_questions = cluster_cells(questions, alpha, self.cells.sizes["draw"], self.random_seed, own)[:, :, 1]
@@ -247,12 +246,8 @@ class ClusterWeights(StoredDraws):
     @property
     def few(self) -> str:
         """What is said of few clusters; empty if they are enough."""
-        if self.judged.min() >= ENOUGH:
-            return ""
-        return (
-            f"{self.sizes} {self.dim}s are few: how much they differ is hardly known, and intervals of fewer than "
-            f"{ENOUGH} may be too narrow. fit(cm, model='groups') has a prior of that"
-        )
+        few = about_few(self.units, f"{self.sizes} {self.dim}s")
+        return few and f"{few}. fit(cm, model='groups') has a prior of that"
 
 
 def _clusters(cm: Counted, dim: str) -> Clusters:
@@ -283,12 +278,7 @@ def pool_clusters(
             "prior", "each cell needs pseudo-examples, or empty ones would be certain.", "Use a proper prior."
         )
     source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
-    if (least := int(source.judged.min())) < LEAST:
-        raise InputError(
-            "cm",
-            f"some matrix has examples in {least} {dim}{'s' * (least != 1)}, which cannot say how much they differ.",
-            f"At least {LEAST} are needed, and {ENOUGH} are better.",
-        )
+    check_enough(source.units, f" {dim}s with examples of a system", "cm")
     for category, code, text in _doubts(source):
         warn(category, code, f"{text}.")
     return source.posterior
@@ -323,7 +313,7 @@ def _is_partly_paired(source: ClusterWeights) -> bool:
     """Whether some systems have some clusters in common, but not all."""
     systems = source.clusters.cell // (source.clusters.cells // source.judged.size)
     shape = source.clusters.size, source.judged.size
-    seen = csr_array((np.ones(len(systems)), (source.clusters.cluster, systems)), shape=shape)
+    seen = tallied(source.clusters.cluster, systems, shape)
     common = ((seen > 0).astype(int).T @ (seen > 0).astype(int)).toarray()
     alone = common.diagonal()
     return bool(((common > 0) & (common < np.maximum.outer(alone, alone))).any())

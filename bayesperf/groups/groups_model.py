@@ -171,11 +171,12 @@ class GroupsModel(Held):
     def probability_of_k(self, k: int, every: bool) -> Marginal:
         """Return the probability that at least one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
         place, _ = place_of_right(self.cm)
-        refuse_too_few(self._draws.trials[:, place].T, k, self.dim)
+        attempts = self._draws.trials[:, place]
+        refuse_too_few(attempts.T, k, self.dim)
         rates = self._questions
         alike = rates.all_alike(k, every)[..., place]
         these = rates.groups[..., place, 0 if every else 1].copy()
-        values = np.stack([alike, (these**k).mean(1)], 1)
+        values = np.stack([alike, (these**k).mean(1, where=(attempts > 0)[..., None])], 1)
         of = [f"a new {self.dim}", f"these {self.dim}s"]
         quantity = quantity_of_k(k, every, Scope("itself"))
         drawn = (values if every else 1 - values).reshape(-1, 1, self.n_draws)

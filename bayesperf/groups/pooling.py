@@ -14,6 +14,7 @@ from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.words import sentence
+from bayesperf.data.count_arrays import has_uncounted_negatives
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import (
     FOLD,
@@ -29,6 +30,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
+from bayesperf.posteriors.posterior_of_counts import check_design
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 
@@ -110,7 +112,7 @@ class Pooled(Answer):
         Raises
         ------
         ValueError
-            If a question was asked fewer than k times, or no class is positive.
+            If a question was asked fewer than k times, a system was asked none, or no class is positive.
 
         Notes
         -----
@@ -165,6 +167,16 @@ class Pooled(Answer):
         k : int
             Number of attempts, at least 1, and at most as many as there are of every question.
 
+        Returns
+        -------
+        Marginal
+            As of `pass_at_k`.
+
+        Raises
+        ------
+        ValueError
+            As of `pass_at_k`.
+
         References
         ----------
         Yao et al. (2024), τ-bench: a benchmark for tool-agent-user interaction in real-world domains.
@@ -207,11 +219,9 @@ class Pooled(Answer):
         """
         if self.model is None:
             return self.mean.summary(metrics, ci_prob, ci_kind)
-        answers, dim, tables = (
-            {"mean": self.mean, "new group": self.new_group, "group": self.by_group},
-            self.model.dim,
-            [],
-        )
+        answers = {"mean": self.mean, "new group": self.new_group, "group": self.by_group}
+        dim = self.model.dim
+        tables = []
         for answer, posterior in answers.items():
             table = posterior.summary(metrics, ci_prob, ci_kind)
             if answer != "group":
@@ -346,8 +356,9 @@ def pool(
     ------
     TypeError, ValueError
         If `cm` is neither a ConfusionMatrix nor Outcomes, or has no such dim; if an argument is not of its kind or not
-        of the method. For the model, if there are more than two classes, `repeats` does not divide the number of folds,
-        or is missing for folds that share examples. For the bootstrap, if a system has fewer than three clusters.
+        of the method. For the model, if there are more than two classes, nobody counted the true negatives, or
+        `repeats` does not divide the number of folds or is missing for folds that share examples. For the bootstrap, if
+        a system has fewer than three clusters.
 
     Warns
     -----
@@ -391,7 +402,7 @@ def pool(
     if method is None:
         method = "model" if dim is not None or cm.clusters is None else "bayesian_bootstrap"
     checks.one_of("method", method, ("model", "bayesian_bootstrap"))
-    checks.one_of("design", design, ("joint", "by_actual"))
+    check_design(design, cm)
     of_classes = DRAWS if len(cm.labels) == 2 else _DRAWS_OF_CLASSES
     draws = of_classes if draws is None else checks.count("draws", draws, least=2)
     seed = checks.seed(random_seed)
@@ -439,6 +450,12 @@ def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
             "cm",
             f"the model of pool is for two {'outcomes' if cm.graded else 'classes'}; there are {len(cm.labels)}.",
             f"{'Use' if cm.graded else of_classes}, for examples in clusters, method='bayesian_bootstrap'.",
+        )
+    if has_uncounted_negatives(cm.cells):
+        raise InputError(
+            "cm",
+            "the model of pool needs true negatives, and nobody counted them.",
+            "Use method='bayesian_bootstrap', or give `tn`.",
         )
 
 

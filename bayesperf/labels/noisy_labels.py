@@ -16,6 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
+from bayesperf.data.count_arrays import refuse_uncounted_cells
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.distributions.draws import Draws
@@ -110,7 +111,8 @@ def noise(
     ------
     ValueError
         If labels would be worse than chance (ε above (K − 1)/K), the errors are not probabilities, the prior is not a
-        Dirichlet prior of every cell, or the systems' predictions have too many combinations.
+        Dirichlet prior of every cell, nobody counted the true negatives, or the systems' predictions have too many
+        combinations.
 
     Warns
     -----
@@ -143,6 +145,7 @@ def noise(
     """
     if not isinstance(cm, ConfusionMatrix):
         raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    refuse_uncounted_cells(cm.counts, "cm")
     noise = _parsed(error, len(cm.labels))
     n = checks.count("draws", draws, least=2)
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")

@@ -28,6 +28,7 @@ from scipy.sparse import csr_array, hstack
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.errors import ConvergenceWarning, warn
+from bayesperf.core.weights import tallied
 
 # Mean and standard deviation of the priors; to the mean of b is added the log of the other classes' number.
 _POPULARITY_SD, _LEVEL_SD = 1.0, 2.0
@@ -98,7 +99,7 @@ def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) ->
     popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)
     popular -= special.logsumexp(popular)
     labels = np.tile(np.arange(classes), size)
-    of_class = csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+    of_class = tallied(np.arange(len(labels)), labels, (len(labels), classes))
     named = (labels == np.repeat(votes.T, classes, axis=1)).astype(float)
     pairs = list(combinations(range(voters), 2))
     several = np.unique(levels).tolist() if levels.any() else []

@@ -7,8 +7,8 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers
-from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED
+from bayesperf.core.errors import InputTypeError
+from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives, refuse_uncounted_cells
 from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
@@ -80,9 +80,5 @@ def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
 
 def refuse_uncounted(metric: Metric, counts: xr.DataArray | None) -> None:
     """Refuse a metric that needs true negatives, of counts without them."""
-    if counts is not None and UNCOUNTED in counts.attrs and metric.needs_true_negatives():
-        raise InputError(
-            "metric",
-            f"{metric.name!r} needs true negatives, and nobody counted them.",
-            "Ask for precision, recall or f1, or give `tn`.",
-        )
+    if has_uncounted_negatives(counts) and metric.needs_true_negatives():
+        refuse_uncounted_cells(counts, "metric", f"{metric.name!r} needs")

@@ -16,7 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.words import chance, format_value, place_names
+from bayesperf.core.words import chance, format_value, place_names, places_in_words
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.distributions.draws import Draws
@@ -65,8 +65,8 @@ class AttemptsPlan(Answer):
 
     @property
     def attempts(self) -> xr.DataArray:
-        """Mean number of attempts at a question."""
-        return (self.asked.sum(self.dim) / self.questions).rename("attempts")
+        """Harmonic mean of the numbers of attempts at the questions that were asked."""
+        return (self.questions / (1 / self.asked.where(self.asked > 0)).sum(self.dim)).rename("attempts")
 
     @property
     def always(self) -> xr.DataArray:
@@ -94,7 +94,20 @@ class AttemptsPlan(Answer):
         ----------
         questions, attempts : float
             How many times as many as now; infinitely many attempts leave the variance between questions.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the systems.
+
+        Raises
+        ------
+        ValueError
+            If one of them is not above 0, or `questions` is infinite.
         """
+        _check_above_zero("attempts", attempts)
+        if np.isinf(_check_above_zero("questions", questions)):
+            raise InputError("questions", "must be finite.")
         errors = self._errors(questions, attempts).mean(-1).reshape(self.questions.shape)
         return self.questions.copy(data=errors).rename("standard_error")
 
@@ -115,9 +128,18 @@ class AttemptsPlan(Answer):
             Attempts at each question; by default as many as now.
         ci_prob : float
             Probability of the interval.
+
+        Returns
+        -------
+        xarray.DataArray of int
+            Over the systems.
+
+        Raises
+        ------
+        ValueError
+            If the width is not above 0, or another argument is out of its range.
         """
-        if not checks.number("width", width) > 0:
-            raise InputError("width", f"must be above 0; it is {width}.")
+        _check_above_zero("width", width)
         now = self.attempts.values.reshape(-1, 1)
         times = np.ones_like(now) if attempts is None else checks.count("attempts", attempts) / now
         z = stats.norm.isf((1 - checks.probability("ci_prob", ci_prob)) / 2)
@@ -198,13 +220,14 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     Raises
     ------
     TypeError, ValueError
-        If `outcomes` are of another type or have more than two grades, or no question was asked twice.
+        If `outcomes` are of another type or have more than two grades, or some system was asked no question twice.
 
     Notes
     -----
     The probability that an attempt passes differs between questions, x ~ Beta(κp, κ(1 − p)); ρ = 1/(1 + κ) ~ Beta(1, 1)
-    is the share of an attempt's variance p(1 − p) that is between questions. The mean of R attempts at each of Q
-    questions has variance p(1 − p)(ρ + (1 − ρ)/R)/Q: more attempts lessen the second part only.
+    is the share of an attempt's variance p(1 − p) that is between questions. The pass rate is the mean over questions,
+    each of which counts once, however often it was asked. With R attempts at each of Q questions it has the variance
+    p(1 − p)(ρ + (1 − ρ)/R)/Q: more attempts lessen the second part only. R is the harmonic mean of unequal numbers.
 
     Examples
     --------
@@ -220,8 +243,7 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
         raise InputError("outcomes", f"attempts are right or wrong; these have {len(outcomes.labels)} grades.")
     counts = _by_question(outcomes, dim)
     right, asked = counts.sel(outcome=outcomes.labels[1], drop=True), counts.sum("outcome")
-    if asked.max() < 2:
-        raise InputError("outcomes", f"no {asked.dims[-1]} has two attempts.", "Reruns are needed to tell their noise.")
+    _refuse_without_reruns(asked)
     seed, n = checks.seed(random_seed), checks.count("draws", draws, least=2)
     successes, trials = (each.values.reshape(-1, each.shape[-1]).astype(float) for each in (right, asked))
     model = posterior(successes, trials, QUESTIONS)
@@ -231,6 +253,22 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     return AttemptsPlan(
         passed=right, asked=asked, mean=special.expit(logits), dispersion=special.expit(log_odds), random_seed=seed
     )
+
+
+def _refuse_without_reruns(asked: xr.DataArray) -> None:
+    """Refuse systems that were asked no question twice."""
+    dim = str(asked.dims[-1])
+    few = asked.max(dim) < 2
+    if few.any():
+        where = places_in_words(few)[few.values.argmax()]
+        problem = f"no {dim} has two attempts{f' by {where}' if where else ''}."
+        raise InputError("outcomes", problem, "Reruns are needed to tell their noise.")
+
+
+def _check_above_zero(name: str, value: float) -> float:
+    if not checks.number(name, value) > 0:
+        raise InputError(name, f"must be above 0; it is {value}.")
+    return value
 
 
 def _by_question(outcomes: Outcomes, dim: str | None) -> xr.DataArray:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.count_arrays import CELL_DIMS, as_table, of_table
+from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, as_table
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.metrics.metric import Metric
@@ -42,12 +42,14 @@ def to_tree(
     dims = [dim for dim in cells.dims if dim not in ("chain", "draw", *CELL_DIMS)]
     if clash := set(named) & set(map(str, dims)):
         raise InputError("metrics", f"{clash.pop()!r} is the name of a dim, too.", "Rename that dim.")
-    variables = {"cells": of_table(cells)} | {name: evaluate(metric, cells, positive) for name, metric in named.items()}
+    variables = {"cells": as_outcomes(cells)} | {
+        name: evaluate(metric, cells, positive) for name, metric in named.items()
+    }
     dataset = xr.Dataset({name: value.transpose("chain", "draw", *dims, ...) for name, value in variables.items()})
     dataset.attrs = {**facts, "bayesperf_version": version("bayesperf")}
     groups = {"posterior": dataset}
     if observed is not None:
-        groups["observed_data"] = of_table(observed).to_dataset(name="counts")
+        groups["observed_data"] = as_outcomes(observed).to_dataset(name="counts")
     # ArviZ takes the coordinate of a system or site that was selected for a dim, and stops at it.
     return xr.DataTree.from_dict({name: _without_scalars(group) for name, group in groups.items()})
 
@@ -123,7 +125,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
 
 def _pos_label(template: xr.DataArray, pos_label: Any) -> Any:
     """Return the positive class of cells, whose labels are checked; outcomes have none."""
-    cells = xr.zeros_like(of_table(template), dtype=int)
+    cells = xr.zeros_like(as_outcomes(template), dtype=int)
     return Outcomes(cells).pos_label if "outcome" in cells.dims else ConfusionMatrix(cells, pos_label).pos_label
 
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.data.count_arrays import of_table
+from bayesperf.core.weights import tallied
+from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
 from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
@@ -210,7 +210,7 @@ def _margins(outcomes: JointOutcomes) -> Counted:
     """Return the matrix, or the outcomes, of every system."""
     margins = outcomes.margins()
     return (
-        Outcomes(of_table(margins), outcomes)
+        Outcomes(as_outcomes(margins), outcomes)
         if outcomes.graded
         else ConfusionMatrix(margins, outcomes.pos_label, outcomes)
     )
@@ -286,8 +286,7 @@ def _seen_masses(
     kinds, systems = predicted.shape
     cell = (np.arange(systems) * classes + predicted).ravel()
     outcome = np.repeat(np.arange(kinds), systems)
-    into = csr_array((np.ones(len(cell)), (cell, outcome)), shape=(systems * classes, kinds))
-    masses = into @ rng.standard_gamma(counts[:, None], (kinds, n))
+    masses = tallied(cell, outcome, (systems * classes, kinds)) @ rng.standard_gamma(counts[:, None], (kinds, n))
     return np.asarray(masses.reshape(systems, classes, n).swapaxes(1, 2))
 
 

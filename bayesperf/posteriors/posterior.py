@@ -18,7 +18,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
-from bayesperf.data.count_arrays import CELL_DIMS, UNCOUNTED, of_table
+from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, has_uncounted_negatives, refuse_uncounted_cells
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
@@ -191,8 +191,8 @@ class Posterior(Answer, HasPositive):
 
     def refuse(self, what: str, argument: str = "") -> None:
         """Raise if the source refuses something: "draws", "predict", …, whatever the argument is called."""
-        if self._uncounted and what in ("draws", "predict", "at_prevalence"):
-            raise InputError(argument or what, "needs true negatives, and nobody counted them.")
+        if what in ("draws", "predict", "at_prevalence"):
+            refuse_uncounted_cells(self.examples, argument)
         if reason := self.source.refuses(self, what):
             raise InputError(argument or what, reason)
 
@@ -205,18 +205,13 @@ class Posterior(Answer, HasPositive):
 
     def default_metrics(self) -> list[str]:
         """Return the names of the default metrics that are available for this posterior."""
-        uncounted = self._uncounted
+        uncounted = has_uncounted_negatives(self.examples)
         return [
             name
             for name in self._headline()
             if not self.source.refuses(self, "metric", get(name))
             and not (uncounted and get(name).needs_true_negatives())
         ]
-
-    @property
-    def _uncounted(self) -> bool:
-        """Whether it is of counts without true negatives."""
-        return self.examples is not None and UNCOUNTED in self.examples.attrs
 
     def _headline(self) -> list[str]:
         if self.graded:
@@ -471,7 +466,7 @@ class Posterior(Answer, HasPositive):
             posterior's own seed is used.
         """
         self.refuse("draws")
-        return of_table(self.source.cell_draws(self, checks.count("draws", draws), random_seed))
+        return as_outcomes(self.source.cell_draws(self, checks.count("draws", draws), random_seed))
 
     def drawn_by_matrix(
         self, metrics: Sequence[Metric], draws: int | None = None, random_seed: Any = None

@@ -146,9 +146,7 @@ def posterior(
             raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
     warn_of_clusters(cm)
-    checks.one_of("design", design, _DESIGNS)
-    if cm.graded and design != "joint":
-        raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
+    check_design(design, cm)
     resolved = priors.resolve_for(prior, cm)
     n_draws = _default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2)
     return Posterior(
@@ -158,6 +156,13 @@ def posterior(
         prevalence="observed" if design == "joint" else _prevalence_by_prior(resolved, cm),
         observed=cm.cells,
     )
+
+
+def check_design(design: str, cm: Counted) -> None:
+    """Refuse a design that is unknown, or that these counts cannot have."""
+    checks.one_of("design", design, _DESIGNS)
+    if cm.graded and design != "joint":
+        raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
 
 
 def _prevalence_by_prior(prior: priors.Prior, cm: Counted) -> Prevalence | None:

@@ -27,6 +27,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
+from bayesperf.core.weights import tallied
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import ClassSums
 from bayesperf.posteriors.shared_errors import SharedErrors
@@ -134,8 +135,7 @@ class SparseErrors(NamedTuple):
 
 def _indicators(of_class: Codes, classes: int) -> csr_array:
     """Return the matrix (cells, K) that sums cells by class."""
-    each = np.arange(len(of_class))
-    return csr_array((np.ones(len(of_class)), (each, of_class)), shape=(len(of_class), classes))
+    return tallied(np.arange(len(of_class)), of_class, (len(of_class), classes))
 
 
 def _of_all_rows(popularity: Array, weight: Array, mass: Array, rng: np.random.Generator) -> Array:

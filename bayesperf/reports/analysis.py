@@ -396,10 +396,9 @@ def analyse(
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims else None
-    if settings.id is not None or settings.rope:
+    if settings.rope:
         check_systems(counts, settings)
-        refuse_many(counts, settings)
-    paired = _paired(frame, pooled, settings) if settings.id is not None else None
+    paired = _paired(frame, pooled, settings)
     stand_for = None if rows is None else pd.Series(rows, every)
     if settings.score is not None:
         from bayesperf.reports.split_column import scored_systems
@@ -538,8 +537,11 @@ def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
         )
 
 
-def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
-    """Return the counts of the systems matched example by example."""
+def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix | None:
+    """Return the counts of the systems matched example by example, if there are several and ids."""
+    if settings.id is None or settings.system is None or pooled.counts.sizes[settings.system] < 2:
+        return None
+    refuse_many(pooled, settings)
     if settings.id not in frame:
         raise InputError(f"--id {settings.id}", "no such column in the file.")
     try:

@@ -19,7 +19,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Booleans
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
-from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.count_arrays import CELL_DIMS, refuse_uncounted_cells
 from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
 from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.label_encoding import encode, positive_label
@@ -146,6 +146,7 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
             f"must be a ConfusionMatrix; it is {type(data).__name__}.",
             "Count a frame by ConfusionMatrix.from_frame(frame, actual=…, predicted=…, by=…, pos_label=…).",
         )
+    refuse_uncounted_cells(data.counts, "data")
     return data.counts.assign_attrs(_positive(data.pos_label))
 
 

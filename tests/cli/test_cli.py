@@ -529,10 +529,18 @@ def test_what_cannot_be_compared_ends_with_code_2_and_one_line(tmp_path, call, a
     assert_one_line(call("compare", "p.csv", *arguments, cwd=tmp_path), words)
 
 
-@pytest.mark.parametrize("option", [["--rope", "0.01"], ["--id", "example"]])
-def test_a_report_of_one_system_refuses_what_needs_two(tmp_path, call, option):
+def test_a_report_of_one_system_refuses_what_needs_two(tmp_path, call):
     (tmp_path / "p.csv").write_text(SYSTEMS)
-    assert_one_line(call("report", "p.csv", *option, cwd=tmp_path), "--system: to compare systems, name the column")
+    said = "--system: to compare systems, name the column"
+    assert_one_line(call("report", "p.csv", "--rope", "0.01", cwd=tmp_path), said)
+
+
+def test_ids_of_one_system_are_held_against_each_other(tmp_path, call):
+    rows = ["actual,predicted,case", "1,1,a", "0,0,b", "1,0,c"]
+    (tmp_path / "p.csv").write_text("\n".join(rows))
+    assert call("summary", "p.csv", "--id", "case", cwd=tmp_path).stderr == ""
+    (tmp_path / "p.csv").write_text("\n".join([*rows, "1,1,a"]))
+    assert "Column 'case' repeats: 1 of 4 rows" in call("summary", "p.csv", "--id", "case", cwd=tmp_path).stderr
 
 
 # ── Scores ──

@@ -213,9 +213,24 @@ def test_average_precision_of_a_curve():
     alone = bp.curves.weighted_score("average_precision", Y, PROBABILITY_A, cluster=CLUSTER, draws=500)
     assert curve.area.sd().item() == pytest.approx(alone.sd().item(), rel=0.2)
     assert "of clusters" in curve.area.estimand
-    plain = bp.precision_recall_curve(Y, PROBABILITY_A, draws=500)
-    width, alone = (np.ptp(each.band()["precision"].values, axis=-1).mean() for each in (curve, plain))
-    assert width > alone
+
+
+def test_drawn_curves_know_that_clusters_are_of_unequal_sizes():
+    """With a positive below all others, the precision at recall 1 is the share of positives among all examples."""
+    sizes = np.array([30, 20] + [3] * 20)
+    number, rng = len(sizes), np.random.default_rng(5)
+    cluster = np.repeat(np.arange(number), sizes)
+    y = (rng.random(len(cluster)) < rng.beta(1, 1, number)[cluster]).astype(int)
+    score = rng.normal(y)
+    score[y.argmax()] = -9
+    drawn = bp.precision_recall_curve(y, score, cluster=cluster, draws=4000).joint_draws()["precision"].sel(recall=1)
+    share = sizes / sizes.sum()
+    effective = 1 / (share**2).sum()
+    shape = (effective - 2) / effective * (1 - share) / (1 - 1 / number)
+    weights = rng.gamma(shape, 1 / shape, (20_000, number))
+    expected = weights @ np.bincount(cluster, y) / (weights @ sizes)
+    assert drawn.mean().item() == pytest.approx(expected.mean(), abs=4 * expected.std() / np.sqrt(4000))
+    assert drawn.std().item() == pytest.approx(expected.std(), rel=0.05)
 
 
 def test_clusters_of_copies_are_as_many_examples():

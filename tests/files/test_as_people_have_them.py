@@ -170,6 +170,14 @@ def test_a_column_a_system_is_a_row_a_system_paired(tmp_path, call, command):
     assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes for each model: ham (")
 
 
+def test_systems_stand_in_the_order_in_which_their_columns_are_named(tmp_path, call):
+    WIDE.to_csv(tmp_path / "p.csv", index=False)
+    asked = ["--predicted", "b", "--predicted", "a", "--pos-label", "spam", "--metric", "recall", "--json"]
+    assert json.loads(call("summary", "p.csv", *asked).stdout)["systems"] == [["b"], ["a"]]
+    (difference,) = json.loads(call("compare", "p.csv", *asked).stdout)["differences"]
+    assert (difference["a"], difference["b"]) == ("b", "a")
+
+
 @pytest.mark.slow
 def test_parts_of_wide_files_have_rows_of_their_own(tmp_path, call):
     for name in ("x", "y"):

@@ -175,6 +175,21 @@ def test_too_few_attempts_and_other_marginals_are_refused():
         of_classes.pass_at_k(1)
 
 
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.PriorWarning")
+def test_these_questions_are_those_that_were_asked():
+    times = np.array([[4] * 10 + [0] * 20, [2] * 20 + [4] * 10])
+    outcomes = bp.Outcomes.from_counts(
+        right=np.minimum(times, 3), n=times, dims={"model": ["a", "b"], "question": range(30)}
+    )
+    pooled = bp.pool(outcomes, "question", "clusters", dispersion=(1, 1))
+    of_each = pooled.by_group["accuracy"].mean()
+    both = pooled.pass_hat_k(1).mean().sel(of="these questions")
+    np.testing.assert_allclose(both, of_each.where(times > 0).mean("question"), rtol=1e-9)
+    nobody = bp.Outcomes.from_counts(right=0, n=[[4] * 9, [0] * 9], dims=["model", "question"])
+    with pytest.raises(ValueError, match="cm: some system has no attempt at any question"):
+        bp.pool(nobody, "question", "clusters").pass_at_k(1)
+
+
 # ── All of k attempts ──
 
 # The published airline trials of τ-bench's gpt-4o: tasks solved in 0, 1, 2, 3 and 4 of 4 trials, and pass^1 to pass^4.

@@ -304,7 +304,7 @@ def test_bad_arguments(options, message):
 
 
 def test_too_few_clusters_and_predictions_are_refused():
-    with pytest.raises(ValueError, match="examples in 2 patients, which cannot say"):
+    with pytest.raises(ValueError, match="cm: 2 patients with examples of a system say little"):
         bootstrap(tables(2, 2))
     with pytest.raises(ValueError, match="predict: new examples would come in clusters"):
         bootstrap(tables(20, 2)).mean.predict()

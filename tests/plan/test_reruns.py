@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+import xarray as xr
+from scipy import stats
 
 import bayesperf as bp
 
@@ -25,6 +27,23 @@ def test_parts_of_the_variance_are_those_of_an_analysis_of_variance():
     assert needed == pytest.approx((between + noise) * (2 * 1.96 / 0.05) ** 2, rel=0.05)
 
 
+def test_unequal_attempts_have_the_variance_of_the_mean_over_questions():
+    asked = np.array([1] * 30 + [50] * 10 + [0])
+    counts = xr.DataArray(asked, dims=["question"])
+    half = np.array([[0.5]])
+    plan = bp.plan.AttemptsPlan(passed=counts // 2, asked=counts, mean=half, dispersion=half, random_seed=0)
+
+    def variance(n):
+        """Of the share that passes, of a beta-binomial with p = ρ = ½."""
+        return stats.betabinom(n, 0.5, 0.5).var() / n**2
+
+    for times in (1, 3):
+        of_each = [variance(times * n) for n in asked if n]
+        assert plan.standard_error(1, times).item() == pytest.approx(np.sqrt(sum(of_each)) / 40)
+    between = 0.25 * 0.5 / np.mean([variance(n) for n in asked if n])
+    assert plan.rerun_share.mean().item() == pytest.approx(1 - between)
+
+
 @pytest.mark.slow
 def test_systems_clusters_and_words(tmp_path):
     both = bp.Outcomes.from_counts(right=[PASSED, PASSED[::-1]], n=4, dims={"model": ["a", "b"], "task": range(40)})
@@ -46,6 +65,13 @@ def test_systems_clusters_and_words(tmp_path):
     [
         (bp.Outcomes.from_correct([1, 0, 1]), {}, "'question' is not a leading dim"),
         (bp.Outcomes.from_correct([1, 0, 1], cluster=[1, 2, 3]), {}, "no cluster has two attempts"),
+        (
+            bp.Outcomes.from_counts(
+                right=1, n=[[2, 2], [1, 1], [2, 2]], dims={"model": list("abc"), "question": [1, 2]}
+            ),
+            {},
+            "no question has two attempts by b",
+        ),
         (bp.Outcomes.from_correct([1, 0, 1], cluster=[1, 1, 3]), {"dim": "cluster"}, "Remove `dim`"),
         (bp.Outcomes.from_grades([1, 2, 3], cluster=[1, 1, 3]), {}, "these have 3 grades"),
         (bp.ConfusionMatrix.from_counts(tp=1, fn=1, fp=1, tn=1), {}, "must be Outcomes"),
@@ -54,3 +80,10 @@ def test_systems_clusters_and_words(tmp_path):
 def test_refused(outcomes, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         bp.plan.attempts(outcomes, **options)
+
+
+def test_refused_multiples():
+    plan = bp.plan.attempts(bp.Outcomes.from_counts(right=PASSED, n=4, dims=["question"]), draws=2)
+    for times in ({"questions": 0}, {"questions": np.inf}, {"questions": np.nan}, {"attempts": -1}):
+        with pytest.raises(ValueError, match=f"^{next(iter(times))} must be"):
+            plan.standard_error(**times)

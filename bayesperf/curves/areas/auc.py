@@ -94,16 +94,13 @@ def roc_auc(
     Parameters
     ----------
     y_true : array-like (n,) or BinnedScores
-        Labels of two classes; with `multi_class`, of any number. Binned scores stand in the place of labels and scores,
-        for "bayesian_bootstrap" and "delong"; `BinnedScores.binning_error` is by how much the area may be off for it.
+        Labels of two classes; with `multi_class`, of any number. Or binned scores, by "bayesian_bootstrap" or "delong".
     y_score : array-like (n,) or (n, K), mapping or data frame
-        Scores; more means positive. With `multi_class` probabilities, a column a class. A mapping from names of systems
-        to what each gives the examples has the areas of all these systems together.
+        Scores; more means positive. With `multi_class` probabilities, a column a class. A mapping names systems.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
         "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class, beside half an example
-        (or cluster) of a uniform rank that was not seen (Ferguson 1973). "delong" is the normal with DeLong's variance,
-        its intervals clipped to [0, 1]. "binormal": normal scores, the model ``binormal_roc`` in closed form. "pairs"
-        takes the pairs of a positive and a negative for independent, which they are not.
+        (or cluster) of a uniform rank that was not seen (Ferguson 1973). "delong": normal, with DeLong's variance, and
+        clipped to [0, 1]. "binormal": the model ``binormal_roc``. "pairs" takes pairs for independent; they are not.
     transform : {None, "logit"}
         Of "delong": "logit" takes the log-odds of the area for normal, which covers better near 1.
     fpr, recall : (low, high), optional
@@ -118,7 +115,7 @@ def roc_auc(
         With `multi_class`, the classes in the order of the columns; by default sorted.
     cluster : array-like (n,) or mapping, optional
         The cluster (patient, site) of each example, named as ``{"patient": ids}`` if you like; the first of nested ones
-        counts. A cluster has one weight, Gamma((G − 2)/G) of G; by "delong" the variance is Obuchowski's (1997).
+        counts. A cluster has one weight, as in `bayesperf.pool`; by "delong" the variance is Obuchowski's (1997).
     pos_label, draws, random_seed, progressbar
         As in `roc_curve`.
 
@@ -127,6 +124,11 @@ def roc_auc(
     Marginal
         Over ``label`` for all classes and ``model`` for systems, whose areas are joint.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If options do not go together, scores are missing, or a class has too few examples or clusters.
+
     Warns
     -----
     DependenceWarning, UserWarning
@@ -134,10 +136,9 @@ def roc_auc(
 
     Notes
     -----
-    What was not seen draws the mean a little towards ½, and gives scores that separate the classes an interval of some
-    width. Of more than 10,000 examples, scores next to each other are put together in 1,024 bins, and examples of
-    several systems in 2,000 groups of a class. docs/coverage.md says how often intervals cover. DeLong's test of two
-    systems is 2 min(p, 1 − p) with p the ``prob_greater`` of their comparison by "delong".
+    What was not seen draws the mean a little towards ½. Beyond 10,000 examples neighbouring scores share 1,024 bins,
+    and examples of several systems 2,000 groups of a class. docs/coverage.md says how often intervals cover. DeLong's
+    test of two systems is 2 min(p, 1 − p), p being the ``prob_greater`` of their comparison by "delong".
 
     Examples
     --------
@@ -464,6 +465,11 @@ def auc_from_summary(
         Names of the axes of arrays, or a mapping of names to their coordinates.
     random_seed : int or numpy.random.Generator
         Seed of its draws.
+
+    Raises
+    ------
+    ValueError
+        If an area is outside [0, 1], or a class has no example.
 
     Warns
     -----

@@ -86,6 +86,12 @@ def weighted_score(
     Marginal
         Over ``model`` for a mapping of systems, which `compare` compares.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no such score, a function takes no weights, probabilities are outside [0, 1] or give an infinite
+        score, or the score needs what bins hide.
+
     Warns
     -----
     UserWarning

@@ -363,6 +363,10 @@ def abstention(
     thresholds is less certain than its interval says (docs/coverage.md). Costs are of the examples as they come: where
     another share is positive, others are the best.
 
+    References
+    ----------
+    Chow (1970), On optimum recognition error and reject tradeoff, IEEE Transactions on Information Theory 16, 41–46.
+
     Examples
     --------
     >>> import numpy as np

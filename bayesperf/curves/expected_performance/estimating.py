@@ -70,8 +70,7 @@ def epc(
     alphas : array-like (a,), optional
         Ascending, in [0, 1]; by default 0, 0.01, …, 1.
     cluster, dev_cluster : array-like (n,), optional
-        The cluster of each test and of each development example, which are drawn as wholes; of systems on different
-        examples a mapping of such.
+        The cluster of each test, and development, example; of systems on different examples a mapping of such.
     method : {"bayesian_bootstrap", "bootstrap"}
         Of the draws behind bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples and of
         the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
@@ -85,13 +84,17 @@ def epc(
     pos_label, draws, random_seed, progressbar
         As in `bayesperf.roc_curve`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If a set is no pair, holds one class only or other systems than the other, or an option is not of its kind.
+
     Notes
     -----
     Thresholds lie in the middle between two neighbouring development scores, or at ∓inf (all, or nothing, is called
     positive). Of several the one is taken at which V1 and V2 together are best, then the one where they differ least,
-    then the lowest. Drawn development sets choose among 512 candidates at most, all of them where few examples are
-    beyond. docs/coverage.md says how often bands cover. The source is Bengio, Mariéthoz & Keller (2005), The expected
-    performance curve, ICML workshop on ROC analysis.
+    then the lowest. Drawn development sets choose among 512 candidates at most. docs/coverage.md says how often bands
+    cover. See Bengio, Mariéthoz & Keller (2005), The expected performance curve, ICML workshop on ROC analysis.
 
     Examples
     --------
@@ -145,6 +148,11 @@ def epc_a_posteriori(
     ExpectedPerformanceCurve
         Its `expected_performance` is the source's E[V]_post: G is (A + 1/2)/2, with A the area under FRR against FAR,
         to within 1/4n for n examples in the smaller class.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As of `epc`.
 
     Examples
     --------

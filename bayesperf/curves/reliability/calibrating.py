@@ -58,6 +58,11 @@ def calibration(
     pos_label, random_seed, progressbar
         As in `bayesperf.roc_curve`.
 
+    Raises
+    ------
+    TypeError, ValueError
+        If probabilities are missing, outside [0, 1] or do not add up to 1, or `labels` are not those of the columns.
+
     Notes
     -----
     ``calibration_in_the_large`` is the mean of y − p, by the Bayesian bootstrap, as are ``brier``, the mean of

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.weights import weight_blocks
+from bayesperf.core.weights import blocks_of_draws, cluster_weights, mean_weight, weight_blocks
 from bayesperf.curves.roc.called_positive import (
     PartOfCurve,
     PositiveRates,
@@ -141,7 +141,7 @@ class Bootstrapped(_Weighted):
 
 @dataclass(frozen=True)
 class ClusterBootstrapped(_Weighted):
-    """Curves by the Bayesian bootstrap of clusters: a weight for each, Gamma((G − 2)/G), which all its examples have.
+    """Curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`), which all its examples have.
 
     Between scores a gap has half the weight of either neighbour; beyond both ends the other half is that of one more
     example, by itself.
@@ -164,10 +164,12 @@ class ClusterBootstrapped(_Weighted):
     def _weights(self) -> Iterator[Array]:
         """Yield the weights of clusters and of one more example in either class, (some draws, clusters + 2)."""
         rng = np.random.default_rng([self.seed, _CURVE])
-        units = np.arange(1 + max(int(of_class.max()) for of_class in self.clusters))
+        sizes = np.bincount(np.concatenate(self.clusters))
         at_once = max(1, _AT_ONCE // len(self.scores.thresholds))
-        for weights in weight_blocks(rng, np.ones(len(units) + 2), self.draws, self.progressbar, units):
-            yield from np.split(weights, range(at_once, len(weights), at_once))
+        for block in blocks_of_draws(self.draws, len(sizes) + 2, self.progressbar):
+            of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
+            weights = np.hstack([of_clusters, rng.standard_exponential((block, 2))])
+            yield from np.split(weights, range(at_once, block, at_once))
 
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         for weights in self._weights():

@@ -561,6 +561,11 @@ def precision_recall_curve(
         Its points are those of scikit-learn, the other way round: (0, 1) at threshold inf, then one for every distinct
         score.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As of `roc_curve`.
+
     Examples
     --------
     >>> import bayesperf as bp
@@ -599,6 +604,11 @@ def det_curve(
     ThresholdCurve
         Its points are those of scikit-learn, the other way round: from the last threshold without a false positive,
         which may be inf, to the first without a false negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As of `roc_curve`.
 
     Examples
     --------
