@@ -19,6 +19,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.data.counted import Counted
+from bayesperf.data.cross_validation import is_of_repeats
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
@@ -228,8 +229,12 @@ def _posterior(name: str, side: Any) -> Posterior:
     if isinstance(side, Posterior):
         _check_dims(name, side)
         return side
-    hint = " Take bp.posterior(cm)." if isinstance(side, Counted) else ""
-    raise InputTypeError(name, f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
+    advice = {Counted: "Take bp.posterior(cm).", Mapping: "Compare two of its values at a time."}
+    raise InputTypeError(
+        name,
+        f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.",
+        next((said for kind, said in advice.items() if isinstance(side, kind)), ""),
+    )
 
 
 def _check_dims(name: str, post: Posterior | Counted) -> None:
@@ -341,11 +346,12 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
     """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
     counts = post.examples
     if counts is not None and same_examples(counts) == dim:
+        paired = "whole examples, compare(pool(cm).mean" if is_of_repeats(counts) else "the counts instead, compare(cm"
         warn(
             DependenceWarning,
             "BP102",
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
-            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
+            f"independent: compare {paired}, metric=..., dim={dim!r}).",
         )
     elif not independent and _share_totals(counts, dim):
         named = f"by={{{dim!r}: names}}, example=ids"

@@ -33,7 +33,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_differences import differences
+from bayesperf.comparison.score_differences import differences, over_folds
 from bayesperf.comparison.several_datasets import datasets
 from bayesperf.comparison.sign_and_rank_tests import NextDataset, sign_test, signed_rank_test
 from bayesperf.core import checks
@@ -273,7 +273,8 @@ def correlated_ttest(
     Parameters
     ----------
     scores_a, scores_b : array-like (n,)
-        One score per split, in the same order, for at least two splits; of any metric, in any unit.
+        One score per split, in the same order, for at least two splits; of any metric, in any unit. A DataArray of
+        repeated cross-validation, with dims ``repeat`` and ``fold`` as `bayesperf.score` returns it, is taken whole.
     test_fraction : float
         Fraction f of the examples that each split tests: 1/k for k folds, repeated or not; for random splits, the
         fraction with which they were made.
@@ -322,7 +323,7 @@ def correlated_ttest(
     >>> comparison.prob_rope.round(3).to_series().to_dict()
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """
-    difference = differences(scores_a, scores_b).values
+    difference = differences(over_folds(scores_a), over_folds(scores_b)).values
     fraction, rope = checks.probability("test_fraction", test_fraction), checks.rope(rope)
     n = len(difference)
     # Relative to the first difference, so that equal differences have exactly that mean and no scatter.

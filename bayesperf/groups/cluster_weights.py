@@ -25,7 +25,7 @@ from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, w
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough, tallied
 from bayesperf.core.words import over_places, places_in_words, sentence
-from bayesperf.data.clusters import Clusters, of_dim
+from bayesperf.data.clusters import Clusters, of_dim, within
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.attempts import as_parts_of_examples, place_of_right, quantity_of_k
@@ -161,7 +161,7 @@ class ClusterWeights(StoredDraws):
         return replace(independent, prevalence=self.prevalence)
 
     def preface(self) -> list[str]:
-        return [f"The examples are of {self.sizes} {self.dim}s."]
+        return [f"The {within(self.dim)} are of {self.sizes} {self.dim}s."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         few = [sentence(self.few)] if self.few else []
@@ -169,7 +169,7 @@ class ClusterWeights(StoredDraws):
             return few
         parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
         effects, totals, worth = (part.values.ravel().tolist() for part in parts)
-        each = [f"{effect:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
+        each = [f"{effect:.2g}: {total:,} {within(self.dim)} say as much as {independent:,.0f} independent ones"
                 for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
         places = over_places(each, places_in_words(post.leading), effects)
         return [sentence(f"the design effect is {places}"), *few]
