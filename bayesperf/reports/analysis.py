@@ -403,8 +403,7 @@ def analyse(
     ValueError
         If a column is missing or has missing values, or a label or metric is unknown.
     """
-    requirements = tuple(Requirement.parse(text) for text in settings.require)
-    _refuse_other_metrics(settings, requirements)
+    requirements = _requirements(settings)
     frame, settings, held, spelt = with_classes(frame, settings, rows)
     notes, warned = (*held, *notes), (*warned, *spelt)
     if settings.calls:
@@ -439,11 +438,10 @@ def analyse(
     paired = _paired(frame, pooled, settings)
     stand_for = None if rows is None else pd.Series(rows, every)
     if settings.score is not None:
-        from bayesperf.reports.scores import about_scores
         from bayesperf.reports.split_column import scored_systems
 
         scores = scored_systems(frame, dev, counts, settings, stand_for, edges)
-        warned = (*warned, *about_scores(scores))
+        warned = (*warned, *scores.warnings)
     sliced = _sliced(frame, counts, settings, stand_for) if settings.slices else None
     return Analysis(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
@@ -466,8 +464,9 @@ def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.Data
     return table
 
 
-def _refuse_other_metrics(settings: Settings, requirements: Sequence[Requirement]) -> None:
-    """Refuse metrics of what is not there, scores or labels, and what else scores alone cannot answer."""
+def _requirements(settings: Settings) -> tuple[Requirement, ...]:
+    """Return the requirements; refuse metrics of what is not there, scores or labels, and slices of scores alone."""
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
     asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
     for option, name in asked:
         is_of_scores = metrics.get(name).needs == "scores"
@@ -484,6 +483,7 @@ def _refuse_other_metrics(settings: Settings, requirements: Sequence[Requirement
     if settings.scores_alone and (settings.slices or settings.top is not None):
         option = "--slice" if settings.slices else "--top"
         raise InputError(option, "it needs predicted labels, and there are scores alone.", "Add --threshold.")
+    return requirements
 
 
 def _judged(

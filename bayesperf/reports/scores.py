@@ -181,7 +181,7 @@ class ScoredSystem:
         if "calibration_slope" in left_out:
             said += f" There is no slope: {certain:,} probabilities are 0 or 1, with infinite log-odds."
         if "log_loss" in left_out:
-            said += " There is no log loss: it is infinite, as some outcomes had been given probability 0."
+            said += " There is no log loss: it is infinite, because some outcomes that happened had probability 0."
         return said
 
     @property
@@ -320,6 +320,11 @@ class ScoredSystems:
             for place, systems in self.places.items()
             if len(systems) > 1
         }
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on scores that are probably no scores of the positive class."""
+        return about_scores(self)
 
     @property
     def metric_names(self) -> list[str]:
