@@ -54,7 +54,7 @@ def test_every_label_has_the_librarys_figures(call, frame, options):
     assert [row["label"] for row in found["summary"]] == NAMES
     for figure in ("observed", "mean", "ci_lower", "ci_upper"):
         assert [row[figure] for row in found["summary"]] == pytest.approx(wanted[figure].tolist(), abs=1e-9)
-    assert found["read"].startswith("75 rows, each with predictions of 3 labels. Actual classes, in all together: 0 (")
+    assert found["read"].startswith("75 rows, each with predictions of 3 labels. Actual classes in total: 0 (143)")
 
 
 def test_systems_of_joined_labels_stand_apart(call):
