@@ -83,13 +83,11 @@ def datasets(
     differences of data sets have a Student-t distribution. Given its parameters, the probabilities of the next data
     set are exact.
 
-    Two or three data sets contain little information about the population: the probabilities of the next data set
-    then depend strongly on the priors.
+    With two or three data sets, the probabilities of the next data set depend strongly on the priors.
 
     References
     ----------
-    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106. The probabilities printed by the
-    authors' package are ``prob_largest``.
+    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106; their package prints ``prob_largest``.
 
     Examples
     --------

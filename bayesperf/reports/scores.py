@@ -164,7 +164,7 @@ class ScoredSystem:
         if "calibration_slope" in left_out:
             said += f" There is no slope: {certain:,} probabilities are 0 or 1, with infinite log-odds."
         if "log_loss" in left_out:
-            said += " There is no log loss: it is infinite, as some outcomes had been given probability 0."
+            said += " There is no log loss: it is infinite, because some outcomes that happened had probability 0."
         return said
 
     @property

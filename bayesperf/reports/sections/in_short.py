@@ -75,8 +75,8 @@ def _rule(analysis: Analysis) -> str:
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
     return (
-        f"P: the probability that it is met; {by_probability(CONFIDENCE)}; otherwise, how many more examples may "
-        "settle it."
+        f"P is the probability that the requirement is met: {by_probability(CONFIDENCE)}. For an open one, the table "
+        "says how many more examples may settle it."
     )
 
 

@@ -147,12 +147,12 @@ def _standing(compared: MetricComparison, contenders: Sequence[Any]) -> list[Blo
         *(Column(STANDING[name], (name,), kinds.get(name, "probability"))
           for name in (*ranked, "beats_chance", "beats_majority")),
     ]  # fmt: skip
-    every = rows_table(f"How each stands: {title}", columns, rows, name=("standing",))
+    every = rows_table(f"Standings: {title}", columns, rows, name=("standing",))
     if not contenders or len(rows) <= _MOST_IN_ORDER:
         return [every]
     best = [row for row in rows if row[compared.comparison.dim] in contenders]
     return [
-        rows_table(f"How each stands: {title}", columns, best),
+        rows_table(f"Standings: {title}", columns, best),
         Folded(f"All {len(rows):,} in order", [every], is_printed=False),
     ]
 
