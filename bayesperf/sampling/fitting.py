@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from types import ModuleType
@@ -298,13 +299,24 @@ def _prior(
     return groups
 
 
+@contextmanager
+def _edited_together(function: str) -> Iterator[None]:
+    """Explain that a function of an edited file asks for a variable that the edited model no longer has."""
+    try:
+        yield
+    except KeyError as error:
+        problem = f"its function {function!r} asks for what the model does not have: {error.args[0]}"
+        raise InputError("model", problem, "Change the function with the model, or delete it.") from error
+
+
 def _recovered(
     group: xr.Dataset, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
 ) -> xr.Dataset:
     """Add draws of what was integrated out of the model."""
     if not hasattr(definition, "recover"):
         return group
-    return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
+    with _edited_together("recover"):
+        return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
 
 
 def _around(
@@ -338,7 +350,8 @@ def _log_likelihood(
     if not hasattr(definition, "log_likelihood"):
         densities, too_many = log_likelihoods(model, posterior)
         return densities, _TOO_MANY if too_many else ""
-    of_units = definition.log_likelihood(posterior, counts, **options)
+    with _edited_together("log_likelihood"):
+        of_units = definition.log_likelihood(posterior, counts, **options)
     if of_units is None:
         return xr.Dataset(), _TOO_MANY
     return of_units.to_dataset(name="counts"), ""

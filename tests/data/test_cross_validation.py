@@ -76,6 +76,7 @@ def test_advice_for_repeats_is_to_draw_whole_examples():
         bp.compare(of_folds, metric="recall")
     with pytest.warns(DependenceWarning, match=rf"the predictions are of {len(Y)} examples, and"):
         bp.posterior(repeated)
+    assert f": {len(Y)} examples, each once in each of 2 repeats" in repr(repeated)
     assert bp.pool(repeated).in_words("recall").startswith(f"The predictions are of {len(Y)} examples. ")
 
 
