@@ -26,7 +26,7 @@ _NAMES = {
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
-    "If you look after every batch, one look or another reaches a probability by chance more often than the last look "
+    "With a look after every batch, one look or another reaches a probability by chance more often than the last look "
     "alone: of systems exactly at the requirement (recall 0.7, flat prior, 20 batches of 10 positives), 5 % reach 0.95 "
     "at the end, but 19 % after some batch."
 )

@@ -71,7 +71,7 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
     """Return which class is positive and why, or what it means that none is."""
     positive = analysis.counts.pos_label
     if positive is not None:
-        why = "inferred from the labels" if analysis.settings.pos_label is None else "as you said"
+        why = "inferred from the labels" if analysis.settings.pos_label is None else "as specified"
         return f"; {printable(str(positive))} is positive, {why}"
     if len(labels) > 2:
         return ""

@@ -467,7 +467,7 @@ def pooled(**columns):
 
 READ = {
     "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, inferred from the labels."),
-    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as you said."),
+    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as specified."),
     "neither": (
         CSV,
         [],

@@ -14,8 +14,8 @@ from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN
 # The dim of batches that come one after another, after each of which somebody may look.
 STEP = "step"
 _BATCHES = (
-    "The batches (step) come one after another. If you look after each batch and stop as soon as the answer is clear, "
-    "you err more often than the probability at one look says; a confidence sequence allows for that."
+    "The batches (step) come one after another. Whoever stops after the first batch with a clear answer errs more "
+    "often than the probability at one look says; a confidence sequence allows for that."
 )
 
 
