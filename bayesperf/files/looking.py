@@ -212,7 +212,7 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     if wide:
         reading += [word for column in wide for word in ("--predicted", column.name)]
     else:
-        reading += [word for column in of["score"] for word in ("--score", column.name)] + ["--threshold", "0.5"]
+        reading += [word for column in of["score"] for word in ("--score", column.name)]
     reading += [word for column in systems[:1] for word in ("--system", column.name)]
     positive = _positive(of["actual"][0])
     several = bool(systems) or len(wide) > 1 or (not wide and len(of["score"]) > 1)
@@ -222,7 +222,9 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
     if several:
         commands["Which is better?"] = ["compare", *reading, *positive, *(clustered or paired)]
-    required = "recall>=0.8" if positive or _say_themselves(of["actual"][0]) else "accuracy>=0.8"
+    required = (
+        "auc>=0.8" if not wide else "recall>=0.8" if positive or _say_themselves(of["actual"][0]) else "accuracy>=0.8"
+    )
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
     commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
     return {

@@ -134,3 +134,14 @@ def test_what_scores_cannot_answer_is_refused(call, arguments, words):
     done = call(command, "wide.csv", *options)
     assert (done.stdout, done.returncode) == ("", 2)
     assert words in done.stderr
+
+
+@pytest.mark.slow
+def test_of_many_systems_the_best_are_drawn(call, tmp_path):
+    many = {f"s{i}": np.clip(SCORES["new"] + RNG.normal(scale=0.1 * i, size=120), 0, 1) for i in range(8)}
+    pd.DataFrame({"actual": ACTUAL, **many}).to_csv(tmp_path / "wide.csv", index=False)
+    done = call("report", "wide.csv", *(word for name in many for word in ("--score", name)), "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "ROC AUC: posterior density of each system" in page
+    assert "the best systems, 2 more below" in page
