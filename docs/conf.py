@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
 import typer
 
 import bayesperf
@@ -60,6 +61,13 @@ def example_files(folder):
     frame[frame["model"] == "naive_bayes"].drop(columns="model").to_csv(folder / "predictions.csv", index=False)
     wide = frame.pivot(index=["example", "actual"], columns="model", values="predicted").reset_index()
     wide.to_csv(folder / "systems.csv", index=False)
+    scores = frame.pivot(index=["example", "actual"], columns="model", values="score").reset_index()
+    scores.to_csv(folder / "scores.csv", index=False)
+    tags = {
+        "tags": ["red|round", "red", "round|ripe", "", "red|ripe", "round"] * 10,
+        "tagged": ["red|round", "red|ripe", "round|ripe", "", "red", "round"] * 10,
+    }
+    pd.DataFrame(tags).to_csv(folder / "fruit.csv", index=False)
 
 
 def run_commands(block, folder):

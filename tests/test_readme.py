@@ -112,6 +112,6 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
 
 def test_models_of_the_table_are_there():
     """`bp.models.table` has all of them."""
-    shown = {name.strip("`") for name, _ in rows(README, "| model | of |")}
+    shown = {name.strip("`") for name, _ in rows(README, "| model | describes |")}
     assert len(shown) > 5
     assert shown <= set(bp.models.names())

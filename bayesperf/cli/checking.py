@@ -18,6 +18,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
+    from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.verdicts import Verdict
 
@@ -46,7 +47,9 @@ def check(files: Files, settings: Settings) -> None:
     else:
         rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state)
     if settings.against is not None:
-        versions = _versions(files, settings.against, replace(parts, metrics=tuple(compared)))
+        versions = _versions(
+            files, settings.against, replace(parts, metrics=tuple(compared)), analysis.settings.scores_alone
+        )
         say_warnings([text for text in versions.warnings if text not in analysis.warnings])
         verdicts = [*verdicts, *(_held_against(versions, name) for name in compared)]
     _print(verdicts, rule, what_was_read(analysis), settings.format)
@@ -89,7 +92,7 @@ def _required(analysis: Analysis) -> list[Verdict]:
     examples = "examples" if settings.judge is None else "verified examples"
     return [
         each._replace(
-            observed=evidence_in_words(analysis.counts_at(place), requirement),
+            observed=_seen(analysis, place, requirement),
             more=f"{each.more} more {examples}" if each.more else "",
         )
         for each, (requirement, (place, _)) in zip(
@@ -98,10 +101,21 @@ def _required(analysis: Analysis) -> list[Verdict]:
     ]
 
 
+def _seen(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) -> str:
+    """Return what was seen of a system, in words."""
+    from bayesperf import metrics
+
+    if metrics.get(requirement.metric).needs != "scores":
+        return evidence_in_words(analysis.counts_at(place), requirement)
+    observed = analysis.marginals[requirement.metric].observed.values[place]
+    return f"{observed:.3f} in {int(analysis.counts_at(place).total):,} rows"
+
+
 def _in_repeated_runs(
     analysis: Analysis, confidence: float, files: Sequence[Path], state: Path
 ) -> tuple[str, list[Verdict]]:
     """Add a run to a state, and return what all runs show of each requirement by a confidence sequence."""
+    from bayesperf import metrics
     from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
     from bayesperf.plan.monitoring import monitor
     from bayesperf.reports.verdicts import OPEN, Verdict, by_sequence
@@ -109,10 +123,10 @@ def _in_repeated_runs(
     held = with_run(state, analysis.counts, files)
     runs, found = counts_of_runs(held, analysis.counts), []
     for requirement in analysis.requirements:
-        seen = monitor(
-            runs, requirement.bound, requirement.metric, dim=RUN, prior=analysis.settings.prior, ci_prob=confidence
-        )
-        if "anytime_verdict" not in seen.dataset:
+        options: dict[str, Any] = {"dim": RUN, "prior": analysis.settings.prior, "ci_prob": confidence}
+        is_of_scores = metrics.get(requirement.metric).needs == "scores"
+        seen = None if is_of_scores else monitor(runs, requirement.bound, requirement.metric, **options)
+        if seen is None or "anytime_verdict" not in seen.dataset:
             raise InputError(
                 "--state", f"{requirement.metric} is no share of independent examples, so nothing holds at all looks.",
                 "Require recall, precision, accuracy or another share; or check without --state.",
@@ -130,7 +144,7 @@ def _in_repeated_runs(
     return by_sequence(confidence, len(held["runs"])), found
 
 
-def _versions(files: list[Path], against: Path, settings: Settings) -> Analysis:
+def _versions(files: list[Path], against: Path, settings: Settings, scores_alone: bool) -> Analysis:
     """Return the analysis of new and old files, each a system; paired if a column says which rows are one example."""
     import numpy as np
     import pandas as pd
@@ -139,7 +153,7 @@ def _versions(files: list[Path], against: Path, settings: Settings) -> Analysis:
     from bayesperf.files.roles import with_roles
     from bayesperf.reports.analysis import analyse
 
-    settings = with_roles(replace(settings, require=()), len(files))
+    settings = replace(with_roles(replace(settings, require=()), len(files)), scores_alone=scores_alone)
     new, old = read(files, settings), read(existing([against]), settings)
     for column in (settings.actual, settings.predicted):
         kinds = [pd.api.types.is_numeric_dtype(each.frame[column]) for each in (new, old) if column in each.frame]

@@ -77,14 +77,15 @@ def compare(files: Files, settings: Settings) -> None:
     if right_or_wrong.are_outcomes(settings):
         right_or_wrong.print_comparison(files, settings)
         return
-    if settings.scores and settings.threshold is None and not settings.predictions:
-        raise InputError(
-            "--score", "say from which score on a system calls an example positive, as --threshold 0.5.",
-            "Or name the column of what it predicts by --predicted.",
-        )  # fmt: skip
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 
+    if analysis.of_labels:
+        raise InputError(
+            "compare",
+            "rows have several labels, and systems are compared by one.",
+            "Name a column of 0 and 1 for that label as --actual, and one of each system as --predicted.",
+        )
     check_systems(analysis.counts, analysis.settings)
     say_warnings(analysis.warnings)
     answer(analysis, "compare", settings.json)

@@ -69,6 +69,7 @@ def plan(settings: Settings, files: Files = None) -> None:
         Goal(Requirement.parse(text), settings.confidence, settings.assurance, settings.question, settings.look_every)
         for text in settings.require
     ]
+    _refuse_scores(goals)
     if files:
         analysis = analysed(
             files, replace(settings, require=(), metrics=tuple(goal.requirement.metric for goal in goals))
@@ -85,6 +86,18 @@ def plan(settings: Settings, files: Files = None) -> None:
             _print(goal, answer)
     if settings.json:
         print(json.dumps(documents if len(documents) > 1 else documents[0], indent=2, allow_nan=False))
+
+
+def _refuse_scores(goals: Sequence[Goal]) -> None:
+    from bayesperf import metrics
+
+    for goal in goals:
+        if metrics.get(goal.requirement.metric).needs == "scores":
+            raise InputError(
+                f"--require {goal.requirement.metric}",
+                "it is a metric of scores, and plans are of predicted labels.",
+                "Ask check, which says how many more examples may settle it.",
+            )
 
 
 def _say_of_each(goals: Sequence[Goal], analysis: Analysis, settings: Settings) -> None:

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 # Files of more bytes are announced.
 _LARGE, _HUGE = 3 * 10**8, 3 * 10**9
 # What arguments of Python are called where they are typed in a shell.
-NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {"dims": "--by", "from_scores": "--score and --threshold"}
+NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
+    "actual": "--actual",
+    "dims": "--by",
+    "from_scores": "--score and --threshold",
+}
 
 
 def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:
@@ -35,7 +39,7 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     """
     from bayesperf.files.formats import bytes_of
     from bayesperf.files.opening import opened
-    from bayesperf.files.roles import with_roles
+    from bayesperf.files.roles import refuse_several_labels, with_predicted, with_roles
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
@@ -43,7 +47,11 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
     with opened(files, settings) as opened_files:
         from bayesperf.files.reading import read_opened
+        from bayesperf.files.wide import with_labels_apart
 
+        settings = with_predicted(settings, [source.columns for source in opened_files.sources])
+        settings = with_labels_apart(*opened_files, settings)
+        refuse_several_labels(settings)
         with shown_while("Reading"):
             predictions = read_opened(opened_files, settings)
     from bayesperf.reports.analysis import analyse

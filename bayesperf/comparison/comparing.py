@@ -19,6 +19,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.data.counted import Counted
+from bayesperf.data.cross_validation import is_of_repeats
 from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
@@ -56,45 +57,39 @@ def compare(
     Parameters
     ----------
     a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
-        The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems evaluated on
-        the same examples, as of ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; posteriors for
-        systems evaluated on different examples; marginals of what is no metric of counts: areas, scores, averages of
-        folds, rates. What is joint over `dim` is compared in pairs: the posterior of `bayesperf.labels.verify` or
-        `bayesperf.pool`, `roc_auc` or `weighted_score` of a mapping of systems. A DataArray holds cross-validated
-        scores (dataset, model, fold), for ``dim="dataset"``.
+        The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
+        examples, from ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; posteriors for systems on
+        different examples; marginals for areas, scores, averages of folds or rates. Systems that are joint over `dim`
+        are compared in pairs: by `bayesperf.labels.verify`, `bayesperf.pool`, and `roc_auc` or `weighted_score` of a
+        mapping. A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
-        The second system: a posterior (or marginal) over the same leading dims, or a baseline rule that ignores the
-        input. "chance" predicts each class at random, as often as it occurs; "majority" always predicts the most
-        frequent class. Predictions, as ``compare(a.predict(n), b.predict(n), metric)``, are compared by the metric that
-        the systems will have on new test sets, each on one of its own.
+        The second system, over the same leading dims, or a rule that ignores the input: "chance" predicts each class
+        at random, as often as it occurs; "majority" always predicts the most frequent class. Predictions,
+        ``compare(a.predict(n), b.predict(n), metric)``, compare the metrics on two new test sets, one for each.
     metric : str or Metric
-        The metric to compare. Omit it for scores and marginals, which are of one already.
+        The metric to compare. Omit it for scores and marginals.
     dim : str
         The dim of the systems, if `b` is omitted.
     rope : float
-        Half-width of the region of practical equivalence, on the metric's scale. For a ratio 0.1 is the region from 0.9
-        to 1/0.9, in which neither system has less than 0.9 of what the other has.
+        Half-width of the region of practical equivalence, on the metric's scale. For a ratio 0.1 means from 0.9 to
+        1/0.9.
     prior : str or Prior, optional
-        Prior of each system's confusion matrix, if counts are given. The default is that of `bayesperf.posterior`; for
-        more than two classes, whose shared prior has no joint form, it is Perks'.
+        Prior of each system's counts, as in `bayesperf.posterior`; for more than two classes by default Perks'.
     draws : int, optional
-        Number of draws from exact posteriors where the difference has no closed form; 10,000 by default. For scores,
-        the number of draws per chain; 1,000 by default. (Marginals that are known by draws keep theirs.)
+        Number of draws where the difference has no closed form, by default 10,000; for scores, draws per chain, by
+        default 1,000. Drawn marginals keep their draws.
     random_seed : int or numpy.random.Generator
-        Seed of the draws made for the comparison: of counts, of exact posteriors of `a` and `b`, of shrinkage and of
-        scores. Systems along a dim of one posterior, and a rule, are compared by that posterior's own draws.
+        Seed of new draws. Systems along a dim of one posterior, and a rule, are compared by the posterior's own draws.
     independent : bool
-        Whether posteriors or marginals are known to be of systems evaluated on different examples, so that nothing is
-        made of class totals that are the same by design.
+        Whether the systems were surely evaluated on different examples; equal class totals then raise no warning.
     contrast : {"difference", "ratio"}
-        What is summarised, drawn and set against `rope`: a − b, or a / b. The other one is always at hand, as
-        ``comparison.ratio`` or ``comparison.difference``, so that P(a / b > 0.8) is ``ratio.prob_above(0.8)``.
+        What is summarised, drawn and set against `rope`: a − b or a / b. ``comparison.ratio`` and
+        ``comparison.difference`` have both: P(a / b > 0.8) is ``ratio.prob_above(0.8)``.
     shrink : bool
-        Whether systems along `dim` share a population, in which each is drawn towards those like it. Of many systems
-        the one that looks best was lucky, too; shrunk, it is about as good as is said of it.
+        Whether to draw each system along `dim` towards those like it, so that the best of many owes less to luck.
     families : mapping, optional
-        The family of each system, by name: versions of a model, settings of a learner. With `shrink`, systems of a
-        family are taken to be more alike than others, but for those that stand out.
+        With `shrink`, the family of each system by name (versions of a model, settings of a learner). Systems of a
+        family are taken to be more alike, except those that stand out.
     **options
         Options of the comparison over several data sets; see `bayesperf.folds.datasets`.
 
@@ -104,39 +99,27 @@ def compare(
 
     Raises
     ------
-    TypeError
-        If `a` or `b` is of another type, or a marginal is given with something else.
-    ValueError
-        If `a` and `b` differ in labels or leading coordinates, or marginals in what they are of; if `dim` does not
-        exist or has only one system along it, if the metric cannot be computed, or if `families` leave out a system.
+    TypeError, ValueError
+        If `a` or `b` is of another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
+        exist or has one system; if the metric cannot be computed; if `families` leave out a system.
 
     Warns
     -----
     DependenceWarning
-        If the posteriors or marginals compared are of systems evaluated on the same examples, or seem to be: they have
-        the same number of examples in every class, and `independent` is not set. Comparing the systems example by
-        example is more informative: by their joint counts, or by `roc_auc` or `weighted_score` of all of them.
+        If the systems seem to be evaluated on the same examples (all class totals are equal) and `independent` is not
+        set. Joint counts, or `roc_auc` or `weighted_score` of all systems, are then more informative.
 
     Notes
     -----
-    Systems evaluated on the same examples tend to make errors on the same ones, so their difference is known more
-    precisely than two separate posteriors suggest. Their joint cells (actual, predicted by a, predicted by b) have a
-    Dirichlet posterior whose margins are the posteriors of the two systems. The difference of two proportions of the
-    same examples (accuracy, recall, specificity and their complements) depends only on the examples that one system
-    gets right and the other wrong, and is exact; for other metrics it is computed from draws.
-
-    The difference of two independent proportions, or of increasing functions of proportions (F1), is integrated
-    numerically to about 1e-8, an accuracy that is the same for a million examples as for three. That of two normals
-    (areas by DeLong) is normal. Other differences are computed from draws. Draws in which the metric of a system is
-    undefined (0/0) are left out, and their share is in the column ``undefined`` of `Comparison.summary`.
-
-    Shrunk systems come from a mixture of normals, so that a few that are broken, or better, do not spread the others
-    (Efron & Morris 1975; Gelman, Hill & Yajima 2012; Ishwaran & James 2001). It is on a scale on which the standard
-    error of the metric hardly depends on its value (for a share of examples, twice the arcsine of its root), and drawn
-    by Gibbs sampling, in many short chains; Monte Carlo errors take the draws for independent, which they nearly are.
-    The errors of systems judged on the same examples, or in the same clusters, are correlated, any two as much as
-    others, or as others of the same families. Two systems that nearly always say the same are told apart better by
-    themselves. The page on coverage has how often the interval of the best covers.
+    Systems tend to err on the same examples, so paired differences are more precise. The joint cells (actual, predicted
+    by a, predicted by b) have a Dirichlet posterior. The difference of proportions of the same examples (accuracy,
+    recall, specificity, their complements) depends only on examples that one system gets right and the other wrong, and
+    is exact. The difference of independent proportions, or increasing functions of them (F1), is integrated to about
+    1e-8; of two normals (areas by DeLong) it is normal. Others are drawn. Draws in which a system's metric is undefined
+    (0/0) are left out; the column ``undefined`` of `Comparison.summary` has their share. Shrunk systems come from a
+    mixture of normals (`bayesperf.comparison.shrinkage`), whose draws Monte Carlo errors treat as independent; two
+    systems that nearly always agree are told apart better unshrunk. docs/coverage.md shows how often intervals of the
+    best cover.
 
     Examples
     --------
@@ -154,16 +137,6 @@ def compare(
     >>> bp.compare(cm, metric="accuracy", rope=0.01).prob_rope.sel(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
-
-    The best of many, less its luck:
-
-    >>> right = [171, 165, 164, 160, 158, 157, 155, 154, 152, 149]
-    >>> many = bp.ConfusionMatrix.from_counts(tp=right, fn=[200 - each for each in right], fp=0, tn=0, dims=["model"])
-    >>> shrunk = bp.compare(bp.posterior(many), metric="recall", shrink=True, independent=True)
-    >>> shrunk.standings()[["model", "observed", "mean", "prob_best", "expected_loss"]].head(2).round(2)
-       model  observed  mean  prob_best  expected_loss
-    0      0      0.86  0.82       0.47           0.01
-    1      1      0.82  0.80       0.15           0.02
     """
     rope = _checked_rope(rope, contrast)
     counts = isinstance(a, Counted)
@@ -256,8 +229,12 @@ def _posterior(name: str, side: Any) -> Posterior:
     if isinstance(side, Posterior):
         _check_dims(name, side)
         return side
-    hint = " Take bp.posterior(cm)." if isinstance(side, Counted) else ""
-    raise InputTypeError(name, f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.{hint}")
+    advice = {Counted: "Take bp.posterior(cm).", Mapping: "Compare two of its values at a time."}
+    raise InputTypeError(
+        name,
+        f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.",
+        next((said for kind, said in advice.items() if isinstance(side, kind)), ""),
+    )
 
 
 def _check_dims(name: str, post: Posterior | Counted) -> None:
@@ -369,11 +346,12 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
     """Warn if the systems along a dim were, or seem to have been, evaluated on the same examples."""
     counts = post.examples
     if counts is not None and same_examples(counts) == dim:
+        paired = "whole examples, compare(pool(cm).mean" if is_of_repeats(counts) else "the counts instead, compare(cm"
         warn(
             DependenceWarning,
             "BP102",
             f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
-            f"independent: compare the counts instead, compare(cm, metric=..., dim={dim!r}).",
+            f"independent: compare {paired}, metric=..., dim={dim!r}).",
         )
     elif not independent and _share_totals(counts, dim):
         named = f"by={{{dim!r}: names}}, example=ids"

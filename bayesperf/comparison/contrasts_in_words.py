@@ -65,8 +65,8 @@ def _of_choice(comparison: Comparison) -> str:
     size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
     worse = "lower" if comparison.greater_is_better else "higher"
     return sentence(
-        f"the best of {best.size} owes something to luck: on new examples {_names(comparison)[first]} would be "
-        f"{size} {worse}"
+        f"the best of {best.size} is partly lucky: expect {_names(comparison)[first]} to score {size} {worse} on new "
+        "examples"
     )
 
 
@@ -81,7 +81,7 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
     better = "greater" if comparison.greater_is_better is None else "better"
-    word, on = likelihood(probability), f"on {metric_title(comparison.metric)}"
+    word, on = likelihood(probability), f"on {metric_title(comparison.metric)},"
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
     better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
@@ -127,7 +127,7 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
         beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
         matters = _matters(comparison, inside, beyond, although)
     pair = (min(first, second), max(first, second))
-    return f"{sentence(f'on {metric} {which}{matters}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
+    return f"{sentence(f'on {metric}, {which}{matters}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
 
 
 def _difference(

@@ -33,7 +33,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_differences import differences
+from bayesperf.comparison.score_differences import differences, over_folds
 from bayesperf.comparison.several_datasets import datasets
 from bayesperf.comparison.sign_and_rank_tests import NextDataset, sign_test, signed_rank_test
 from bayesperf.core import checks
@@ -83,9 +83,8 @@ def average(
 ) -> Marginal:
     """Return the posterior of the mean of a metric over the folds of cross-validation, or over random splits.
 
-    In cross-validation with k folds each example is tested once. In repeated cross-validation, and in random splits
-    (Monte Carlo cross-validation), test parts share examples, and `repeats` must say how often each is tested: counting
-    it that often makes the interval too narrow.
+    In repeated cross-validation, and in random splits (Monte Carlo cross-validation), test parts share examples. Say
+    how often each is tested by `repeats`; without it the interval is too narrow.
 
     Parameters
     ----------
@@ -96,50 +95,42 @@ def average(
     dim : str
         The leading dim of the folds.
     draws : int
-        Number of draws for each fold of an exact posterior. The existing draws of a sampled posterior are averaged one
-        by one.
+        Number of draws for each fold of an exact posterior. A sampled posterior's own draws are averaged one by one.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
     repeats : float, optional
-        How often each example is tested, on average: the number of repeats of k folds, or of random splits the number
-        of splits times the fraction that each of them tests. By default once.
+        How often each example is tested on average: the number of repeats of k folds, or the number of random splits
+        times the fraction that each tests. By default once.
 
     Returns
     -------
     Marginal
-        Computed from draws; `Marginal.mcse` gives the Monte Carlo error. A draw is undefined (0/0) if it is undefined
-        for any fold.
+        Computed from draws (`Marginal.mcse` has their error). A draw is undefined (0/0) if it is so for any fold.
 
     Raises
     ------
     TypeError
         If `post` is not a Posterior.
     ValueError
-        If `post` has no dim of that name, or only one fold along it; if `repeats` is less than 1 or more than the
-        number of folds, or more than 1 for draws, in which folds are not independent.
+        If `post` has no such dim, or one fold along it; if `repeats` is below 1, above the number of folds, or above 1
+        for draws, in which folds are not independent.
 
     Warns
     -----
     DependenceWarning
-        If `repeats` is not given, and the folds are of the same examples, or may share some: there are more than 20,
-        and more than there are examples in a fold.
+        If `repeats` is not given and the folds share examples, or may: there are more than 20, and more than examples
+        in a fold.
     PriorWarning
-        If using the whole prior in every fold moves the average by more than a quarter of its standard deviation from
-        its value with the prior used once, divided evenly among the folds. For a rate, and folds of equal size, the
-        latter is the value from the pooled counts.
+        If the whole prior in every fold, rather than an equal part of it in each, moves the average by more than a
+        quarter of its standard deviation. For a rate and equal folds, the equal parts give the value of pooled counts.
 
     Notes
     -----
-    M̄ = (M_1 + … + M_F)/F, where the folds' posteriors are independent: each fold is estimated from its own examples
-    and a whole prior. Ten folds under a flat prior have ten times the weight of that prior. `bayesperf.pool` uses the
-    prior once.
-
-    With r repeats there are F/r folds' worth of examples. The folds are then dealt to as many groups (rounded down),
-    which are independent, and within which all folds have the same quantile of their posteriors: the average is as
-    uncertain as one of that many folds.
-
-    This estimates the average of the models of these folds; see the module `bayesperf.folds` for other
-    quantities.
+    M̄ = (M_1 + … + M_F)/F, where the folds' posteriors are independent: each has its own examples and a whole prior, so
+    ten folds count the prior ten times. `bayesperf.pool` uses it once. With r repeats there are F/r folds' worth of
+    examples. The folds are then dealt to that many independent groups (rounded down), and all folds of a group have the
+    same quantile of their posteriors: the average is as uncertain as one of that many folds. It is the average of the
+    models of these folds; the module `bayesperf.folds` has other quantities.
 
     Examples
     --------
@@ -282,7 +273,8 @@ def correlated_ttest(
     Parameters
     ----------
     scores_a, scores_b : array-like (n,)
-        One score per split, in the same order, for at least two splits; of any metric, in any unit.
+        One score per split, in the same order, for at least two splits; of any metric, in any unit. A DataArray of
+        repeated cross-validation, with dims ``repeat`` and ``fold`` as `bayesperf.score` returns it, is taken whole.
     test_fraction : float
         Fraction f of the examples that each split tests: 1/k for k folds, repeated or not; for random splits, the
         fraction with which they were made.
@@ -331,7 +323,7 @@ def correlated_ttest(
     >>> comparison.prob_rope.round(3).to_series().to_dict()
     {'below': 0.005, 'inside': 0.048, 'above': 0.948}
     """
-    difference = differences(scores_a, scores_b).values
+    difference = differences(over_folds(scores_a), over_folds(scores_b)).values
     fraction, rope = checks.probability("test_fraction", test_fraction), checks.rope(rope)
     n = len(difference)
     # Relative to the first difference, so that equal differences have exactly that mean and no scatter.

@@ -10,6 +10,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.cross_validation import REPEAT
 
 
 class Differences(NamedTuple):
@@ -37,10 +38,20 @@ def differences(scores_a: Any, scores_b: Any) -> Differences:
     return Differences(np.round(a - b, decimals), decimals)
 
 
+def over_folds(scores: Any) -> Any:
+    """Return scores that have the dims repeat and fold with all folds along one dim, others as they are."""
+    if not isinstance(scores, xr.DataArray) or not {REPEAT, "fold"} <= set(scores.dims):
+        return scores
+    stacked = scores.stack(split=(REPEAT, "fold"))
+    labels = [f"{repeat}, {fold}" for repeat, fold in stacked.indexes["split"]]
+    return stacked.drop_vars(["split", REPEAT, "fold"]).assign_coords(split=labels).rename(split="fold")
+
+
 def _scores(name: str, scores: Any) -> Array:
     values = np.asarray(scores)
     if values.ndim != 1 or values.dtype.kind not in "iuf":
-        raise InputTypeError(name, f"must be a one-dimensional array of numbers; it is {scores!r}.")
+        shown = f"a DataArray with dims {scores.dims}" if isinstance(scores, xr.DataArray) else repr(scores)
+        raise InputTypeError(name, f"must be a one-dimensional array of numbers; it is {shown}.")
     if len(values) < 2:
         raise InputError(name, f"must hold at least two scores; there is {len(values) or 'none'}.")
     if not np.isfinite(values).all():

@@ -10,6 +10,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
+from bayesperf.comparison.score_differences import over_folds
 from bayesperf.comparison.sign_and_rank_tests import NextDataset, labelled, largest, mean_of_draws
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
@@ -40,8 +41,8 @@ def datasets(
     Parameters
     ----------
     scores : xarray.DataArray
-        Scores with dims `dim`, ``model`` (two: a and b, in this order) and ``fold``; of any metric, in any unit. The
-        name of the array is taken as the name of the metric.
+        Scores with dims `dim`, ``model`` (two: a and b, in this order) and ``fold``, and ``repeat`` if cross-validation
+        was repeated; of any metric, in any unit. The name of the array is taken as the name of the metric.
     dim : str
         The dim of the data sets, of which there must be at least two.
     rope : float
@@ -66,7 +67,7 @@ def datasets(
     Raises
     ------
     TypeError
-        If `scores` is not a DataArray of numbers with these three dims.
+        If `scores` is not a DataArray of numbers with these dims.
     ValueError
         If the number of models is not two, there are fewer than two data sets or folds, or scores are missing; if all
         folds of a data set have the same difference; if `test_fraction` is not between 0 and 1, or `rope` is negative.
@@ -82,13 +83,11 @@ def datasets(
     differences of data sets have a Student-t distribution. Given its parameters, the probabilities of the next data
     set are exact.
 
-    Two or three data sets contain little information about the population: the probabilities of the next data set
-    then depend strongly on the priors.
+    With two or three data sets, the probabilities of the next data set depend strongly on the priors.
 
     References
     ----------
-    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106. The probabilities printed by the
-    authors' package are ``prob_largest``.
+    Corani, Benavoli, Demšar, Mangili & Zaffalon (2017), Machine Learning 106; their package prints ``prob_largest``.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def datasets(
     >>> comparison.next_dataset.summary()  # doctest: +SKIP
     """
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
-    data = _checked(scores, dim)
+    data = _checked(over_folds(scores), dim)
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
     return comparison_of_fit(tree, data, width, fraction, greater_is_better)
 

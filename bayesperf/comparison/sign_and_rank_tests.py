@@ -104,7 +104,7 @@ class NextDataset(Answer):
         ).replace(" -", " −")
 
     def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Draw ``shares`` as points in the triangle of the three regions; see `bayesperf.plots.simplex`."""
+        """Plot ``shares`` as points in the triangle of the three regions; see `bayesperf.plots.simplex`."""
         from bayesperf import plots
 
         first, second = self.names

@@ -26,19 +26,18 @@ _NAMES = {
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
-    "A probability that is reached once, and need not be at the end, is reached by chance more often: of systems "
-    "exactly at the requirement (recall 0.7, flat prior, 20 batches of 10 positives) 5 % have .95 at the end, but 19 % "
-    "after one batch or another."
+    "With a look after every batch, one look or another reaches a probability by chance more often than the last look "
+    "alone: of systems exactly at the requirement (recall 0.7, flat prior, 20 batches of 10 positives), 5 % reach 0.95 "
+    "at the end, but 19 % after some batch."
 )
 BEST_OF_MANY = (
-    "Whichever is the best was chosen for its luck, too, and looks better than it is: of 50 systems of accuracy .80, "
-    "judged by 200 examples each, the best has .86 on average, and its 95 % interval covers in 40 %."
+    "The best of several is partly lucky, and looks better than it is: of 50 systems with accuracy 0.80, each judged "
+    "on 200 examples, the best scores 0.86 on average, and its 95 % interval contains the truth in 40 % of studies."
 )
-LOOKS_BETTER = "The best of several was chosen for its luck, too, and looks better than it is."
-SHRUNK = "All systems are drawn towards those like them, so that the best owes less to its luck."
+LOOKS_BETTER = "The best of several is partly lucky, and looks better than it is."
+SHRUNK = "All systems are drawn towards those like them, so that the best owes less to luck."
 SHRUNK_IN_FAMILIES = (
-    "All systems are drawn towards those like them, first of all in their family, so that the best owes less to its "
-    "luck."
+    "All systems are drawn towards those like them, first of all in their family, so that the best owes less to luck."
 )
 CHOSEN_ON_THE_SAME = "A threshold looks too good on the examples that chose it: choose it on others"
 

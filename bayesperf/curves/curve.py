@@ -55,7 +55,7 @@ class Curve(Answer):
     @property
     @abstractmethod
     def _described(self) -> str:
-        """What the curve is of, in a few words."""
+        """The subject of the curve, in a few words."""
 
     @property
     @abstractmethod
@@ -155,7 +155,7 @@ class Curve(Answer):
         return xr.Dataset(columns).to_dataframe(list(dims)).reset_index()
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the curve with its band.
+        """Plot the curve with its band.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class CurveOfParts(Curve):
         return {name: self.sel(model=name) for name in self.parts}
 
     def _over_systems[T: (xr.Dataset, xr.DataArray)](self, values: Iterable[T]) -> T:
-        """Return the values of each system along ``model``, or those of the only system as they are."""
+        """Return the values of each system along ``model``, or unchanged for the only system."""
         parts = list(values)
         if not self.names:
             return parts[0]
@@ -242,7 +242,7 @@ KINDS = tuple(BANDS)
 
 
 def band_of_draws(drawn: xr.DataArray, prob: float, kind: str) -> xr.DataArray:
-    """Return the band of drawn curves, whose last dims are that of the curve and ``draw``; others lead."""
+    """Return the band of drawn curves, whose last dims are the curve's and ``draw``; others lead."""
     *leading, places, draws = drawn.shape
     curves = drawn.values.reshape(-1, places, draws)
     if np.isnan(curves).all(-1).any():

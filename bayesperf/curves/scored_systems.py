@@ -57,7 +57,7 @@ def draws_along(marginal: Marginal) -> Array:
 
 
 def systems_of(y_score: Any) -> dict[Any, Any] | None:
-    """Return the scores of each system by its name, or None if they are those of one system alone."""
+    """Return the scores of each system by its name, or None for a single system."""
     if not isinstance(y_score, Mapping | pd.DataFrame):
         return None
     if not len(y_score.keys()):
@@ -125,7 +125,7 @@ def clusters_by_score(
 
 
 def check_several(cluster: Codes, name: str) -> None:
-    """Refuse examples of a class that are of one cluster."""
+    """Refuse a class whose examples all belong to one cluster."""
     if (cluster == cluster[0]).all():
         raise InputError(
             "cluster", f"the {name} are all of one, which says nothing of those of others.", "Give examples of more."

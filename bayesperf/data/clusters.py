@@ -23,6 +23,11 @@ from bayesperf.data.cross_tabulation import EncodedColumns
 from bayesperf.data.label_encoding import encode_ids
 
 
+def within(name: str) -> str:
+    """Return what clusters of this name consist of, in words: predictions, where examples were judged repeatedly."""
+    return "predictions" if name == "example" else "examples"
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters(Held):
     """Which cells the examples of each cluster are in: as many entries as combinations that occur.

@@ -145,6 +145,11 @@ def repeated_dim(counts: xr.DataArray) -> Hashable | None:
     return dim if dim in counts.dims and counts.sizes[dim] > 1 else None
 
 
+def is_of_repeats(counts: xr.DataArray) -> bool:
+    """Whether counts are of repeated cross-validation, or were before its folds were pooled."""
+    return bool(counts.attrs.get(_MARK) == REPEAT)
+
+
 def refuse_sum(counts: xr.DataArray, dims: Sequence[Hashable], name: str = "dim") -> None:
     """Refuse a sum over a dim along which examples are counted again."""
     again = repeated_dim(counts)

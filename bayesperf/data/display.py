@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.core.words import printable
 from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives
 from bayesperf.data.cross_validation import REPEAT, repeated_dim
+from bayesperf.data.joint_outcomes import same_examples
 
 _MOST_TABLES = 6
 
@@ -41,9 +42,14 @@ def matrix_html(counts: xr.DataArray, pos_label: Any) -> str:
     )
 
 
+def _examples(counts: xr.DataArray) -> int:
+    """Return the number of examples, which systems that judged the same ones share."""
+    return int(counts.sum()) // counts.sizes.get(same_examples(counts), 1)
+
+
 def _headline(counts: xr.DataArray, pos_label: Any) -> str:
     """Return the number of examples, the sizes of the leading dims and the positive class."""
-    again, total = repeated_dim(counts), int(counts.sum())
+    again, total = repeated_dim(counts), _examples(counts)
     parts = [f"{total} examples"]
     if again == REPEAT:
         repeats = counts.sizes[REPEAT]
@@ -103,4 +109,4 @@ def outcomes_html(counts: xr.DataArray) -> str:
 
 def _outcomes_headline(counts: xr.DataArray) -> str:
     sizes = [f"{printable(str(dim))}: {counts.sizes[dim]}" for dim in counts.dims[:-1]]
-    return ", ".join([f"{int(counts.sum()):,} examples", *sizes])
+    return ", ".join([f"{_examples(counts):,} examples", *sizes])

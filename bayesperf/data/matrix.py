@@ -282,29 +282,25 @@ class ConfusionMatrix(Counted):
         Parameters
         ----------
         y_true, y_pred : array-like of shape (n,)
-            Labels: strings, whole numbers or booleans. Missing values are refused. A categorical fixes the labels and
-            their order; else they are those of both columns, sorted. Or, if examples have several labels or none,
-            arrays or frames of shape (n, L) of 0 and 1, a column a label: a binary matrix a label, along the last
-            leading dim ``label``. For several systems judged on the same examples `y_pred` is a mapping of their names
-            to their columns: they become the dim ``model``.
+            Labels: strings, whole numbers or booleans, none missing. A categorical fixes the labels and their order;
+            otherwise they are the sorted labels of both columns. If examples have several labels or none, pass arrays
+            or frames (n, L) of 0 and 1 with a column for each label: each label gets a binary matrix along the last
+            leading dim, ``label``. For several systems on the same examples, `y_pred` maps names to columns, and the
+            systems become the dim ``model``.
         labels : sequence, optional
-            All labels, in the order wanted. Labels met in the data but not named here are an error. Of several labels
-            an example, the names of the columns.
+            All labels, in the order wanted, or the names of the columns of 0 and 1; others are an error.
         pos_label : label, optional
             The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
         by : mapping of str to array-like of shape (n,), optional
-            Columns that become leading dims, as ``{"model": names, "fold": ids}``. A combination that never occurs has
-            a matrix of zeros.
+            Columns that become leading dims: ``{"model": names, "fold": ids}``. Missing combinations get zeros.
         example : array-like of shape (n,), optional
-            Which rows are the same example, by ids of any hashable kind. It says that the systems of the dim ``model``
-            (or of the only one in `by`) were judged on the same examples: every system on every example, once. They can
-            then be compared example by example.
+            Ids (hashable) of the examples. They say that the systems of the dim ``model`` (or the only one in `by`)
+            were judged on the same examples, each system once on each, so that they can be compared example by example.
         cluster : array-like of shape (n,) or mapping of str to array-like, optional
-            Which patient, image or document each row is of, if there are several rows of one: examples of a cluster are
-            alike, and say less than as many independent ones. `bayesperf.pool` takes notice of it. A mapping says what
-            they are, ``{"patient": ids}``. Of clusters within clusters, ``{"hospital": …, "patient": …}``, the first
-            are drawn, whole with all that is within; an id that occurs in two of them is two patients. They are no dim:
-            a million of them take no more memory than the rows.
+            The patient, image or document of each row, if one has several rows: examples of a cluster are alike, and
+            say less than independent ones. `bayesperf.pool` uses it. A mapping names the clusters: ``{"patient":
+            ids}``. If they are nested, ``{"hospital": …, "patient": …}``, the first are drawn whole; an id that occurs
+            in two of them is two patients. Clusters are no dim, and take no more memory than the rows.
         sample_weight : None
             Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
 
@@ -313,19 +309,17 @@ class ConfusionMatrix(Counted):
         TypeError
             If labels are of several kinds, or of a kind that cannot be a label.
         ValueError
-            If columns are empty, of unequal length, or have missing values; if only one label occurs and `labels` does
-            not name the other; if by `example` some system has an example twice or not at all, or the rows of an
-            example differ in more than the system and its prediction, as in their cluster.
+            If columns are empty, unequally long or have gaps; if only one label occurs and `labels` does not name the
+            other; if a system lacks an example or has it twice, or its rows differ in more than system and prediction.
 
         Examples
         --------
-        >>> import numpy as np
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_predictions([1, 0, 1, 0], [1, 0, 0, 0], by={"fold": ["a", "a", "b", "b"]})
         >>> cm.sel(fold="b").counts.values
         array([[1, 0], [1, 0]])
 
-        Two systems, three examples, by a column a system or by a row for each:
+        Two systems on three examples, with a column for each system, or with a row for each answer:
 
         >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0], {"old": [1, 0, 0], "new": [1, 1, 1]})
         >>> cm.sel(model="old").counts.values
@@ -335,15 +329,9 @@ class ConfusionMatrix(Counted):
         >>> cm.counts.attrs
         {'same_examples': 'model'}
 
-        Several examples of a patient:
+        Several labels for each example:
 
-        >>> cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0, 1, 0], [1, 1, 0, 0, 0, 1],
-        ...                                          cluster={"patient": ["a", "a", "b", "b", "c", "c"]})
-        >>> cm.clusters.size
-        3
-
-        Several labels an example:
-
+        >>> import numpy as np
         >>> cm = bp.ConfusionMatrix.from_predictions(np.array([[1, 0], [1, 1], [0, 0]]),
         ...                                          np.array([[1, 0], [0, 1], [0, 1]]), labels=["red", "round"])
         >>> cm.sel(label="round").counts.values
@@ -730,7 +718,7 @@ class ConfusionMatrix(Counted):
         return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes, clusters)
 
     def plot(self, *, ax: Panels | None = None) -> Figure:
-        """Draw the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
+        """Plot the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""
         from bayesperf import plots
 
         return plots.confusion_matrix(self, ax=ax)

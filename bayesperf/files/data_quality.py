@@ -12,7 +12,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.files.formats import Source
 from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
-from bayesperf.files.settings import FOLD, ROW, SYSTEM, Settings
+from bayesperf.files.settings import FOLD, LABEL, ROW, Settings
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def without_missing(
     If a column says which example a row is of, an example is left out of every system.
     """
     keys = {f"k{place}": name for place, name in enumerate(columns)}
-    if settings.threshold is not None:
+    if settings.calls:
         # It is missing where the score is.
         keys = {key: name for key, name in keys.items() if name != settings.predicted}
     n = "rows" if counted else "1"
@@ -140,7 +140,11 @@ def about_clusters(
 
 def _system_columns(settings: Settings) -> list[str]:
     """Return the columns of a file that tell systems apart."""
-    return [name for name in settings.by if name != FOLD and not (name == SYSTEM and settings.systems)]
+    return [
+        name
+        for name in settings.by
+        if name != FOLD and name not in (settings.stacked_by, LABEL if settings.joined else None)
+    ]
 
 
 def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:

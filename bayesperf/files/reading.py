@@ -23,7 +23,7 @@ from bayesperf.files.data_quality import about_clusters, about_repeats, about_un
 from bayesperf.files.formats import Source, open_bytes
 from bayesperf.files.opening import Opened, opened
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import FOLD, SYSTEM, Settings
+from bayesperf.files.settings import FOLD, Settings
 from bayesperf.files.sources import faults_of, held_by
 from bayesperf.files.wide import refuse_unknown_labels, stacked
 
@@ -126,8 +126,8 @@ def read_opened(files: Opened, settings: Settings) -> Predictions:
 def _read(connection: DuckDBPyConnection, files: list[Source], settings: Settings) -> Predictions:
     columns, asked = _columns(settings), asked_columns(settings)
     labels = (settings.actual, settings.predicted, settings.judge)
-    # A threshold says of each row whether it is positive, which no file does.
-    of_labels = labels if settings.threshold is None else (settings.actual,)
+    # What is made of scores says of each row whether it is positive, which no file does.
+    of_labels = (settings.actual,) if settings.calls else labels
     counted = settings.id is None and settings.score is None and settings.split is None
     typed = all(source.has_types for source in files)
     sources: list[Source] = []
@@ -149,9 +149,8 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     binned = _count_scores(connection, rows, parts, columns, settings)
     frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
     frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
-    if settings.systems:
-        # They stand in the order in which they are named.
-        frame[SYSTEM] = pd.Categorical(frame[SYSTEM], settings.systems)
+    for name, values in settings.in_order.items():
+        frame[name] = pd.Categorical(frame[name], values)
     repeats = about_repeats(
         connection, files if settings.systems else sources, settings, frame if settings.id else None
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.settings import FILE, FOLD, ROW, STACKED, SYSTEM, Settings, flags_of
+from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, Settings, flags_of
 
 # What columns are called that say which example a row is of, which system, and which part of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
@@ -23,7 +23,7 @@ CLUSTER_COLUMNS = (
 )  # fmt: skip
 # The roles of which each has columns of its own.
 _APART = (
-    "actual", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
+    "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
     "correct", "grade",
 )  # fmt: skip
 
@@ -46,9 +46,34 @@ def with_roles(settings: Settings, files: int, compared: bool = False) -> Settin
         raise InputError(
             "--by", f"which of {listed(others)} tells the systems apart?", f"Name it, as --system {others[0]}."
         )
-    systems = [SYSTEM] if settings.systems else [] if system is None else [system]
+    stacked = settings.stacked_by
+    systems = [stacked] if stacked else [] if system is None else [system]
     by = (*systems, *([FILE] if apart else []), *others, *([] if fold is None else [FOLD]))
     return replace(settings, system_column=system, fold_column=fold, by=by)
+
+
+def with_predicted(settings: Settings, columns: Sequence[Collection[str]]) -> Settings:
+    """Return settings that read the usual column of predicted labels beside one of scores, if all files have it."""
+    there = all(settings.predicted in of_file for of_file in columns)
+    return replace(settings, scores_alone=settings.scores_alone and bool(settings.scores or not there))
+
+
+# What is asked of rows with one label.
+_OF_ONE_LABEL = ("judge", "clusters", "slices", "split", "top", "id", "against", "state")
+
+
+def refuse_several_labels(settings: Settings) -> None:
+    """Refuse what is not asked of rows that have several labels."""
+    if LABEL not in settings.by or not (settings.actuals or settings.joined):
+        return
+    for name in _OF_ONE_LABEL:
+        if getattr(settings, name) not in (None, ()):
+            flag = flags_of(name)[0]
+            raise InputError(
+                flag,
+                "it is asked of rows with one label, and these have several.",
+                f"Remove {flag}, or name the columns of one label, of 0 and 1.",
+            )
 
 
 def _called(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
@@ -58,7 +83,7 @@ def _called(names: tuple[str, ...], known: tuple[str, ...]) -> str | None:
 def _roles(settings: Settings) -> Iterator[tuple[str, str]]:
     """Yield each column that is named, and the option that names it."""
     for option in _APART:
-        value = getattr(settings, option)
+        value = getattr(settings, option) or (settings.actual if option == "actuals" else None)
         for name in (value,) if isinstance(value, str) else value or ():
             yield name, flags_of(option)[0]
 
@@ -86,29 +111,38 @@ def _named_columns(settings: Settings) -> Settings:
         )
     if twice := next((name for name in scores if scores.count(name) > 1), None):
         raise InputError(f"--score {twice}", "it is named twice.")
-    if scores and not calls and len(scores) != max(1, len(predictions)):
+    if scores and predictions and len(scores) != len(predictions):
         raise InputError(
             "--score",
-            f"{len(scores)} column{'s' * (len(scores) > 1)} of scores and {max(1, len(predictions))} of predictions.",
-            "Name one for each, in the same order; or none of --predicted, and the --threshold "
-            "that makes predictions of scores.",
+            f"{len(scores)} column{'s' * (len(scores) > 1)} of scores and {len(predictions)} of predictions.",
+            "Name one for each, in the same order; or none of --predicted.",
         )
+    if len(settings.actuals) < 2:
+        settings = replace(settings, actual=next(iter(settings.actuals), settings.actual), actuals=())
+    elif (named := len(predictions or scores)) != len(settings.actuals):
+        raise InputError(
+            "--actual",
+            f"{len(settings.actuals)} of --actual, each a label, and {named} of --predicted.",
+            "Name one --predicted for each, in the same order.",
+        )
+    settings = replace(settings, scores_alone=bool(scores) and not predictions and not calls)
     if len(predictions) < 2 and len(scores) < 2:
         predicted, score = (named[0] if named else None for named in (predictions, scores))
         return replace(settings, predicted=predicted or settings.predicted, score=score, predictions=(), scores=())
     _refuse_taken_names(settings)
     return replace(
         settings,
+        actual=STACKED["actual"] if settings.actuals else settings.actual,
         predicted=STACKED["predicted"],
         score=STACKED["score"] if scores else None,
-        id=ROW if settings.id is None else settings.id,
+        id=ROW if settings.id is None and not settings.actuals else settings.id,
     )
 
 
 def _refuse_taken_names(settings: Settings) -> None:
     """Refuse columns that are called as those which are made of a column for each system."""
     options = dict(_roles(replace(settings, predictions=())))
-    if taken := {SYSTEM, ROW, *STACKED.values()}.intersection(options):
+    if taken := {str(settings.stacked_by), ROW, STACKED["predicted"], STACKED["score"]}.intersection(options):
         raise InputError(
             f"{options[min(taken)]} {min(taken)}",
             "with a column for each system this is the name of a column of its own.",
@@ -122,9 +156,9 @@ def _refuse_taken_names(settings: Settings) -> None:
 
 def asked_columns(settings: Settings) -> dict[str, str]:
     """Return the columns that files must have, and the option that asks for each."""
-    made = {FOLD, SYSTEM if settings.systems else None, settings.system_column}
+    made = {FOLD, settings.stacked_by, LABEL if settings.joined else None, settings.system_column}
     by = tuple(name for name in settings.by if name not in made or (name == FOLD and settings.fold_column is None))
-    own = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    own = settings.predictions or (() if settings.calls else (settings.predicted,))
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())
     id_ = None if settings.id == ROW else settings.id
     named = dict(_roles(replace(settings, predictions=own, by=by, id=id_)))

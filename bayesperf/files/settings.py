@@ -19,7 +19,9 @@ FILE = "file"
 # The column that tells apart systems whose predictions, or scores, are each a column of a file; those of their labels
 # and scores one below the other; and the number of the row.
 SYSTEM = "model"
-STACKED = {"predicted": "predicted", "score": "score"}
+# The column that tells apart the labels of rows that have several.
+LABEL = "label"
+STACKED = {"actual": "actual", "predicted": "predicted", "score": "score"}
 ROW = "row"
 
 
@@ -98,7 +100,7 @@ _INDEPENDENT = "its figures take examples to be independent"
 _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
-    ("actual", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
+    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
      "require", "top", "verified_only"),
     _NO_CLASSES,
 ) | {"all": "all pairs are printed anyway"}  # fmt: skip
@@ -114,7 +116,10 @@ class Settings:
     """
 
     # What columns are.
-    actual: str = _option("actual", "Column of actual labels.", _READ)
+    actuals: tuple[str, ...] = _option(
+        (), "Column of actual labels [actual]. Repeated: each is a label that a row has or not, with its --predicted.",
+        _READ, "--actual",
+    )  # fmt: skip
     predictions: tuple[str, ...] = _option(
         (), "Column of predicted labels [predicted]. Repeated: each is a system, paired by row.", _READ, "--predicted"
     )
@@ -227,8 +232,18 @@ class Settings:
     json: bool = _option(False, "Print JSON instead of tables.", f"{_SHOW} plan")
     format: str = _option("text", "text, markdown or json.", "check", fault=_no_format)
 
+    actual: str = "actual"
     predicted: str = "predicted"
     score: str | None = None
+    # Whether no column holds predicted labels, and no threshold makes them: scores are judged by their order.
+    scores_alone: bool = False
+    # The labels of rows that have several of them, joined in one column.
+    joined: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> bool:
+        """Whether predicted labels are made of scores: by a threshold, or all positive where scores stand alone."""
+        return self.threshold is not None or self.scores_alone
 
     @property
     def system(self) -> str | None:
@@ -239,6 +254,17 @@ class Settings:
     def cluster(self) -> str | None:
         """The column of the clusters that are independent of each other."""
         return self.clusters[0] if self.clusters else None
+
+    @property
+    def stacked_by(self) -> str | None:
+        """The column that tells apart what has a column each in a file: systems, or the labels of a row."""
+        return None if not self.systems else LABEL if self.actuals else SYSTEM
+
+    @property
+    def in_order(self) -> dict[str, tuple[str, ...]]:
+        """The systems and labels that stand in the order in which they are named, by the column that has them."""
+        stacked = {self.stacked_by: self.actuals or self.systems} if self.stacked_by else {}
+        return stacked | ({LABEL: self.joined} if self.joined else {})
 
     @property
     def systems(self) -> tuple[str, ...]:

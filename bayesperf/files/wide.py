@@ -11,7 +11,8 @@ from bayesperf.core.words import listed
 from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import Source, sql_text
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import FOLD, ROW, STACKED, SYSTEM, Settings
+from bayesperf.files.settings import FOLD, LABEL, ROW, STACKED, Settings
+from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -32,7 +33,8 @@ def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, 
     if settings.id == ROW:
         source = _numbered(connection, source, list(asked_columns(settings)), place)
     columns = [_of_system(source, settings, system) for system in range(max(1, len(settings.systems)))]
-    return [replace(source, columns={**source.columns, **more}) for more in columns]
+    of_each = [replace(source, columns={**source.columns, **more}) for more in columns]
+    return [_of_label(each, settings, label) for each in of_each for label in settings.joined] or of_each
 
 
 def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> None:
@@ -58,7 +60,7 @@ def _label_counts(connection: DuckDBPyConnection, sources: Sequence[Source], set
 
 
 def _label_columns(settings: Settings) -> list[str]:
-    predicted = settings.predictions or ((settings.predicted,) if settings.threshold is None else ())
+    predicted = settings.predictions or (() if settings.calls else (settings.predicted,))
     return [name for name in (settings.actual, *predicted, settings.judge) if name is not None]
 
 
@@ -102,17 +104,68 @@ def _of_system(source: Source, settings: Settings, system: int) -> dict[str, str
     """Return the SQL of the columns of one system, by the names that all systems share."""
     columns = {} if settings.fold_column is None else {FOLD: source.columns[settings.fold_column]}
     if settings.systems:
-        columns[SYSTEM] = sql_text(settings.systems[system])
+        columns[str(settings.stacked_by)] = sql_text((settings.actuals or settings.systems)[system])
+    if settings.actuals:
+        columns[STACKED["actual"]] = source.columns[settings.actuals[system]]
     if settings.predictions:
         columns[STACKED["predicted"]] = source.columns[settings.predictions[system]]
     if settings.scores:
         columns[STACKED["score"]] = source.columns[settings.scores[system]]
-    if settings.threshold is not None:
+    if settings.calls:
         score = columns.get(STACKED["score"]) or source.columns[str(settings.score)]
         # What is no number is not missing: it is refused as a score.
-        above = f"coalesce(try_cast({score} AS DOUBLE) >= {settings.threshold!r}, false)"
+        threshold = settings.threshold
+        above = "true" if threshold is None else f"coalesce(try_cast({score} AS DOUBLE) >= {threshold!r}, false)"
         columns[settings.predicted] = f"CASE WHEN {score} IS NOT NULL THEN {above} END"
     return columns
+
+
+# ── Several labels of a row, joined in a column ──
+
+_JOINT = "|"
+_MOST_LABELS = 1_000
+
+
+def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> Settings:
+    """Return settings that tell the labels of a row apart, if a column of labels joins several of them."""
+    if settings.calls or settings.judge is not None or settings.actuals:
+        return settings
+    values: set[str] = set()
+    for source in sources:
+        mapped = _with_labels(source, settings)
+        columns = [f"SELECT {_joined(mapped.columns[name])} FROM {mapped.scan}" for name in _label_columns(settings)]
+        with faults_of(source.named):
+            values |= {row[0] for row in connection.execute(" UNION ".join(columns)).fetchall()}
+    labels = {label for value in values for label in value.strip(_JOINT).split(_JOINT) if label}
+    if all(value.count(_JOINT) <= 2 for value in values) or len(labels) > _MOST_LABELS:
+        return settings
+    if settings.labels and (more := labels.difference(settings.labels)):
+        raise InputError("--labels", f"{min(more)!r} occurs, too.", "Name all labels.")
+    fold = [name for name in settings.by if name == FOLD]
+    by = (*(name for name in settings.by if name != FOLD), LABEL, *fold)
+    id_ = None if settings.id == ROW else settings.id
+    return replace(settings, by=by, id=id_, joined=settings.labels or tuple(sorted(labels)), labels=())
+
+
+def _joined(column: str) -> str:
+    """Return the SQL of the labels of a row, each between two signs; none where a field is empty."""
+    text = f"regexp_replace(trim(coalesce(CAST({column} AS VARCHAR), '')), '\\s*[|]\\s*', '{_JOINT}', 'g')"
+    return f"'{_JOINT}' || {text} || '{_JOINT}'"
+
+
+def _of_label(source: Source, settings: Settings, label: str) -> Source:
+    """Return a file that says of each row whether it has a label, and is predicted to have it."""
+    test = sql_text(f"{_JOINT}{label}{_JOINT}")
+    columns = {
+        name: f"contains({_joined(source.columns[name])}, {test})::INTEGER"
+        for name in (settings.actual, settings.predicted)
+    }
+    note = f"Labels joined by {_JOINT!r} are read one by one: a row has each, or has it not."
+    return replace(
+        source,
+        columns={**source.columns, **columns, LABEL: sql_text(label)},
+        note=f"{source.note} {note}".strip(),
+    )
 
 
 def _numbered(connection: DuckDBPyConnection, source: Source, asked: list[str], place: int) -> Source:

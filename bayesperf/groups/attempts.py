@@ -28,7 +28,7 @@ def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
 
 
 def score_of_k(attempts: NDArray[Any], passed: NDArray[Any], k: int, every: bool) -> Array:
-    """Return the share of choices of k attempts of which at least one passes, or `every` one; NaN of fewer than k."""
+    """Return the share of choices of k attempts in which one passes, or `every` one; NaN with fewer than k."""
     return all_fail(attempts, attempts - passed, k) if every else 1 - all_fail(attempts, passed, k)
 
 

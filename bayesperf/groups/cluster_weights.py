@@ -1,4 +1,15 @@
-"""Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems."""
+"""Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems.
+
+Cells are drawn in proportion to Σ_g v_g C_g + ε. The counts C_g of each of the G clusters have a weight
+v_g ~ Gamma((G − 2)/G), which gives a mean over clusters the variance S²/G of samples of clusters. The prior's
+pseudo-examples ε_c ~ Gamma(α_c) leave a width to empty cells. With clusters of unequal sizes the weights vary more: the
+shape is (G* − 2)/G* times (1 − h_g)/(1 − 1/G), where h_g is the cluster's share of all examples and G* = 1/Σ h_g² the
+number of clusters of equal size that would say as much; the mean stays. Metrics are of examples: a cluster weighs by
+its size. Clusters of one example each have nearly the posterior of independent examples.
+
+In repeated cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat
+said of them. The prior's pseudo-examples then count once, and an example as often as there are repeats.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +25,7 @@ from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, w
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough, tallied
 from bayesperf.core.words import over_places, places_in_words, sentence
-from bayesperf.data.clusters import Clusters, of_dim
+from bayesperf.data.clusters import Clusters, of_dim, within
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.attempts import as_parts_of_examples, place_of_right, quantity_of_k
@@ -98,7 +109,7 @@ class ClusterWeights(StoredDraws):
     # ── What the clusters cost ──
 
     def design_effect(self, metric: str | Metric) -> xr.DataArray:
-        """Return the variance of a metric relative to that of independent examples.
+        """Return the variance of a metric relative to its variance with independent examples.
 
         Parameters
         ----------
@@ -150,7 +161,7 @@ class ClusterWeights(StoredDraws):
         return replace(independent, prevalence=self.prevalence)
 
     def preface(self) -> list[str]:
-        return [f"The examples are of {self.sizes} {self.dim}s."]
+        return [f"The {within(self.dim)} are of {self.sizes} {self.dim}s."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         few = [sentence(self.few)] if self.few else []
@@ -158,7 +169,7 @@ class ClusterWeights(StoredDraws):
             return few
         parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
         effects, totals, worth = (part.values.ravel().tolist() for part in parts)
-        each = [f"{effect:.2g}: {total:,} examples say as much as {independent:,.0f} independent ones"
+        each = [f"{effect:.2g}: {total:,} {within(self.dim)} say as much as {independent:,.0f} independent ones"
                 for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
         places = over_places(each, places_in_words(post.leading), effects)
         return [sentence(f"the design effect is {places}"), *few]
@@ -221,7 +232,7 @@ class ClusterWeights(StoredDraws):
         return _pseudo_examples(self.prior, self.summed)
 
     def facts(self) -> list[str]:
-        """Return what is shown of this in a line."""
+        """Return a line that describes this."""
         others = [f"{dim}: {size}" for dim, size in self.summed.total.sizes.items()]
         kinds = f"{len(self.cm.labels)} {'outcomes' if self.cm.graded else 'classes'}"
         return [f"{self.sizes} {self.dim}s", *others, kinds, "over examples"]
@@ -284,7 +295,7 @@ def _doubts(source: ClusterWeights) -> list[tuple[type[UserWarning], str, str]]:
             f"differences are known better than that. Leave out the {source.dim}s that not all were judged in"
         )))  # fmt: skip
     counts = source.summed.cells
-    # Of two classes, one alone is that of attempts, which nobody asks about the other.
+    # With two classes, a single one belongs to attempts, where nobody asks about the other.
     asked = (counts.sum("predicted") > 0) | (len(source.cm.labels) > 2)
     empty = ((counts == 0) & asked).transpose(*counts.dims).values
     if empty.any():

@@ -82,7 +82,7 @@ DIMS = {
 def _system(
     tables: Array, prior: Mapping[str, Array], rng: np.random.Generator, n: int, power: float, design: str
 ) -> dict[str, Array]:
-    """Return n draws of one system, of which the tables are (group, actual, predicted)."""
+    """Return n draws of one system, from its tables (group, actual, predicted)."""
     totals = tables.sum(-1)
     rows = [
         _row(tables[:, i], prior["rates"][i], prior["dispersion"][i], rng, n, power) for i in range(len(prior["rates"]))

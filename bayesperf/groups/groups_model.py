@@ -1,4 +1,15 @@
-"""The hierarchical model of counts over groups (folds, sites, days, images), by quadrature."""
+"""The hierarchical model of counts over groups (folds, sites, days, images), by quadrature.
+
+Each actual class has its own row, independent of the other: of n examples of the class in a group, k are predicted
+right, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1, p ~ Beta(1, 1). The dispersion ρ is the correlation of two
+examples of a group: at ρ = 0 all groups have one rate, at ρ = 1 each group is all right or all wrong. The groups' own
+rates are integrated out, by quadrature over p and ρ, and come back by conjugacy.
+
+Prevalence depends on the question. Random folds, and a new one, have the population's prevalence, Beta(1, 1) updated by
+the summed counts. Each cluster has its own, by the same beta-binomial model for the positives among its examples, with
+mean Beta(1, 1) and dispersion Beta(1, 3): clusters often differ more in prevalence than in rates. A metric of the mean
+is the metric at the mean rates and the mean prevalence.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +38,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 # The Beta prior of the dispersion of rates, by what the groups are.
 DISPERSION = {"random": (1.0, 24.0), "clusters": (1.0, 9.0)}
-# That of questions asked several times, of which many are nearly always solved or hardly ever.
+# The dispersion of questions asked several times: many are nearly always solved, or hardly ever.
 QUESTIONS = (1.0, 1.0)
 # The same of prevalence, in which clusters often differ more; random folds are parts of one population.
 PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
@@ -204,12 +215,12 @@ class GroupsModel(Held):
 
     @property
     def _systems(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups."""
+        """Zeros over the leading dims except the groups'."""
         return self._rows if self.cm.graded else self._rows.isel(actual=0, drop=True)
 
     @property
     def _rows(self) -> xr.DataArray:
-        """Zeros over the leading dims other than that of the groups, and over the actual classes if there are any."""
+        """Zeros over the leading dims except the groups', and over the actual classes if there are any."""
         rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)
         return _without_row(xr.zeros_like(rows, dtype=float).rename(None))
 
@@ -232,7 +243,7 @@ class GroupsModel(Held):
         return streams(seed, f"pool: {purpose}", self._systems, self._draws.counts)
 
     def facts(self) -> list[str]:
-        """Return what is shown of this in a line."""
+        """Return a line that describes this."""
         others = [f"{dim}: {self.cm.counts.sizes[dim]}" for dim in self._systems.dims]
         return [self.number, *others, self.prevalence_text, f"ρ ~ {self.dispersion_text}"]
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # Default number of draws of more than two classes.
 _DRAWS_OF_CLASSES = 5_000
-# Where prior and posterior have this much of their mass in common, the data have said nothing.
+# If prior and posterior share this much of their mass, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
 
 
@@ -104,21 +104,20 @@ class Pooled(Answer):
         Returns
         -------
         Marginal
-            Of the model, with a last leading dim ``of``: a new question of the population, and the mean over these
-            questions. By the bootstrap, of a new question, joint for systems that were asked the same. Its
+            By the model, with a last leading dim ``of``: a new question of the population, and the mean over these
+            questions. By the bootstrap, a new question, joint for systems that were asked the same questions. Its
             `observed` is the unbiased estimate (Chen et al. 2021, Evaluating large language models trained on code,
             equation 1).
 
         Raises
         ------
         ValueError
-            If a question was asked fewer than k times, a system none of them, or there is no positive class.
+            If a question was asked fewer than k times, a system was asked none, or no class is positive.
 
         Notes
         -----
         Questions differ more than sites do: many are nearly always solved, or hardly ever. Their dispersion is Beta(1,
-        1) here, whatever it is of the metrics, unless `pool` was given another. ``validation/attempts.py`` has how
-        often the intervals cover, of questions of other kinds too.
+        1), whatever it is for metrics, unless `pool` was given another. docs/coverage.md has how often intervals cover.
 
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
         and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
@@ -144,7 +143,6 @@ class Pooled(Answer):
         >>> at_3.hdi().sel(of="a new question").round(2).values
         array([0.54, 0.79])
 
-        Two systems, asked the same questions:
 
         >>> passed = [[0] * 12 + [1] * 8 + [3] * 10 + [5] * 10, passed]
         >>> cm = bp.ConfusionMatrix.from_counts(
@@ -279,7 +277,7 @@ class Pooled(Answer):
         return "recall" if self.mean.positive is not None and self.model is not None else "accuracy"
 
     def plot(self, metric: str | Metric | None = None, **options: Any) -> Figure:
-        """Draw how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
+        """Plot how the groups shrink towards the mean: observed and estimated metrics, the mean, and a new group.
 
         By the bootstrap, draw the density of the metric over examples.
 
@@ -317,91 +315,66 @@ def pool(
 ) -> Pooled:
     """Pool matrices over groups that differ: folds, sites, subjects, days, images.
 
-    Three questions are kept apart: the population's mean, each of these groups, and a new group. With
-    ``method="bayesian_bootstrap"`` there is one answer, of any metric of any number of classes: how good a system is on
-    examples that come in clusters, and how much better than another on the same ones.
+    The model answers three questions: the population's mean, each of these groups, and a new group. The bootstrap
+    answers one, for any metric and number of classes: how good a system is on examples that come in clusters, and how
+    much better than another on the same clusters.
 
     Parameters
     ----------
     cm : ConfusionMatrix or Outcomes
-        With leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary, or right and wrong.
-        Other leading dims are as many systems: the model pools each on its own, the bootstrap draws them jointly.
+        With the leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary, or right and wrong.
+        Other leading dims are systems: the model pools each on its own, the bootstrap draws them jointly.
     dim : str, optional
-        The leading dim of the groups, by default "fold". Leave it out of counts with clusters.
+        The leading dim of the groups, by default "fold". Omit it for counts with clusters.
     groups : {"random", "clusters"}, optional
-        What they are; for the bootstrap clusters, else by default "random". "random": random folds of one data set,
-        whose rates hardly differ: ρ ~ Beta(1, 24). They are parts of one population and share its prevalence.
-        "clusters": sites, subjects, days or images: ρ ~ Beta(1, 9). They have a prevalence each.
+        "random" (the model's default): random folds of one data set, whose rates hardly differ (ρ ~ Beta(1, 24)) and
+        which share one prevalence. "clusters": sites, subjects, days or images, each with its own prevalence; ρ ~
+        Beta(1, 9).
     repeats : int, optional
-        How often cross-validation was repeated; `dim` then has repeats × k folds. Each example weighs 1/repeats,
-        because repeats add no examples. By default as many as `cm` knows of, if it was made by
-        `ConfusionMatrix.from_cross_validation`: its dims ``repeat`` and ``fold`` are pooled together. Otherwise once.
+        How often cross-validation was repeated; `dim` then has repeats × k folds, and each example weighs 1/repeats. By
+        default what `cm` knows, if `ConfusionMatrix.from_cross_validation` made it (its dims ``repeat`` and ``fold``
+        are pooled together), otherwise 1.
     dispersion : tuple of two float, optional
         (a, b) of another Beta prior of ρ, the dispersion of the rates.
     method : {"model", "bayesian_bootstrap"}, optional
-        By default the model of two classes below; of counts with clusters, the bootstrap.
+        By default the model, and for counts with clusters the bootstrap.
     prior : str or Prior, optional
-        For the bootstrap, the pseudo-examples in the cells of each system, as in `bayesperf.posterior`; for more than
-        two classes the default is Perks'.
+        For the bootstrap, as in `bayesperf.posterior`; the default for more than two classes is Perks'.
     design : {"joint", "by_actual"}
-        How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a fixed
-        number of examples was drawn from each class, so the data contain no information about prevalence, and metrics
-        that depend on it raise until `Posterior.at_prevalence` supplies it: ``pool(cm, design="by_actual").mean
-        .at_prevalence(0.1)``.
+        As in `bayesperf.posterior`; under "by_actual", supply the prevalence by `Posterior.at_prevalence`.
     draws : int, optional
-        Draws behind the posteriors' figures; 10,000 by default, and 5,000 of more than two classes.
+        Number of draws; 10,000 by default, and 5,000 for more than two classes.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
     Pooled
-        By the bootstrap, its ``mean`` is a posterior over examples; `by_group`, `new_group` and `dispersion` are
-        questions to the model, and raise.
+        After the bootstrap, its ``mean`` is a posterior over examples; `by_group`, `new_group` and `dispersion` raise.
 
     Raises
     ------
-    TypeError
-        If `cm` is neither a ConfusionMatrix nor Outcomes.
-    ValueError
-        If it has no such dim, or an argument is not of its kind or not of the method; for the model, if there are other
-        than two classes or nobody counted the true negatives, or `repeats` does not divide the number of folds or is
-        left out of folds that share examples;
-        for the bootstrap, if a system was judged in fewer than three clusters.
+    TypeError, ValueError
+        If `cm` is neither a ConfusionMatrix nor Outcomes, or has no such dim; if an argument is not of its kind or not
+        of the method. For the model, if there are more than two classes, nobody counted the true negatives, or
+        `repeats` does not divide the number of folds or is missing for folds that share examples. For the bootstrap, if
+        a system has fewer than three clusters.
 
     Warns
     -----
     PriorWarning
-        If the data say nothing of the dispersion (few, small groups): the interval of a new group is then the prior's.
-        By the bootstrap, if a cell has no examples in any cluster.
+        If the data say nothing of the dispersion (few, small groups), so that the interval of a new group is the
+        prior's. For the bootstrap, if a cell has no examples in any cluster.
     DependenceWarning
-        By the bootstrap, if there are fewer than 20 clusters, or systems were judged in some of the same clusters only.
+        For the bootstrap, if there are fewer than 20 clusters, or systems share only some of them.
 
     Notes
     -----
-    Each actual class has a row of its own, independent of the other: of n examples of the class in a group, k are
-    predicted right, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1, p ~ Beta(1, 1). ρ, the dispersion, is the
-    correlation of two examples of a group: ρ = 0 is one common rate, ρ = 1 groups that are all right or all wrong.
-    Groups' own rates are integrated out, by quadrature over p and ρ, and come back by conjugacy.
-
-    Prevalence goes with the question. Random folds, and a new one, have that of the population, Beta(1, 1) updated by
-    the summed counts. Clusters have a prevalence each, by the same beta-binomial model, of the positives among the
-    examples of each, with mean Beta(1, 1) and dispersion Beta(1, 3): in prevalence they often differ more than in
-    rates. A metric of the mean is that of the mean rates and the mean prevalence.
-
-    The Bayesian bootstrap of clusters draws cells in proportion to Σ_g v_g C_g + ε: the counts C_g of each of the G
-    clusters have a weight v_g ~ Gamma((G − 2)/G), by which a mean over clusters has the variance S²/G of samples of
-    clusters, and the prior's pseudo-examples ε_c ~ Gamma(α_c) leave a width to empty cells. Of unequal sizes weights
-    vary more: the shape is (G* − 2)/G* times (1 − h_g)/(1 − 1/G), h_g being the cluster's share of all examples and
-    G* = 1/Σ h_g² the number of clusters of one size that would say as much; the mean stays. Metrics are of examples: a
-    cluster weighs by its size. Clusters of one example each have nearly the posterior of independent examples.
-    Systems judged in the same clusters have the same weights, so that their comparison is paired. Of repeated
-    cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat said of
-    them; the prior's pseudo-examples then count once, and examples as often as there are repeats. The page on coverage
-    has how often the intervals cover.
-
-    No cross-validation estimates the spread over training sets, or the model refitted on all data: the intervals of
-    random folds of up to about 100 examples are somewhat optimistic.
+    The model (`bayesperf.groups.groups_model`) has a beta-binomial for each actual class, in which ρ, the dispersion,
+    is the correlation of two examples of a group. The bootstrap (`bayesperf.groups.cluster_weights`) weights whole
+    clusters; systems judged in the same clusters have the same weights, so their comparison is paired. docs/coverage.md
+    shows how often the intervals cover. No cross-validation estimates the spread over training sets, or the model
+    refitted on all data: intervals from random folds of up to about 100 examples are somewhat optimistic.
 
     Examples
     --------
@@ -409,16 +382,14 @@ def pool(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by=["model", "fold"],
     ...                                    pos_label="malignant")
-    >>> pooled = bp.pool(cm.sel(model="naive_bayes"))
-    >>> pooled
-    <bayesperf.groups.Pooled: 10 folds, one prevalence, ρ ~ Beta(1, 24)>
-    >>> pooled.summary("recall")[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
+    >>> recall = bp.pool(cm.sel(model="naive_bayes")).summary("recall")
+    >>> recall[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
           answer fold  mean  ci_lower  ci_upper
     0       mean       0.88      0.83      0.94
     1  new group       0.88      0.76      1.00
     2      group    0  0.84      0.73      0.94
 
-    Three classes, and several examples of a patient:
+    Three classes, and several examples of each patient:
 
     >>> import numpy as np
     >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)

@@ -12,7 +12,7 @@ from bayesperf.groups.slicing import Slices
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Kind, Marginal
 
-# Of dims with more levels, these many of the worst are drawn.
+# If a dim has more levels, this many of the worst are drawn.
 _MOST_LEVELS = 20
 
 
@@ -39,7 +39,7 @@ def rows_of_slices(found: Slices, metric: str | Metric, worst: int, ci_prob: flo
 
 
 def _rows(what: str, marginal: Marginal, most: int, ci_prob: float, ci_kind: Kind) -> Rows:
-    """Return the rows of all places, or of as many of the worst."""
+    """Return the rows of all places, or of the worst few."""
     means, observed = marginal.mean().values.ravel(), marginal.observed
     chosen, heading = np.arange(len(means)), what
     if len(means) > most:

@@ -162,7 +162,7 @@ class Slices(Answer):
 
     @cached_property
     def trials(self) -> xr.DataArray:
-        """Numbers of examples that each rate is of, (…, rate)."""
+        """The number of examples behind each rate, (…, rate)."""
         totals = self.cm.counts.sum("predicted")
         everyone = totals.sum("actual")
         if "accuracy" in self.rates["rate"]:
@@ -243,7 +243,7 @@ class Slices(Answer):
         return marginal.leading.copy(data=share.reshape(marginal.leading.shape)).rename("prob_worst")
 
     def summary(self, metric: str | Metric = "", ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
-        """Return a tidy table of all slices: what was observed beside what is estimated.
+        """Return a tidy table of all slices: observed values beside estimates.
 
         Parameters
         ----------
@@ -536,7 +536,7 @@ class Slices(Answer):
         )
 
     def _most_in_words(self, metric: str) -> list[str]:
-        """Return a sentence for each rate that a metric is of, on the dim or interaction whose levels differ most."""
+        """Return a sentence for each rate behind a metric, on the dim or interaction whose levels differ most."""
         table = self.which_dim()
         table = table[table["rate"].isin(_RATES_OF.get(metric, tuple(table["rate"])))]
         most = table.loc[table.groupby("rate", sort=False)["prob_largest"].idxmax()]
@@ -547,7 +547,7 @@ class Slices(Answer):
         ]
 
     def plot(self, metric: str | Metric = "", **options: Any) -> Figure:
-        """Draw the levels of each dim, and the worst slices: what was observed beside what is estimated.
+        """Plot the levels of each dim, and the worst slices: observed values beside estimates.
 
         Parameters
         ----------
@@ -769,7 +769,7 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
 
 
 def _prior_of_groups(rates: xr.DataArray, dispersion: Array, counts: xr.DataArray, seed: int) -> xr.DataArray:
-    """Draw the rates of the groups of `pool` from the prior, in the form of those of the posterior."""
+    """Draw the rates of the groups of `pool` from the prior, in the form of the posterior's rates."""
     rng = stream(seed, "slices: before the data", counts.values)
     drawn = [rng.random((rates.shape[0], len(dispersion)))]
     for _ in _TWO_CLASSES[1:]:

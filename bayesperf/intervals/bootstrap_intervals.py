@@ -99,14 +99,12 @@ def bootstrap(
     random_seed : int or numpy.random.Generator, optional
         The same seed gives the same figures; by default a new one. Each matrix has a stream of its own.
     contrast : {None, "difference"}
-        What the interval is of: the metric of each matrix; or the first system's less the second's, of two judged on
-        the same examples.
+        The metric of each matrix, or the first system's less the second's, for two judged on the same examples.
     design : {"joint", "by_actual"}
-        What a resample keeps: the number of examples, or that of each actual class (the stratified bootstrap), for test
-        sets of so many examples of each class.
+        What a resample keeps: the number of examples, or the number of each actual class (the stratified bootstrap).
     cluster : str, optional
-        A leading dim of groups whose examples belong together: patients, speakers, blocks of time. Whole groups are
-        resampled, and the metric is that of their sum; the dim is gone from the result. Ten groups are few.
+        A leading dim of groups whose examples belong together, such as patients. Whole groups are resampled, and the
+        metric is computed from their sum; the result lacks the dim. Ten groups are few.
     progressbar : bool
         Shown on a terminal only, and if it takes long.
     return_samples : bool
@@ -115,32 +113,31 @@ def bootstrap(
     Returns
     -------
     limits : xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. The
-        coordinate ``standard_error`` is the standard deviation of the resampled values. The ``attrs`` have the seed,
-        and in ``undefined`` the greatest share of resamples left out.
+        Over the leading dims (and ``label`` for ``_per_class``) and ``ci_bound`` (lower, upper). The coordinate
+        ``standard_error`` is the standard deviation of the resampled values. ``attrs`` has the seed and, as
+        ``undefined``, the largest proportion of resamples left out.
     samples : xarray.DataArray
         With `return_samples`: the values of all resamples, with last dim ``resample``; NaN where they are undefined.
 
     Raises
     ------
     ValueError
-        If the metric is undefined (0/0) in the counts themselves; if `cluster` has a single group, or comes with
-        "by_actual".
+        If the metric is undefined (0/0) in the counts; if `cluster` has one group, or is used with "by_actual".
 
     Warns
     -----
     UserWarning
-        If the metric is undefined in some resamples (without positives, say): they are left out. If an interval has no
-        width, because all resamples have the same value. Of "bca", if the metric is undefined without some one example:
-        the acceleration is then that of the others.
+        If some resamples are left out, because the metric is undefined in them (without positives, say); if an interval
+        has no width, because all resamples have the same value; for "bca", if the metric is undefined without some
+        example, so that the acceleration comes from the others.
 
     Notes
     -----
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13–14. Of "bca" the bias z₀ is the normal quantile
-    of the share of resamples below the observed value, ties counted half (as SciPy does), kept half a resample away
-    from 0 and 1. The acceleration is that of the jackknife, which has one value a cell: to leave out any of its
-    examples is the same. With strata it is Σ_s Σ U³/n_s³ / 6(Σ_s Σ U²/n_s²)^(3/2), U the centred values of a stratum
-    times n_s − 1, each with the other strata whole.
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13–14. For "bca" the bias z₀ is the normal quantile
+    of the proportion of resamples below the observed value; ties count half (as in SciPy), and the proportion stays
+    half a resample away from 0 and 1. The acceleration is the jackknife's, with one value for each cell. With strata it
+    is Σ_s Σ U³/n_s³ / 6(Σ_s Σ U²/n_s²)^(3/2), where U are the centred values of a stratum times n_s − 1, each with the
+    other strata whole.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Joint draws of the cells of systems of which some predictions were verified."""
+"""Joint draws of the cells of systems with some verified predictions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHARED_TEXT = (
 
 
 def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
-    """Return the prior of so many systems taken together: the one named, or else by the number of strata."""
+    """Return the joint prior of several systems: the named one, or one chosen by the number of strata."""
     if prior is None:
         few = len(sample.labels) == 2 and systems == 1 and not sample.levels.any()
         return priors.jeffreys() if few else priors.shared()
@@ -103,7 +103,7 @@ def _proper_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
 
 
 def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:
-    """Return draws (m, M, n, K, K) with the leading dims of a sample, and that of the systems if these have names."""
+    """Return draws (m, M, n, K, K) with the leading dims of a sample, and the systems' dim if they have names."""
     leading = sample.counts.isel(stratum=0, drop=True)
     dims: dict[str, list[Any]] = ({MODEL: list(systems)} if systems else {}) | dict.fromkeys(CELL_DIMS, sample.labels)
     return stored(cells, leading.expand_dims(dims, range(leading.ndim, leading.ndim + len(dims))))

@@ -62,7 +62,7 @@ class NextLabels:
 
 @checked
 def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_seed: int = 0) -> NextLabels:
-    """Return how many of the next n labels to spend on each stratum, so that a metric becomes most certain.
+    """Return how to divide the next n labels among the strata so that a metric becomes most certain.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def verified_of(posterior: Posterior) -> Verified:
 
 
 def _rows(sample: VerifiedSample, advised: Counts, random_seed: int) -> NDArray[np.intp] | None:
-    """Return positions of examples chosen by chance, as many of each stratum as advised."""
+    """Return positions of examples chosen at random, the advised number from each stratum."""
     if sample.rows is None:
         return None
     rng = np.random.default_rng(random_seed)

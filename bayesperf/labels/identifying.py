@@ -129,14 +129,14 @@ def labels_switched(posterior: xr.Dataset) -> bool:
 def _estimated(tree: xr.DataTree) -> list[str]:
     """Return the parameters of a fit that both groups have: rates and prevalences, or else all that have a prior."""
     names = [str(name) for name in tree["log_prior"].data_vars]
-    # Of raters from a population the rates themselves are computed.
+    # For raters from a population, the rates themselves are computed.
     names = ["rates", *[name for name in names if name != "rates"]] if "rater" in tree["posterior"].coords else names
     skipped = ("deviation",)
     return [name for name in names if name in tree["prior"].data_vars and name not in skipped]
 
 
 def _places(variable: xr.DataArray) -> list[dict[str, Any]]:
-    """Return the coordinates of each element, of rates those of the right answers."""
+    """Return the coordinates of each element; for rates, the coordinates of the right answers."""
     dims = [str(dim) for dim in variable.dims if dim not in ("chain", "draw")]
     shape = [variable.sizes[dim] for dim in dims]
     places = [dict(zip(dims, place, strict=True)) for place in np.ndindex(*shape)]

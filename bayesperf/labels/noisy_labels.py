@@ -87,15 +87,14 @@ def noise(
     Parameters
     ----------
     cm : ConfusionMatrix
-        Counts by *recorded* label and prediction. Matrices along leading dims have labels of one source, wrong at one
-        rate; systems judged on the same examples have the same labels, and their draws are joint.
+        Counts by *recorded* label and prediction. All matrices share one source of labels and its error rate; systems
+        judged on the same examples have the same labels, and their draws are joint.
     error : float, (a, b) or array-like (K, K)
-        The rate ε at which labels are wrong: a number, or a Beta(a, b) of it, as (5, 95) if 5 of 100 labels that were
-        checked were wrong. The recorded label is the true one with probability 1 − ε, and else one of the K − 1 others,
-        each as probable. Or P(recorded | true), with a row for each true label, in the order of the labels.
+        The rate ε of wrong labels: a number, or a Beta(a, b) prior, such as (5, 95) if 5 of 100 checked labels were
+        wrong. A wrong label is any of the K − 1 others with the same probability. Or P(recorded | true), with a row for
+        each true label, in the order of the labels.
     prior : str or Prior, optional
-        Prior of the true cells: by default Jeffreys' for two classes and Perks' for more. The prior that classes share
-        is not available.
+        Prior of the true cells: Jeffreys' for two classes, Perks' for more. The shared prior is not available.
     draws : int
         Number of draws.
     random_seed : int or numpy.random.Generator
@@ -104,53 +103,45 @@ def noise(
     Returns
     -------
     Posterior
-        Of the true cells, beside the recorded counts as what was observed; ``source.label_error`` is the posterior of
-        the rate of wrong labels, if a distribution of it was given. Draws are independent,
-        but for more than two classes with a matrix of errors that depend on the truth, for which they are a sampler's.
+        The posterior of the true cells; the observed values are of the recorded counts. ``source.label_error`` is the
+        posterior of ε, if it had a prior. Draws are independent, except with more than two classes and errors that
+        depend on the truth: these draws come from a sampler.
 
     Raises
     ------
     ValueError
-        If labels would be worse than chance (ε above (K − 1)/K), the errors are no probabilities, the prior is not a
-        Dirichlet prior of every cell, nobody counted the true negatives, or the predictions of systems judged on the
-        same examples have too many combinations.
+        If labels would be worse than chance (ε above (K − 1)/K), the errors are not probabilities, the prior is not a
+        Dirichlet prior of every cell, nobody counted the true negatives, or the systems' predictions have too many
+        combinations.
 
     Warns
     -----
     PriorWarning
-        If the labels say next to nothing of the truth, so that the posterior is the prior.
+        If the labels say almost nothing about the truth, so that the posterior is the prior.
 
     Notes
     -----
-    Errors of labels are taken to be independent of the prediction, given the truth. Labels that were made after a look
-    at the predictions, or by a system that errs on the same examples, are wrong where the predictions are, and the
-    system is then worse than this says.
-
+    Errors of labels are assumed independent of the prediction, given the truth. If labels were made after a look at the
+    predictions, or by a system that errs on the same examples, the system is worse than this says.
     With E[t, r] = P(recorded r | true t), the recorded counts are multinomial with p(r, z) = Σ_t E[t, r] θ_tz. Under a
-    Dirichlet prior the columns z are separate problems given E: of the examples predicted z, a proportion is truly t.
-    Where a wrong label does not depend on the truth they are drawn exactly (`bayesperf.labels.replaced_labels`),
-    and the likelihood of ε is a sum; its posterior is then a quadrature. A Beta is cut off at (K − 1)/K, where labels
-    are chance.
+    Dirichlet prior the columns z are separate problems given E. If a wrong label does not depend on the truth, they are
+    drawn exactly (`bayesperf.labels.replaced_labels`); the likelihood of ε is a sum, and its posterior a quadrature. A
+    Beta prior ends at (K − 1)/K, where labels are chance.
 
-    How wrong labels are can hardly be learned from the counts, except that it cannot be more than the counts show: a
-    system that agrees with 98 % of the labels shows that not many more than 2 % are wrong. Of many classes the prior
-    expects a system to confuse few pairs, so that errors spread evenly over all classes pass for wrong labels, and
-    move a Beta up a little.
+    The counts say little about ε but an upper bound: if a system agrees with 98 % of the labels, not many more than 2 %
+    are wrong. With many classes the prior expects a system to confuse few pairs, so errors spread evenly over all
+    classes pass for wrong labels, and move a Beta prior up a little.
 
     References
     ----------
-    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36. Here the errors of one of the
-    two tests, the labels, are known.
+    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36; here one test's are known.
 
     Examples
     --------
     >>> import bayesperf as bp
     >>> cm = bp.ConfusionMatrix.from_counts(tp=88, fn=12, fp=10, tn=90)
-    >>> for error in 0, 0.05, (5, 95):
-    ...     print(bp.labels.noise(cm, error)["accuracy"].mean().round(2).item())
-    0.89
-    0.93
-    0.94
+    >>> [bp.labels.noise(cm, error)["accuracy"].mean().round(2).item() for error in (0, 0.05, (5, 95))]
+    [0.89, 0.93, 0.94]
     """
     if not isinstance(cm, ConfusionMatrix):
         raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
@@ -211,7 +202,7 @@ class Rate(NamedTuple):
         return Replacement(1 - self.classes * others, np.full(self.classes, others))
 
     def draws(self, recorded: RecordedCounts, n: int) -> Array:
-        """Return n values of the rate, in increasing order, of which the first few hundred quantiles are repeated."""
+        """Return n increasing values of the rate: a few hundred quantiles, repeated."""
         known = self.posterior(recorded)
         groups = np.array_split(np.arange(n), min(n, _RATES))
         levels = [(group[0] + group[-1] + 1) / (2 * n) for group in groups]
@@ -355,7 +346,7 @@ class Columns(NamedTuple):
         return RecordedCounts(counts, weights)
 
     def cells(self, shares: Array, rng: np.random.Generator) -> Array:
-        """Return draws of the cells of every system (p, M, n, K, K), from those of the shares (n, K, p·Z)."""
+        """Return draws of the cells of every system (p, M, n, K, K), from draws of the shares (n, K, p·Z)."""
         places, classes, columns = self.counts.shape
         sizes = dirichlet_shares(rng, (self.counts + self.weights).sum(1), (len(shares), places, columns))
         cells = np.moveaxis(shares.reshape(len(shares), classes, places, columns) * sizes[:, None], 2, 0)

@@ -1,4 +1,4 @@
-"""Systems of which the same predictions were verified, together: each pair by the strata of both and of the judge."""
+"""Several systems with the same verified examples: each pair by the strata of both and of the judge."""
 
 from __future__ import annotations
 

@@ -197,14 +197,14 @@ class RecordedCounts:
         return np.asarray(values - (touching * tables.tangent - special.gammaln(touching)))
 
     def _at_touched(self, tables: Tables) -> Array:
-        """Return −ln Γ(Σα + n − touched), with the power that the tables took in, less that of the prior."""
+        """Return −ln Γ(Σα + n − touched), with the power that the tables took in, less the prior's."""
         touching = self._weight_of_columns - tables.touched
         seen = self.counts.sum(0)[self._columns[0]]
         return np.asarray((seen - tables.touched) * tables.tangent - special.gammaln(touching))
 
 
 def _mode(counts: Array, weights: Array, rate: Array) -> Array:
-    """Return where b is most probable: x = C − b with x·rate = (C − x)(α + x), the rate being that of a Poisson."""
+    """Return the most probable b: x = C − b with x·rate = (C − x)(α + x), where the rate is a Poisson's."""
     finite = np.where(np.isfinite(rate), rate, 0)
     half = (weights + finite - counts) / 2
     root = np.sqrt(half**2 + counts * weights)

@@ -1,4 +1,4 @@
-"""Samples of which some examples are verified: counts by what the judge and the systems say, and by the truth."""
+"""Samples with some verified examples: counts by the labels of judge and systems, and by the truth."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class VerifiedSample(Saved, HasPositive):
         pos_label: Any,
         weights: Counts | None = None,
     ) -> VerifiedSample:
-        """Count encoded columns, of which the first of class labels is the truth where it is known."""
+        """Count encoded columns; the first column of class labels is the truth where it is known."""
         actual, *votes = columns.cells.values()
         classes = columns.classes.tolist()
         levels = np.zeros(len(actual), int) if level is None else level.codes
@@ -250,7 +250,7 @@ class VerifiedSample(Saved, HasPositive):
 
     @property
     def positions(self) -> range:
-        """The votes that are of systems."""
+        """The systems' votes."""
         return range(int(self.has_judge), self.votes.shape[1])
 
     def voters(self) -> list[Any]:

@@ -24,7 +24,7 @@ from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.summary_table import table_of_intervals
 
 _RATES = np.linspace(0, 0.1, 11).round(2)
-# Of more systems than these only the best is named.
+# With more systems than this, only the best is named.
 _MOST_NAMES = 5
 
 

@@ -77,7 +77,7 @@ def _fit_of_raters(tree: Any) -> tuple[xr.Dataset, dict[str, Any]]:
 
 
 def _check_same(posterior: xr.Dataset, ratings: Ratings, options: dict[str, Any]) -> None:
-    """Refuse ratings by other raters, of other classes or of other populations than those of the fit."""
+    """Refuse ratings whose raters, classes or populations are not the fit's."""
     raters = [rater for rater in ratings.raters if not (options.get("cut") and rater == options.get("system"))]
     same = {
         "raters": (raters, posterior["rater"].values.tolist()),

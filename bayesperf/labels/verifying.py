@@ -53,37 +53,36 @@ def verify(
     draws: int | None = None,
     random_seed: Any = 0,
 ) -> Posterior:
-    """Return the posterior of systems of which only some predictions were verified, with or without a judge of all.
+    """Return the posterior of systems if only some predictions were verified, with or without a judge of all of them.
 
-    It is right whatever the judge is worth and however it errs, if the verified examples were chosen at random among
-    those that the judge, the system and `strata` do not tell apart: by chance from all, by quotas, or only where judge
-    and system disagree. A good judge makes it more precise than the verified examples are; a bad one costs little.
+    It is right however the judge errs, if the verified examples were chosen at random among those that the judge, the
+    system and `strata` do not tell apart: from all, by quotas, or only where judge and system disagree. A good judge
+    makes it more precise than the verified examples alone; a bad one costs little.
 
     Parameters
     ----------
     y_true : array-like (n,) or VerifiedSample
-        True labels; None, NaN or NA where nobody looked. Or the counts, as of `VerifiedSample.from_frame`.
+        True labels; None, NaN or NA where nobody looked. Or counts, from `VerifiedSample.from_frame`.
     y_pred : array-like (n,) or mapping
         Predicted labels; a mapping of the names of systems to their columns becomes the dim ``model``.
     judge : array-like (n,), optional
-        What somebody or something cheaper than the truth says of every example.
+        Labels of every example from a source that is cheaper than the truth.
     strata : array-like (n,), optional
-        A property of the examples by which those to be verified were chosen, or that tells how often systems err: a
-        bin of the score, a source.
+        What decided which examples to verify, or tells how often systems err: a bin of the score, a source.
     prior : str or Prior, optional
-        Of the cells of each system. By default Jeffreys' for two classes, if there are no `strata`, spread evenly over
-        what the judge says; else the strata share a prior (see Notes). With a prior that is named, figures follow it.
+        Prior of the cells of each system. By default Jeffreys', spread evenly over the judge's labels, for two classes
+        without `strata`; otherwise the strata share a prior (see Notes).
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`.
     draws : int, optional
-        Number of draws. By default 10,000 of up to five classes, and fewer of more: 2,500 of ten, at least 1,000.
+        Number of draws. By default 10,000 for up to five classes, and fewer for more: 2,500 for ten, at least 1,000.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
     Posterior
-        Its source is `Verified`, independent draws; or it is that of `bayesperf.posterior` if nothing is missing.
+        Its source is `Verified`, with independent draws; if nothing is missing, as in `bayesperf.posterior`.
 
     Raises
     ------
@@ -95,31 +94,20 @@ def verify(
     SelectionWarning
         If examples on which systems differ were verified more often than others.
     PriorWarning
-        If nobody looked at a level, or at a class that the judge or a system gives, or at any like 1 % of the examples:
-        what decides there is the prior.
+        If the prior decides, because nobody looked at a level, at a class that the judge or a system gives, or at
+        examples like 1 % of all.
     ConvergenceWarning
-        If the draws of the model that strata share are worth fewer than 100 independent ones.
+        If the draws of the shared model are worth fewer than 100 independent ones.
 
     Notes
     -----
-    Examples of stratum c have the same labels from the judge and the system. Of all examples p(c) are in it, and of
-    these p(t | c) are of class t, so that the cells of the system are sums of p(c) p(t | c). If the verified examples
-    were chosen at random given c, the likelihood separates over p and all p(· | c), without any assumption on how judge
-    and system depend on each other (Begg & Greenes 1983, Biometrics 39, 207–215, there called verification bias).
-
-    Under a Dirichlet prior α of the cells, spread over the answers of the judge and the levels of `strata`, p and
-    p(· | c) are independent Dirichlet variables. With everything verified this is Dirichlet(α + counts).
-
-    With more than two classes, or with `strata`, most strata have no verified example, and independent strata would be
-    told by the prior. The strata then share a model: p(· | c) ~ Dirichlet(κ m_c). log m_c(t) is the sum of how popular
-    class t is and, for the judge and the system if they say t, of how good that vote is, which may differ by class and
-    by level of `strata`; less what two votes say together less than apart. Errors fall on popular classes more than on
-    rare ones, by a slope that is learned. How popular classes are is first guessed from the examples on which judge and
-    system agree. 1/(1 + κ) ~ Beta(1, 9), so that a stratum with many verified examples goes its own way. Draws are by
-    importance sampling; those of the same parameters follow each other, and Monte Carlo errors take it into account.
-
-    The page on coverage has how often intervals cover. Each of several systems has the figures that it has alone;
-    `bayesperf.compare` takes them together.
+    Examples of a stratum have the same labels from the judge and the system. If the verified ones were chosen at random
+    within strata, the likelihood separates over the strata, without any assumption on how judge and system depend on
+    each other (Begg & Greenes 1983, Biometrics 39, 207–215; see `bayesperf.labels.voter_cells`). With everything
+    verified, this is Dirichlet(α + counts). With more than two classes, or with `strata`, most strata have no verified
+    example, so they share a model of how accurate each vote is (`bayesperf.labels.votes`), drawn by importance
+    sampling; Monte Carlo errors account for it. docs/coverage.md shows how often intervals cover. Each of several
+    systems has the figures that it has alone; `bayesperf.compare` takes them together.
 
     Examples
     --------
@@ -166,7 +154,7 @@ def _default_draws(classes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Verified(StoredDraws):
-    """Draws of the cells of systems of which some predictions were verified. Made by `bayesperf.labels.verify`.
+    """Draws of the cells of systems with some verified predictions. Made by `bayesperf.labels.verify`.
 
     Attributes
     ----------
@@ -248,7 +236,7 @@ class Verified(StoredDraws):
 
     @cached_property
     def unknown(self) -> xr.DataArray:
-        """Share of the examples of which none that is like them was verified, over the leading dims.
+        """Share of the examples with no verified example like them, over the leading dims.
 
         Under a prior of each stratum these are the examples of strata without a verified one. If strata share a prior,
         they are the examples of a level, or of a class that the judge or the system gives, without a verified one, and
@@ -292,7 +280,7 @@ class Verified(StoredDraws):
         return (verified * without / known).transpose(*dims).rename("effective_number")
 
     def refuse_other_prevalence(self, what: str) -> None:
-        """Raise if the cells are of another prevalence than that of the sample."""
+        """Raise if the cells have another prevalence than the sample."""
         if self.reweighted:
             raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
@@ -310,7 +298,7 @@ class Verified(StoredDraws):
 
 
 def _unknown(strata: Strata, shared: bool) -> float:
-    """Return the share of the examples of which none that is like them was verified."""
+    """Return the share of the examples with no verified example like them."""
     alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
     seen = strata.verified.sum(1)
     known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
@@ -336,7 +324,7 @@ def verified_in_words(sample: VerifiedSample) -> str:
 
 
 def worth_in_words(source: Verified, metric: Metric) -> list[str]:
-    """Return sentences: what the examples that are not verified add, of what nothing is known, and what is assumed."""
+    """Return sentences on what unverified examples add, on what is unknown, and on the assumption."""
     sample, said = source.sample, []
     if source.template.ndim == 2 and not source.reweighted:
         known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
@@ -357,7 +345,7 @@ def worth_in_words(source: Verified, metric: Metric) -> list[str]:
 
 
 def unknown_in_words(source: Verified) -> str:
-    """Return a sentence on the examples of which none like them was verified; empty if they are few, without a name."""
+    """Return a sentence on examples with no verified one like them; empty if they are few and nameless."""
     most, names = float(source.unknown.max()), unverified(source.sample)
     if most < _UNKNOWN_COUNTS and not names:
         return ""
@@ -369,7 +357,7 @@ def unknown_in_words(source: Verified) -> str:
 
 
 def unverified(sample: VerifiedSample) -> list[str]:
-    """Return names of the levels, and of the classes that judge and systems give, of which no example is verified."""
+    """Return the levels, and the classes that judge and systems give, without a verified example."""
     counts = sample.counts.values.reshape(-1, len(sample.votes))
     known = sample.verified.sum("actual").values.reshape(counts.shape)
 

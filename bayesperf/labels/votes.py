@@ -228,7 +228,7 @@ def _proposals(model: VoteModel) -> list[Proposal]:
 
 
 def _adapted(values: Array, weight: Array, nearest: Proposal) -> Proposal:
-    """Return a proposal with the mean of weighted draws, and the mean of their covariance and that of a proposal."""
+    """Return a proposal with the mean of weighted draws, and the mean of their covariance and a proposal's."""
     weight = np.minimum(weight, 1 / np.sqrt(len(weight)))
     weight /= weight.sum()
     mean = weight @ values

@@ -53,11 +53,11 @@ class LabelValue(Held):
     fixed: float
 
     def variance(self, labels: Array | Counts) -> float:
-        """Return the variance after so many further labels in each stratum."""
+        """Return the variance after a number of further labels in each stratum."""
         return float((self.scale**2 / (self.worth + labels)).sum() + self.fixed)
 
     def by_chance(self, n: int) -> Array:
-        """Return how many of n labels by chance are expected in each stratum."""
+        """Return how many of n labels, chosen at random, are expected in each stratum."""
         return np.asarray(self.available * (n / max(int(self.available.sum()), 1)))
 
     def allocation(self, n: int) -> Counts:
@@ -72,7 +72,7 @@ class LabelValue(Held):
 
 
 def _whole(labels: Array, n: int, available: Counts) -> Counts:
-    """Return whole numbers near some labels, n in all; what is left over goes to the largest remainders."""
+    """Return whole numbers of labels, n in total; the largest remainders get what is left over."""
     labels = labels * min(1.0, n / max(labels.sum(), 1e-12))
     whole = np.floor(labels + 1e-9).astype(int)
     for place in np.argsort(whole - labels, kind="stable"):

@@ -629,6 +629,29 @@ class ShareAtLeast(Held):
         return first
 
 
+# ── Scores ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@row(needs="scores", aliases=("auc", "auroc"))
+def roc_auc(positives, negatives):
+    """Probability that a positive scores above a negative; ties count half."""
+    below = negatives.cumsum(-1) - negatives / 2
+    return (positives * below).sum(-1) / (positives.sum(-1) * negatives.sum(-1))
+
+
+@row(needs="scores")
+def average_precision(positives, negatives):
+    """Mean over the positives of the precision at the score of each."""
+    tp, fp = (counts[..., ::-1].cumsum(-1)[..., ::-1] for counts in (positives, negatives))
+    return (positives * tp / (tp + fp)).sum(-1) / positives.sum(-1)
+
+
+@row(needs="scores", aliases=("brier_score", "brier_score_loss"), greater_is_better=False)
+def brier(positives, negatives, scores):
+    """Mean squared difference of the probability and what happened."""
+    return (positives * (1 - scores) ** 2 + negatives * scores**2).sum(-1) / (positives + negatives).sum(-1)
+
+
 # The longest scale of which a summary shows the share from each grade on.
 _FEW_GRADES = 7
 FAMILIES[re.compile(r"share_at_least_(-?\d+(?:\.\d+)?)")] = share_at_least

@@ -18,7 +18,7 @@ from bayesperf.core.words import metric_title
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
 
-Needs = Literal["binary", "classes", "ordered", "outcomes"]
+Needs = Literal["binary", "classes", "ordered", "outcomes", "scores"]
 AVERAGES = ("macro", "micro", "weighted", "per_class")
 
 
@@ -102,23 +102,24 @@ def cells_of(argument: str, classes: int, positive: int, graded: bool = False) -
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a confusion matrix.
+    """A metric of a confusion matrix, of outcomes or of scores.
 
     Attributes
     ----------
     name : str
         Canonical name.
     function : callable
-        The formula; the names of its arguments are the cells that it needs.
+        The formula; the names of its arguments are the cells that it needs. Of scores they are the numbers of
+        positives and of negatives at each, rising, and the scores themselves.
     aliases : tuple of str
         Other names that resolve to it.
     bounds : tuple of float
         Smallest and greatest possible value.
     greater_is_better : bool or None
         Direction of the metric; None if neither direction is better (prevalence).
-    needs : {"binary", "classes", "ordered", "outcomes"}
-        What the metric requires: a binary matrix with a positive class, any number of classes, ordered classes, or
-        outcomes on a scale.
+    needs : {"binary", "classes", "ordered", "outcomes", "scores"}
+        What the metric requires: a binary matrix with a positive class, any number of classes, ordered classes,
+        outcomes on a scale, or scores.
     exact : Proportion, IncreasingFunction, TwoProportions or None
         The form of its posterior in closed form or by quadrature; for binary matrices only if `needs` is "binary" or
         the form pairs the two rows or columns. None means Monte Carlo.

@@ -17,6 +17,8 @@ from bayesperf.core.fields import Held, UnsavableError, fields_of, held_as
 from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, GRADES, Metric, Needs
 
 _TABLE: dict[str, Metric] = {}
+# Arguments of functions that take other than the cells of classes.
+_KNOWN = {"outcomes": [*ARGUMENTS, GRADES], "scores": ["positives", "negatives", "scores"]}
 _ALIASES: dict[str, str] = {}
 _OWN: set[str] = set()
 # Names with a parameter, such as "f2": patterns, and functions from the number in the name to the metric.
@@ -28,7 +30,7 @@ def add(metric: Metric) -> None:
     parameters = inspect.signature(metric.function).parameters
     kinds = {p.kind for p in parameters.values()}
     variadic = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
-    known = [*ARGUMENTS, GRADES] if metric.needs == "outcomes" else [name for name in ARGUMENTS if name != "shares"]
+    known = _KNOWN.get(metric.needs) or [name for name in ARGUMENTS if name != "shares"]
     if variadic or not metric.arguments or set(parameters) - set(known):
         raise InputError(
             "metric",
@@ -153,6 +155,12 @@ def applicable(
         a dim that already exists; or if it averages over classes and the dim ``label`` has a matrix for each.
     """
     metric = get(name)
+    if metric.needs == "scores":
+        raise InputError(
+            "metric",
+            f"{metric.name!r} is a metric of scores; these are {'outcomes' if graded else 'predictions of classes'}.",
+            f"Call {_OF_SCORES.get(metric.name, f'curves.weighted_score({metric.name!r}, y_true, y_score)')}.",
+        )
     if graded or metric.needs == "outcomes":
         return _of_outcomes(metric, labels, graded)
     if metric.average == "per_class" and "label" in dims:
@@ -199,6 +207,8 @@ def _of_outcomes(metric: Metric, grades: Sequence[Any], graded: bool) -> Metric:
     return metric
 
 
+# What computes a metric of scores; others are scores that can be weighted.
+_OF_SCORES = {"roc_auc": "roc_auc(y_true, y_score)"}
 # Metrics of right and wrong outcomes that are those of classes, too.
 _OF_RIGHT = ("accuracy", "error_rate")
 

@@ -55,7 +55,7 @@ class Monitor(Answer):
         return table_of_intervals(self.dataset)
 
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
-        """Draw the metric with its intervals, and the probability that the requirement is met, over the examples.
+        """Plot the metric with its intervals, and the probability that the requirement is met, over the examples.
 
         The axes to draw in, if any are given, are two: see `bayesperf.plots.monitor`.
         """
@@ -72,7 +72,7 @@ class Monitor(Answer):
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
-        >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" A probability")[0])
+        >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" With a look")[0])
         After 3 steps: recall is 0.844 (95 % HDI 0.672–0.987; observed 13 of 15). With probability 93 % it is at \
         least 0.7. However often one looks, with 95 % confidence recall is between 0.499 and 0.990, which leaves open \
         whether it is at least 0.7.
@@ -129,22 +129,18 @@ def monitor(
 
     Notes
     -----
-    Each batch's posterior is the prior of the next: after any number of batches it is that of their sum, whatever the
-    order, and however often one looked. A probability of .95 therefore means the same whether one looks once or stops
-    as soon as it is reached: of systems that the prior describes, stopped at .95 or more, at least 95 % meet the
-    requirement.
+    Each batch's posterior is the prior of the next: after any number of batches it is the posterior of their sum,
+    whatever the order and however often one looks. So a probability of 0.95 means the same whether one looks once or
+    stops as soon as it is reached: of systems that the prior describes, at least 95 % of those stopped there meet the
+    requirement. What stopping early changes is the frequency of errors for *one* system whose metric is fixed: the more
+    often one looks, the more probably it passes once by luck. The result and its figure say so.
 
-    What stopping early changes is the frequency of errors for *one* system whose metric is fixed: the more often one
-    looks, the more probably it passes by luck once. The result and its figure say so.
-
-    Where such errors must be bounded, go by ``anytime_verdict``. It is that of a confidence sequence
+    To bound such errors, use ``anytime_verdict``, from a confidence sequence
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
     between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The
-    limits are those of all steps so far together, because the sequence holds at all of them: they only move towards
-    each other. That they pass each other has at most a probability of 1 − `ci_prob` unless the batches differ. Each
-    system, and each class, has a sequence of its own.
-
-    Only shares of independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
+    limits combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
+    probability of at most 1 − `ci_prob`. Each system, and each class, has its own sequence. Only proportions of
+    independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
 
     Examples
     --------

@@ -157,7 +157,7 @@ class Plan(Answer):
         return pd.DataFrame([{name: getattr(self, name) for name in _SUMMARY}])
 
     def plot(self, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-        """Draw the curve with the target, the limit and the answer; see `bayesperf.plots.plan`."""
+        """Plot the curve with the target, the limit and the answer; see `bayesperf.plots.plan`."""
         from bayesperf import plots
 
         return plots.plan(self, n, ax=ax)

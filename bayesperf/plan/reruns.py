@@ -160,7 +160,7 @@ class AttemptsPlan(Answer):
         return table if self.questions.ndim else table.drop(columns="system")
 
     def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Draw the standard error by attempts and questions; see `bayesperf.plots.attempts`."""
+        """Plot the standard error by attempts and questions; see `bayesperf.plots.attempts`."""
         from bayesperf import plots
 
         return plots.attempts(self, ax=ax)

@@ -55,8 +55,8 @@ def sample_size(
 ) -> Plan:
     """Return how many new examples will show that a metric meets a requirement.
 
-    The smallest number from which on, with probability at least `assurance` over what the new examples may show, the
-    posterior probability that the metric meets the requirement will be at least `confidence`.
+    From this number on, the posterior probability that the metric meets the requirement will be at least `confidence`,
+    with probability at least `assurance` over what the new examples may show.
 
     Parameters
     ----------
@@ -72,60 +72,49 @@ def sample_size(
         As in `bayesperf.posterior`; not beside a Posterior.
     evidence : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
         What is known so far; by default the prior alone. A marginal is a rate (`posterior_of_rate`). Two counts are of
-        the metric's own trials, of two classes: positives found and positives for recall, false positives and negatives
-        for fpr, true positives and all that are or are called positive for jaccard and f1.
+        the metric's trials, for two classes: positives found and positives for recall; false positives and negatives
+        for fpr; true positives and all that are or are called positive for jaccard and f1.
     question : {"meet", "settle"}
-        "meet": to show that the requirement is met. "settle": to show that it is, or that it is not (posterior
-        probability at most 1 − `confidence`).
+        "meet": to show that the requirement is met. "settle": to show that it is met or missed (P ≤ 1 − `confidence`).
     prevalence : float, optional
-        Share of positives among the examples to come, for metrics of positives or of negatives alone; by default that
-        of the evidence. It is for `Plan.examples` only.
+        Proportion of positives among new examples, for `Plan.examples` only; by default that of the evidence.
     look_every : int, optional
-        Whoever looks after every so many new trials, and stops once something is shown, goes by the confidence sequence
-        of `bayesperf.monitor`, and needs more of them. The plan is then for that: ``n`` are enough that it shows what
-        is asked at some look, and ``looks`` has the mean number, and that of the plan for one look. For shares of
-        examples.
+        Plan for looks after every so many new trials, until the confidence sequence of `bayesperf.monitor` shows
+        something; this takes more trials. ``looks`` has their mean number, and the number of the plan for one look. For
+        proportions of examples.
     simulations : int
-        Of metrics without a Beta posterior: how many outcomes are simulated, unless there are fewer.
+        Number of simulated outcomes for metrics without a Beta posterior, unless there are fewer outcomes.
     random_seed : int or numpy.random.Generator
-        Their seed.
+        Seed of the simulated outcomes.
 
     Returns
     -------
     Plan
-        Its ``n`` counts the metric's trials, positives for recall; of metrics without a Beta posterior, examples.
+        Its ``n`` counts the metric's trials (positives for recall); without a Beta posterior, examples.
 
     Raises
     ------
     UnreachableError
-        A ValueError: with question "meet", if the requirement is met with a probability of at most `assurance` as the
-        evidence stands. Ever more examples end in certainty, one way or the other, and the assurance tends to that
-        probability. The error states it, and what would settle the question.
+        With question "meet", if the requirement is now met with a probability of at most `assurance`, to which the
+        assurance tends with ever more examples. The error states it, and what would settle the question.
     ValueError
-        If the metric cannot be had or has no better direction, the requirement is outside its bounds, a million trials
-        are not enough, or another argument is not of its kind.
+        If the metric is not available or has no better direction, the requirement is outside its bounds, a million
+        trials are not enough, or another argument is not of its kind.
 
     Notes
     -----
-    With S ~ Beta(a, b) the share behind the metric (itself, or one of which it is a monotone function), n new trials
-    bring K ~ Beta-binomial(n, a, b) successes, and P(S > x | K) grows with K: the assurance is one tail of the
-    Beta-binomial, an exact sum. It is not monotone in n but has the teeth of a saw, as the number of successes that is
-    needed is whole; every n up to twice the answer is looked at. Of other metrics (balanced accuracy, MCC, macro
-    averages) all outcomes are summed up if they are at most `simulations`, else so many are simulated. `Plan.mcse` is
-    the error of the assurance at n; as the curve is flat, n itself differs by a tenth to a fifth between seeds, and
-    more simulations narrow it down. Of metrics that are known by draws, each outcome's probability is itself drawn
-    (1,000 draws).
-
-    The confidence sequence of `look_every` is on both sides, at `confidence`, and its first look is at the evidence.
-    That n trials have shown something by one look or another is an exact sum as well, over runs from trial to trial,
-    and rises with n.
-
-    Adcock (1997), Sample size determination: a review; O'Hagan, Stevens and Campbell (2005), Assurance in clinical
-    trial design.
+    If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes,
+    and P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n
+    up to twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are
+    summed if they are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n
+    itself differs by a tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The
+    confidence sequence of `look_every` is two-sided, at `confidence`, and looks first at the evidence; its assurance is
+    an exact sum, too, and rises with n. Adcock (1997), Sample size determination: a review; O'Hagan, Stevens & Campbell
+    (2005), Assurance in clinical trial design.
 
     Examples
     --------
-    Of 5 positives 4 were found, and recall must not be below 0.7:
+    The system found 4 of 5 positives, and recall must not be below 0.7:
 
     >>> import bayesperf as bp
     >>> try:
@@ -136,15 +125,13 @@ def sample_size(
     >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(4, 5), question="settle", prevalence=0.1)
     >>> plan.n, plan.examples
     (197, 1970)
-    >>> plan.curve([200, 400]).values.round(3)
-    array([0.803, 0.864])
 
-    Of 50 positives 40 were found: the requirement is probably met, and can be shown to be.
+    It found 40 of 50 positives, so the requirement is probably met:
 
     >>> bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50))
     <bayesperf.Plan: 138 positives; assurance 0.8166 (wanted 0.8) of P(recall > 0.7) ≥ 0.95>
 
-    Looked at after every ten, they must be more, most of which are hardly ever needed:
+    A look after every ten takes more trials, most of which are rarely needed:
 
     >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10)
     >>> plan.n, round(plan.looks.mean), plan.looks.at_the_end

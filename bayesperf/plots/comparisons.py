@@ -69,7 +69,7 @@ _REGION_COLOURS = (ORANGE, GREY, BLUE)
 def comparison(
     comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
+    """Plot the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def comparison(
 def difference(
     comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the density of a − b, or a / b, the region of practical equivalence and the probabilities beside it.
+    """Plot the density of a − b, or a / b, the region of practical equivalence and the probabilities beside it.
 
     Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
     than forty are continued in another panel.
@@ -120,7 +120,7 @@ def difference(
 
 
 def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind) -> None:
-    """Draw the density of one difference, with its interval and the probabilities of the three regions."""
+    """Plot the density of one difference, with its interval and the probabilities of the three regions."""
     # On a fine grid, because a heavy-tailed difference is a narrow peak on a wide axis.
     drawn = curves(comparison.contrast, ci_prob, ci_kind, points=641)
     x, y, (lower, upper) = drawn.x[0], drawn.density[0], comparison.region
@@ -180,7 +180,7 @@ def _relation(probability: float) -> str:
 
 
 def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind: Kind, part: slice) -> None:
-    """Draw means and intervals of some of several differences, with P(a > b) beside them."""
+    """Plot means and intervals of some of several differences, with P(a > b) beside them."""
     drawn = intervals(comparison.contrast, ci_prob, ci_kind)
     two = len(comparison.names) == 2
     y = np.arange(len(drawn.mean[part]))[::-1]
@@ -230,7 +230,7 @@ _RANKS = _HeatMap("P(rank)", attrgetter("ranks"), "rank, 1 the best", SEQUENTIAL
 
 
 def prob_matrix(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
-    """Draw P(a > b) for every pair of systems: rows a, columns b, numbered alike.
+    """Plot P(a > b) for every pair of systems: rows a, columns b, numbered alike.
 
     Systems are ordered by their expected rank if one direction of the metric is better; otherwise as they come.
 
@@ -252,7 +252,7 @@ def prob_matrix(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
 
 
 def ranks(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
-    """Draw the probability that each system has each rank, systems ordered by expected rank, the best on top.
+    """Plot the probability that each system has each rank, systems ordered by expected rank, the best on top.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def ranks(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
 
 @closed
 def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | None = None) -> Figure:
-    """Draw heat maps side by side, for every leading coordinate."""
+    """Plot heat maps side by side, for every leading coordinate."""
     order = comparison.rank_order
     leading = order.dims[:-1]
     places = [dict(zip(leading, at, strict=True)) for at in product(*(range(order.sizes[dim]) for dim in leading))]
@@ -307,7 +307,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
 
 
 def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap, side: float) -> None:
-    """Draw a heat map with its colour bar; of few systems, with the values in the cells."""
+    """Plot a heat map with its colour bar; of few systems, with the values in the cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
     count = len(values)
@@ -339,7 +339,7 @@ def _numbered(names: list[Any]) -> list[str]:
 def simplex(
     shares: xr.DataArray, *, names: tuple[Any, Any] = ("a", "b"), rope: float | None = None, ax: Axes | None = None
 ) -> Figure:
-    """Draw posterior draws of the probabilities below, inside and above the rope as points in a triangle.
+    """Plot posterior draws of the probabilities below, inside and above the rope as points in a triangle.
 
     Parameters
     ----------
@@ -410,7 +410,7 @@ def _called(names: tuple[Any, ...]) -> list[str]:
 def standings(
     comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the metric of each of many systems, best expected rank on top, with the probability that it is the best.
+    """Plot the metric of each of many systems, best expected rank on top, with the probability that it is the best.
 
     Of shrunk systems it shows what each is by itself, too. More than forty are continued in another panel.
 
@@ -454,7 +454,7 @@ def standings(
 
 
 def _draw_standings(axes: Axes, table: pd.DataFrame, alone: Array | None, dim: str) -> None:
-    """Draw a row for each system, and beside it the probability that it is the best."""
+    """Plot a row for each system, and beside it the probability that it is the best."""
     y = np.arange(len(table))[::-1]
     if alone is not None:
         mean, lower, upper = alone.T

@@ -44,7 +44,7 @@ _NO_EXAMPLES = "#dddddd"
 
 @closed
 def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure:
-    r"""Draw counts as a heat map: a row for each actual class, coloured by the shares of its examples.
+    r"""Plot counts as a heat map: a row for each actual class, coloured by the shares of its examples.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure
 
 
 def _draw_matrix(axes: Axes, counts: Counts, names: list[str], side: float) -> None:
-    """Draw one matrix with its colour bar."""
+    """Plot one matrix with its colour bar."""
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
     count, totals = len(names), counts.sum(1)
@@ -122,7 +122,7 @@ def _write_cells(axes: Axes, counts: Counts, shares: Array, cell: float) -> None
 
 @closed
 def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
-    """Draw the autocorrelation of correctness against the band of the fitted Markov chain.
+    """Plot the autocorrelation of correctness against the band of the fitted Markov chain.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ def epc(
     kind: str = "pointwise",
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw expected performance curves with their bands, and the difference of two of them.
+    """Plot expected performance curves with their bands, and the difference of two of them.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _write_legend(figure: Figure, axes: Axes, names: list[str], band: str, title
 
 
 def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, name: str) -> None:
-    """Draw a curve in steps, because thresholds change at some values of α and stay the same between them."""
+    """Plot a curve in steps, because thresholds change at some values of α and stay the same between them."""
     alpha = points["alpha"].values
     lower, upper = band.values.T
     axes.fill_between(alpha, lower, upper, step="mid", color=colour, alpha=0.2, lw=0)
@@ -130,7 +130,7 @@ def _draw(axes: Axes, points: xr.DataArray, band: xr.DataArray, colour: str, nam
 
 
 def _draw_difference(both: Sequence[Axes], found: xr.Dataset, names: Sequence[str]) -> None:
-    """Draw the difference below, and shade where it is significant in both panels."""
+    """Plot the difference below, and shade where it is significant in both panels."""
     axes = both[1]
     _draw(axes, found["difference"], found["interval"], "black", "")
     axes.axhline(0, color=GREY, lw=0.8)

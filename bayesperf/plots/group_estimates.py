@@ -46,7 +46,7 @@ def shrinkage(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw each group's observed value and its estimate, with the population mean and the prediction for a new group.
+    """Plot each group's observed value and its estimate, with the population mean and the prediction for a new group.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _draw_shrinkage(
     dim: str,
     interval: str,
 ) -> None:
-    """Draw a row for each group, from the top, and the new group below them."""
+    """Plot a row for each group, from the top, and the new group below them."""
     count = observed.sizes[dim]
     y = np.arange(count, 0, -1)
     mean, band = parts["mean"]
@@ -140,7 +140,7 @@ def slices(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the metric of the levels of each dim, and of the worst slices, observed beside estimated.
+    """Plot the metric of the levels of each dim, and of the worst slices, observed beside estimated.
 
     Levels have their own observed mix of the other dims, so that what was observed and what is estimated are of the
     same. Of a dim with more than 20 levels the worst 20 are drawn.

@@ -50,7 +50,7 @@ _ROW, _FURTHER = 0.24, 0.1
 def density(
     marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the density of a metric with its interval shaded, its mean and the observed score.
+    """Plot the density of a metric with its interval shaded, its mean and the observed score.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def density(
 def forest(
     marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Draw the mean and interval of a metric, and the observed score, for every leading coordinate in a row of its own.
+    """Plot the mean and interval of a metric, and the observed score, for every leading coordinate in a row of its own.
 
     With two leading dims or more, the one with the fewest coordinates (up to six) has colours, which are together in
     the rows of the others. The classes of a metric of each class are sorted by their means.
@@ -91,7 +91,7 @@ def panel(
     kind: str | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw several metrics side by side.
+    """Plot several metrics side by side.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def _classes_by_value(marginals: Sequence[Marginal]) -> list[Marginal]:
 
 
 def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
-    """Draw densities: a panel a metric, or if it has more quantities than there are colours, one for each of them."""
+    """Plot densities: a panel a metric, or if it has more quantities than there are colours, one for each of them."""
     drawn = [curves(marginal, *interval) for marginal in marginals]
     most = max(len(each.names) for each in drawn)
     apart = most > len(SERIES)
@@ -181,7 +181,7 @@ def _share_x(panels: Sequence[Axes], logarithmic: bool) -> None:
 
 
 def draw_densities(axes: Axes, drawn: Curves) -> None:
-    """Draw densities with their intervals shaded, and in a strip beneath them intervals, means and observed scores.
+    """Plot densities with their intervals shaded, and in a strip beneath them intervals, means and observed scores.
 
     Of a single one there is room for what `write_figures` writes.
     """
@@ -200,7 +200,7 @@ def draw_densities(axes: Axes, drawn: Curves) -> None:
 
 
 def draw_row(axes: Axes, interval: Any, mean: Any, observed: Any, y: Any, colour: str) -> None:
-    """Draw intervals (m, 2) or one as bars, means as dots and observed scores as strokes across them, at heights y."""
+    """Plot intervals (m, 2) or one as bars, means as dots and observed scores as strokes across them, at heights y."""
     axes.hlines(y, *np.transpose(interval), color=colour, lw=2)
     axes.plot(mean, y, "o", color=colour, ms=4.5)
     axes.plot(np.where(np.isfinite(observed), observed, np.nan), y, "|", color="black", ms=9, mew=1.4, zorder=4)
@@ -277,7 +277,7 @@ def _joined(dims: Sequence[Any]) -> str:
 
 
 def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
-    """Draw a forest a metric, continued beside if it has more rows than fit a page."""
+    """Plot a forest a metric, continued beside if it has more rows than fit a page."""
     rows = [_rows(marginal) for marginal in marginals]
     height = _ROW + _FURTHER * (max(len(each.systems) for each in rows) - 1)
     most = int(MOST_ROWS * _ROW / height)
@@ -322,7 +322,7 @@ def _swatch(i: int) -> Artist:
 
 
 def _draw_forest(axes: Axes, drawn: Curves, places: Codes) -> None:
-    """Draw means, intervals and observed scores of places (rows, systems), from the top."""
+    """Plot means, intervals and observed scores of places (rows, systems), from the top."""
     count, systems = places.shape
     y = np.arange(count)[::-1]
     for i in range(systems):
@@ -339,7 +339,7 @@ def _draw_forest(axes: Axes, drawn: Curves, places: Codes) -> None:
 def joint(
     post: Posterior, first: str | Metric, second: str | Metric, *, draws: int = 2000, ax: Panels | None = None
 ) -> Figure:
-    """Draw the joint distribution of two metrics: a point a draw, the correlation of all draws, the observed point.
+    """Plot the joint distribution of two metrics: a point a draw, the correlation of all draws, the observed point.
 
     Parameters
     ----------

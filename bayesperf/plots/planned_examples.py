@@ -45,7 +45,7 @@ _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "va
 
 @closed
 def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
-    """Draw what a plan reaches, such as its assurance, against the number of new examples, with target and answer.
+    """Plot what a plan reaches, such as its assurance, against the number of new examples, with target and answer.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
 
 @closed
 def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
-    """Draw the standard error of a pass rate against the attempts at each question, for as many questions and twice.
+    """Plot the standard error of a pass rate against the attempts at each question, for as many questions and twice.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
 
 @closed
 def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
-    """Draw a metric with its intervals against the examples so far, and the probability that it meets the requirement.
+    """Plot a metric with its intervals against the examples so far, and the probability that it meets the requirement.
 
     Dotted lines are the limits of its confidence sequence, if it has one; a diamond is at the first step at which they
     show that the requirement is met, or missed.
@@ -163,7 +163,7 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
 
 
 def _draw_confidence_sequence(top: Axes, bottom: Axes, system: xr.Dataset, colour: str) -> None:
-    """Draw the limits of a system's confidence sequence, and mark the first step at which it settles the question."""
+    """Plot the limits of a system's confidence sequence, and mark the first step at which it settles the question."""
     x = system["examples"].values
     top.plot(x, system["anytime_lower"], ":", x, system["anytime_upper"], ":", color=colour, lw=1.2)
     first = np.flatnonzero(system["anytime_verdict"].isin(["met", "missed"]))[:1]

@@ -52,7 +52,7 @@ def reliability(
     kind: str = "simultaneous",
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the reliability curve of a system, or of several, with bands, and the distribution of the probabilities.
+    """Plot the reliability curve of a system, or of several, with bands, and the distribution of the probabilities.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _set_up(axes: Axes) -> None:
 
 
 def _draw_curve(axes: Axes, curve: ReliabilityCurve, prob: float, kind: str, colour: str, name: str) -> None:
-    """Draw a curve with its band: bins as points with bars, bounds of an isotonic line as steps."""
+    """Plot a curve with its band: bins as points with bars, bounds of an isotonic line as steps."""
     points, band = curve.dataset, curve.band(prob, kind)["frequency"]
     x, y = points["probability"].values, points["frequency"].values
     lower, upper = (band.sel(ci_bound=bound).values for bound in ("lower", "upper"))
@@ -132,7 +132,7 @@ def _draw_curve(axes: Axes, curve: ReliabilityCurve, prob: float, kind: str, col
 
 
 def _draw_strip(axes: Axes, counts: ProbabilityCounts, colour: str, filled: bool) -> None:
-    """Draw beneath the diagram how many examples have each probability."""
+    """Plot beneath the diagram how many examples have each probability."""
     number, edges = np.histogram(counts.values, bins=_BARS, range=(0, 1), weights=counts.examples)
     height = -_STRIP - 0.03 + _STRIP * number / number.max()
     axes.stairs(height, edges, baseline=-_STRIP - 0.03, color=GREY if filled else colour, fill=filled, lw=1,
@@ -147,7 +147,7 @@ def recalibration(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the recalibrated probability over the given one, with intervals, and the distribution of the latter.
+    """Plot the recalibrated probability over the given one, with intervals, and the distribution of the latter.
 
     With groups there is a thin line for each, and the line with intervals is of a group that has not been seen.
 
@@ -196,7 +196,7 @@ def calibration(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw measures of calibration, a panel each, beside the range of perfectly calibrated systems.
+    """Plot measures of calibration, a panel each, beside the range of perfectly calibrated systems.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def calibration(
 
 
 def _draw_measure(axes: Axes, rows: pd.DataFrame) -> None:
-    """Draw a measure, a row for each label: the range of calibrated systems, the posterior and what was observed."""
+    """Plot a measure, a row for each label: the range of calibrated systems, the posterior and what was observed."""
     y = np.arange(len(rows))
     low, high = rows["calibrated_lower"], rows["calibrated_upper"]
     axes.barh(y, high - low, 0.7, left=low, color=GREY, alpha=0.35, lw=0, label="range")

@@ -63,7 +63,7 @@ def curve(
     break_even: bool = False,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the curve of a system, or of several, with bands; the areas under the curves are in the legend.
+    """Plot the curve of a system, or of several, with bands; the areas under the curves are in the legend.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _draw_curves(
     of_band: tuple[float, str, str | None],
     ci_kind: Kind,
 ) -> None:
-    """Draw the curves of systems with their bands and thresholds."""
+    """Plot the curves of systems with their bands and thresholds."""
     band = band_name(*of_band[:2])
     for colour, (system, each) in zip(SERIES, curves.items(), strict=False):
         points, x, y = each.dataset, each.curve_kind.x, each.curve_kind.y

@@ -56,7 +56,7 @@ def prior(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the density of each metric under a prior, before any example.
+    """Plot the density of each metric under a prior, before any example.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def prior_sensitivity(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Draw the posteriors of a metric under several priors, one over the other, and the priors themselves.
+    """Plot the posteriors of a metric under several priors, one over the other, and the priors themselves.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _density(
 
 
 def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) -> None:
-    """Draw densities of priors in the colours of their posteriors, no higher than these."""
+    """Plot densities of priors in the colours of their posteriors, no higher than these."""
     lines, limits = list(axes.lines), axes.get_ylim()
     colours = [line.get_color() for line in lines if not str(line.get_label()).startswith("_")]
     for density, colour in zip(densities, colours, strict=False):
@@ -199,7 +199,7 @@ def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) ->
 
 @closed
 def noise_sensitivity(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figure:
-    """Draw a metric with its interval against the rate at which labels are taken to be wrong.
+    """Plot a metric with its interval against the rate at which labels are taken to be wrong.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @closed
 def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None = None) -> Figure:
-    """Draw the coverage of each kind of interval for a rate, over the rate.
+    """Plot the coverage of each kind of interval for a rate, over the rate.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None =
 
 @closed
 def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax: Panels | None = None) -> Figure:
-    """Draw the coverage of each kind of interval for F1, over precision and recall.
+    """Plot the coverage of each kind of interval for F1, over precision and recall.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax
 
 @closed
 def predictive_spread(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
-    """Draw the interquartile ranges of the predictive distribution, the posterior and the bootstrap, and their ratio.
+    """Plot the interquartile ranges of the predictive distribution, the posterior and the bootstrap, and their ratio.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def predictive_spread(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
 
 @closed
 def repeated_splits(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
-    """Draw how often intervals from one test set held the score on a second one.
+    """Plot how often intervals from one test set held the score on a second one.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def repeated_splits(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
 
 @closed
 def split_scores(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
-    """Draw the scores of repeated splits beside the pooled draws of the distributions that predict them.
+    """Plot the scores of repeated splits beside the pooled draws of the distributions that predict them.
 
     Pooled draws spread more than the scores even where every interval is right: those of a split are around the score
     of its own test set, whose luck is added to what they say of the next one. The figure shows whether they agree in
@@ -250,7 +250,7 @@ def _densities(values: Any, edges: Any) -> Any:
 
 @closed
 def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0, ax: Panels | None = None) -> Figure:
-    """Draw one simulation of a sequential study, and how often the intervals of all simulations cover.
+    """Plot one simulation of a sequential study, and how often the intervals of all simulations cover.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0,
 
 @closed
 def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None) -> Figure:
-    """Draw the coverage of every kind of interval, with a panel for each number of examples.
+    """Plot the coverage of every kind of interval, with a panel for each number of examples.
 
     Parameters
     ----------
@@ -336,7 +336,7 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None
 
 @closed
 def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels | None = None) -> Figure:
-    """Draw the coverage of any study of coverage over its last dim, with a line for each coordinate of the first.
+    """Plot the coverage of any study of coverage over its last dim, with a line for each coordinate of the first.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
 def _points(
     axes: Axes, rate: Any, error: Any, y: Any, series: int, label: str | None, lowest: float | None = None
 ) -> None:
-    """Draw rates with twice their errors; those below the lowest as arrows there."""
+    """Plot rates with twice their errors; those below the lowest as arrows there."""
     colour = SERIES[series % len(SERIES)]
     shown = np.isfinite(rate) if lowest is None else rate >= lowest
     axes.errorbar(rate[shown], y[shown], xerr=2 * error[shown], fmt="osD^vP"[series % 6], color=colour, ms=4, lw=1,

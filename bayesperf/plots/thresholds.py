@@ -43,7 +43,7 @@ _DIM, _BELOW, _BARS = "model", 0.25, 0.04
 def decision_curve(
     curve: DecisionCurve, *, ci_prob: float | None = None, kind: str = "pointwise", ax: Panels | None = None
 ) -> Figure:
-    """Draw net benefit over thresholds, beside treating all and none, and the thresholds at which a system is useful.
+    """Plot net benefit over thresholds, beside treating all and none, and the thresholds at which a system is useful.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _rows(useful: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
 
 
 def _draw_decisions(axes: Axes, points: xr.Dataset, band: xr.DataArray, useful: pd.DataFrame) -> None:
-    """Draw the systems of a panel, what they are compared with, and the bars of their useful thresholds."""
+    """Plot the systems of a panel, what they are compared with, and the bars of their useful thresholds."""
     cuts = points["threshold"].values
     systems = points[_DIM].values.tolist() if _DIM in points.dims else [None]
     half = (cuts[1] - cuts[0]) / 2 if len(cuts) > 1 else 0.005
@@ -140,7 +140,7 @@ _HISTOGRAM_BARS = 40
 
 @closed
 def score_regions(chosen: ChosenThreshold, *, ax: Axes | None = None) -> Figure:
-    """Draw how many examples of either class have each score, and the thresholds; what is left to people is grey.
+    """Plot how many examples of either class have each score, and the thresholds; what is left to people is grey.
 
     Parameters
     ----------

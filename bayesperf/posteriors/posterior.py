@@ -18,6 +18,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.data.clusters import within
 from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, has_uncounted_negatives, refuse_uncounted_cells
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import HasPositive
@@ -717,9 +718,10 @@ class MetricOf(Origin):
 def warn_of_clusters(cm: Counted) -> None:
     """Warn if examples that were counted with clusters are taken for independent."""
     if cm.clusters is not None:
+        name = cm.clusters.name
         warn(
             DependenceWarning,
             "BP101",
-            f"the examples come in {len(np.unique(cm.clusters.cluster)):,} {cm.clusters.name}s, and this posterior "
-            "takes them for independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
+            f"the {within(name)} are of {len(np.unique(cm.clusters.cluster)):,} {name}s, and this posterior takes them "
+            "for independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
         )

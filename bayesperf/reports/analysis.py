@@ -15,6 +15,7 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
+from bayesperf.core.words import listed
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.frames import tabulate
 from bayesperf.data.joint_outcomes import same_examples
@@ -25,8 +26,9 @@ from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
+from bayesperf.posteriors.summary_table import Summary, summary_rows
 from bayesperf.reports.class_columns import label_of, named_labels, with_classes
-from bayesperf.reports.comparison_tables import MetricComparison, compare_systems
+from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems
 from bayesperf.reports.designs import (
     about_clusters,
     about_gaps,
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
 # So many systems at most are shown class by class, and of up to so many classes other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
+# What stands in the place of a prior where weights of the examples are drawn.
+OF_WEIGHTS = "none on the scores, which may have any distribution: weights of the examples are Dirichlet(1)"
 # A class with less than this share is rare.
 _RARE = 0.1
 
@@ -110,13 +114,21 @@ class Analysis:
     @cached_property
     def marginals(self) -> dict[str, Marginal]:
         """The metrics shown, by name."""
-        return dict(zip(self.metric_names, self.pooled.several(self.metric_names), strict=True))
+        of_counts, of_scores = _apart(self.metric_names)
+        found = dict(zip(of_counts, self.pooled.several(of_counts), strict=True))
+        if self.scores is not None:
+            found |= {name: self.scores.marginal(name, self.pooled.leading) for name in of_scores}
+        return {name: found[name] for name in self.metric_names}
 
     @cached_property
     def first_of_foremost(self) -> Marginal:
         """The first metric of the foremost systems."""
         name = self.metric_names[0]
-        return self.marginals[name] if self.foremost is self.pooled else self.foremost[name]
+        if self.foremost is self.pooled:
+            return self.marginals[name]
+        if metrics.get(name).needs != "scores":
+            return self.foremost[name]
+        return self.marginals[name].sel({dim: self.foremost.leading[dim].values for dim in self.foremost.dims})
 
     @cached_property
     def class_by_class(self) -> dict[str, Marginal]:
@@ -177,7 +189,8 @@ class Analysis:
         say beforehand that a system with many classes is a bad one.
         """
         name, counts, classes = self.metric_names[0], self.foremost.observed, len(self.counts.labels)
-        if counts is None or classes > _MOST_CLASSES or metrics.get(name).average == "per_class":
+        metric = metrics.get(name)
+        if counts is None or classes > _MOST_CLASSES or metric.average == "per_class" or metric.needs == "scores":
             return {}
         priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
         under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
@@ -194,6 +207,8 @@ class Analysis:
         if self.settings.metrics:
             return [metrics.get(self.settings.metrics[0]).name]
         usual, positive = self._usual, self.pooled.positive
+        if self.settings.scores_alone:
+            return usual[:1]
         if len(self.counts.labels) > 2:
             called = ["recall_macro"]
         elif positive is not None and self._shares[..., positive].max() < _RARE:
@@ -211,6 +226,8 @@ class Analysis:
     @property
     def _usual(self) -> list[str]:
         """The usual metrics; balanced accuracy is macro recall, and stands there by one of these names."""
+        if self.settings.scores_alone and self.scores is not None:
+            return self.scores.metric_names
         same = "recall_macro" if len(self.counts.labels) == 2 else "balanced_accuracy"
         names = self.pooled.default_metrics()
         return [name for name in names if name != same or len(names) == 1]
@@ -250,6 +267,11 @@ class Analysis:
         """What is shown of each requirement and system."""
         return verdicts_of(self)
 
+    @property
+    def prior_text(self) -> str:
+        """The prior, in words."""
+        return OF_WEIGHTS if self.settings.scores_alone else self.pooled.prior_text
+
     def colours(self, leading: xr.DataArray) -> list[str]:
         """Return the colour of each place: that of its system, which has one throughout."""
         system = self.settings.system
@@ -284,19 +306,29 @@ class Analysis:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The pooled summary; with folds also that of each fold, told apart by a column ``fold``."""
-        pooled = self.pooled.summary(self.metric_names, ci_prob=self.settings.ci_prob)
-        if self.folds is None:
+        prob, (of_counts, of_scores) = self.settings.ci_prob, _apart(self.metric_names)
+        if of_scores:
+            pooled = _summary_of_scores([self.marginals[name] for name in of_scores], prob)
+            if of_counts:
+                both = [self.pooled.summary(of_counts, ci_prob=prob), pooled]
+                pooled = self._in_order(pd.concat(both, ignore_index=True), both[0].attrs)
+        else:
+            pooled = self.pooled.summary(self.metric_names, ci_prob=prob)
+        if self.folds is None or not of_counts:
             return pooled
-        by_fold = self.folds.summary(self.metric_names, ci_prob=self.settings.ci_prob)
+        by_fold = self.folds.summary(of_counts, ci_prob=prob)
         at = by_fold.columns.get_loc(FOLD)
         assert isinstance(at, int)
         pooled.insert(at, FOLD, "pooled")
-        both = pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True)
-        both = both.sort_values(
+        return self._in_order(pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True), pooled.attrs)
+
+    def _in_order(self, rows: pd.DataFrame, attrs: dict[Any, Any]) -> pd.DataFrame:
+        """Return rows in the order of the metrics."""
+        rows = rows.sort_values(
             "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
         )
-        both.attrs = pooled.attrs
-        return both
+        rows.attrs = attrs
+        return rows
 
     @property
     def is_paired(self) -> bool:
@@ -319,7 +351,12 @@ class Analysis:
         options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed}
         if self.paired is not None:
             options["prior"] = s.prior
-        return compare_systems(self.pooled, self.paired, self.metric_names, **options)
+        of_counts, of_scores = _apart(self.metric_names)
+        areas = compare_areas([self.marginals[name] for name in of_scores], s)
+        found = areas | {
+            each.comparison.metric: each for each in compare_systems(self.pooled, self.paired, of_counts, **options)
+        }
+        return [found[name] for name in self.metric_names]
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
@@ -327,7 +364,7 @@ class Analysis:
 
     def met_jointly(self) -> xr.DataArray | None:
         """Return the probability that each system meets all requirements at once, if there are at least two."""
-        if len(self.requirements) < 2:
+        if len(self.requirements) < 2 or _apart([each.metric for each in self.requirements])[1]:
             return None
         strictest: dict[str | metrics.Metric, float] = {}
         for r in self.requirements:
@@ -366,10 +403,10 @@ def analyse(
     ValueError
         If a column is missing or has missing values, or a label or metric is unknown.
     """
-    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    requirements = _requirements(settings)
     frame, settings, held, spelt = with_classes(frame, settings, rows)
     notes, warned = (*held, *notes), (*warned, *spelt)
-    if settings.threshold is not None:
+    if settings.calls:
         from bayesperf.reports.split_column import with_calls
 
         frame = with_calls(frame, settings)
@@ -395,7 +432,7 @@ def analyse(
         frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-    folds = posterior(counts, **options) if FOLD in counts.dims else None
+    folds = posterior(counts, **options) if FOLD in counts.dims and not settings.scores_alone else None
     if settings.rope:
         check_systems(counts, settings)
     paired = _paired(frame, pooled, settings)
@@ -404,11 +441,49 @@ def analyse(
         from bayesperf.reports.split_column import scored_systems
 
         scores = scored_systems(frame, dev, counts, settings, stand_for, edges)
+        warned = (*warned, *scores.warnings)
     sliced = _sliced(frame, counts, settings, stand_for) if settings.slices else None
     return Analysis(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
         tuple(filter(None, (repeats, *warned))), sliced=sliced,
     )  # fmt: skip
+
+
+def _apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the metrics of predicted labels, and those of scores."""
+    of_scores = [name for name in names if metrics.get(name).needs == "scores"]
+    return [name for name in names if name not in of_scores], of_scores
+
+
+def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.DataFrame:
+    """Return a table of metrics of scores, as `Posterior.summary` does of metrics of counts."""
+    rows = summary_rows(marginals, ci_prob, "hdi", [each.observed.values for each in marginals])
+    table = Summary(rows.drop(columns="undefined"))
+    estimand = f"{marginals[0].inference} of the system's metric"
+    table.attrs = {"ci_prob": ci_prob, "ci_kind": "hdi", "estimand": estimand, "prior": OF_WEIGHTS}
+    return table
+
+
+def _requirements(settings: Settings) -> tuple[Requirement, ...]:
+    """Return the requirements; refuse metrics of what is not there, scores or labels, and slices of scores alone."""
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
+    for option, name in asked:
+        is_of_scores = metrics.get(name).needs == "scores"
+        if is_of_scores and settings.score is None:
+            raise InputError(f"{option} {name}", "it is a metric of scores.", "Name their column, as --score score.")
+        if settings.scores_alone and not is_of_scores:
+            raise InputError(
+                f"{option} {name}",
+                "it is a metric of predicted labels, and there are scores alone.",
+                "Name the labels, by --predicted, or the --threshold that makes them.",
+            )
+        if is_of_scores and settings.top is not None:
+            raise InputError("--top", f"systems cannot be ordered by {name} before they are read.", "Remove --top.")
+    if settings.scores_alone and (settings.slices or settings.top is not None):
+        option = "--slice" if settings.slices else "--top"
+        raise InputError(option, "it needs predicted labels, and there are scores alone.", "Add --threshold.")
+    return requirements
 
 
 def _judged(
@@ -477,9 +552,20 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
         counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
     else:
         counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
+    if settings.actuals or settings.joined:
+        counts = _of_labels(counts)
     if settings.pos_label is None:
         return counts
     return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
+
+
+def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
+    """Return the counts of labels of the same rows; each label is there or not."""
+    if len(counts.labels) > 2:
+        raise InputError(
+            "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."
+        )
+    return ConfusionMatrix(counts.counts.assign_attrs(same_examples=LABEL))
 
 
 def _sliced(

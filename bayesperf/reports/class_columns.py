@@ -34,7 +34,7 @@ def with_classes(
     ValueError
         If the actual and the predicted labels have nothing in common, or no label is called as the positive class.
     """
-    names = [settings.actual, *([settings.predicted] if settings.threshold is None else []), settings.judge]
+    names = [settings.actual, *([] if settings.calls else [settings.predicted]), settings.judge]
     columns = [name for name in names if name is not None and name in frame]
     frame = _as_one_kind(frame, columns)
     counts = _label_counts(frame, columns, rows)

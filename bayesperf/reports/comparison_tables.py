@@ -19,8 +19,9 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.settings import ROW
+from bayesperf.files.settings import ROW, Settings
 from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.reports.blocks import Note
 
@@ -41,8 +42,9 @@ STANDING = {
 MOST_IN_PAIRS = 8
 CLEARLY = 0.95
 ABOUT_STANDING = (
-    f"By Monte Carlo, standard error of a probability at most {0.5 / DRAWS**0.5:.1g}. Chance calls each class as often "
-    "as it occurs, at random; majority always calls the most frequent one. —: the metric is undefined (0/0)."
+    f"The Monte Carlo standard error of a probability is at most {0.5 / DRAWS**0.5:.1g}. Chance calls classes at "
+    "random, each as often as it occurs; majority always calls the most frequent one. — means that the metric is "
+    "undefined (0/0)."
 )
 
 
@@ -122,6 +124,12 @@ def compare_systems(
     return [_compare_by(name, pooled, paired, options) for name in shown]
 
 
+def compare_areas(marginals: Sequence[Marginal], settings: Settings) -> dict[str, MetricComparison]:
+    """Compare systems by each metric of scores; which rule would be trivial depends on the metric, and none is."""
+    options: dict[str, Any] = {"dim": settings.system, "rope": settings.rope, "random_seed": settings.seed}
+    return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
+
+
 def _compare_by(
     name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
 ) -> MetricComparison:
@@ -157,7 +165,7 @@ def monte_carlo(summary: pd.DataFrame) -> str:
     if drawn.empty:
         return ""
     names = ", ".join(metrics.get(name).title for name in drawn["metric"].unique())
-    return f" By Monte Carlo, standard error of the mean at most {drawn['mcse'].max():.1g}: {names}."
+    return f" The Monte Carlo standard error of the mean is at most {drawn['mcse'].max():.1g} ({names})."
 
 
 INDEPENDENT = (
@@ -173,7 +181,7 @@ def about_pairing(analysis: Analysis) -> str:
     if analysis.is_paired and example == ROW:
         return "Paired: every row is an example, on which the systems are compared."
     if analysis.is_paired and example is not None:
-        return f"Paired: rows with the same {example!r} are one example; systems are compared on it."
+        return f"Paired: rows with the same {example!r} are one example, on which systems are compared."
     if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
     if cluster is not None:

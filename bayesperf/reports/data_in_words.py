@@ -29,7 +29,8 @@ def what_was_read(analysis: Analysis) -> str:
     names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
     along = [_places(dim, size) for dim, size in names.items()]
     columns, n = len(analysis.settings.systems), rows_read(analysis)
-    judged = ", each with predictions of" if columns or analysis.of_labels else ", of"
+    of_each = "scores" if analysis.settings.scores_alone else "predictions"
+    judged = f", each with {of_each} of" if columns or analysis.of_labels else ":"
     rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
 
@@ -57,7 +58,7 @@ def _classes(analysis: Analysis) -> str:
     # Blanks at the ends would not be seen.
     labels = [printable(text if text == text.strip() else repr(text)) for text in texts]
     each = enumerated([printable(str(dim)) for dim in by_class.dims if dim != "actual"] or ["system"])
-    where = "" if len(flat) == 1 else f", for each {each}" if same else ", in all together"
+    where = "" if len(flat) == 1 else f" for each {each}" if same else " in total"
     if len(labels) > _MOST_CLASSES:
         ends = int(np.argmin(sizes)), int(np.argmax(sizes))
         small, large = (f"{labels[i]} ({int(sizes[i]):,})" for i in ends)
@@ -70,11 +71,11 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
     """Return which class is positive and why, or what it means that none is."""
     positive = analysis.counts.pos_label
     if positive is not None:
-        why = "by the labels" if analysis.settings.pos_label is None else "as set"
+        why = "inferred from the labels" if analysis.settings.pos_label is None else "as specified"
         return f"; {printable(str(positive))} is positive, {why}"
     if len(labels) > 2:
         return ""
-    return ". Neither is named as positive, so that figures are averages over both"
+    return ". Neither class is named as positive, so figures are averages over both"
 
 
 def positive_advice(analysis: Analysis) -> str:

@@ -66,6 +66,8 @@ def as_json(analysis: Analysis, command: str) -> str:
 def _facts(analysis: Analysis, command: str) -> dict[str, Any]:
     """Return what JSON has beside the figures: what was read and asked, and how figures are to be understood."""
     counts = analysis.counts.counts
+    # Scores alone call nothing.
+    counts = counts.sum("predicted") if analysis.settings.scores_alone else counts
     facts: dict[str, Any] = {
         "read": what_was_read(analysis),
         "warnings": list(analysis.warnings),

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
+from bayesperf import metrics
 from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.errors import InputError
 from bayesperf.curves.areas.auc import roc_auc
-from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES
+from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES, weighted_score
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
@@ -24,6 +27,7 @@ from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.measures import Calibration
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recall_curve, roc_curve
+from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import Settings
@@ -44,6 +48,9 @@ THRESHOLD_METRICS = ("recall", "precision", "specificity")
 _N_THRESHOLDS = 61
 # So many different probabilities at most are told apart: of more, neighbours stand for their mean.
 _MOST_PROBABILITIES = 2_000
+# So many standard errors below ½ an area is so beyond doubt; and scores that go from 0 or more to between these may be
+# percentages.
+_BEYOND_DOUBT, _PERCENT = 3, (10, 100)
 # Numbers up to this are rounding errors.
 _NEGLIGIBLE = 1e-12
 
@@ -117,6 +124,16 @@ class ScoredSystem:
                 "average_precision": self.precision_recall.area,
             }
 
+    def metric(self, name: str) -> Marginal:
+        """Return the posterior of a metric of scores."""
+        return self.areas[name] if name in AREAS else self.calibration[name]
+
+    def observed(self, name: str) -> float:
+        """Return the value of a metric of scores in these examples, or in the bins in which they were counted."""
+        metric, by_score = metrics.get(name), self.by_score
+        known = {"positives": by_score.positives, "negatives": by_score.negatives, "scores": by_score.values}
+        return float(metric.function(**{argument: known[argument] for argument in metric.arguments}))
+
     @cached_property
     def expected(self) -> ExpectedPerformanceCurve:
         """The half total error rate over α, at thresholds chosen on the development examples."""
@@ -164,7 +181,7 @@ class ScoredSystem:
         if "calibration_slope" in left_out:
             said += f" There is no slope: {certain:,} probabilities are 0 or 1, with infinite log-odds."
         if "log_loss" in left_out:
-            said += " There is no log loss: it is infinite, as some outcomes had been given probability 0."
+            said += " There is no log loss: it is infinite, because some outcomes that happened had probability 0."
         return said
 
     @property
@@ -304,6 +321,67 @@ class ScoredSystems:
             if len(systems) > 1
         }
 
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on scores that are probably no scores of the positive class."""
+        return about_scores(self)
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics of scores: the areas, and the Brier score of probabilities."""
+        return [*AREAS, *(["brier"] if self.are_probabilities else [])]
+
+    def marginal(self, name: str, leading: xr.DataArray) -> Marginal:
+        """Return a metric of scores over the leading dims of the systems.
+
+        Its draws are joint: of systems that were judged on the same examples by the same weights of these, of others
+        by weights of their own.
+        """
+        if name not in self.metric_names:
+            raise InputError(f"--metric {name}", "it is of probabilities.", self.no_probabilities)
+        places = {str(dim): leading[dim].values for dim in leading.dims}
+        order = [
+            tuple(str(places[dim][at[leading.dims.index(dim)]]) for dim in self.dims)
+            for at in np.ndindex(leading.shape)
+        ]
+        by_names = {system.names: system for system in self.systems}
+        parts = self._together(name) if self.paired else {names: by_names[names].metric(name) for names in order}
+        drawn = np.stack([draws_along(parts[names])[0] for names in order])
+        if not self.paired:
+            # Systems with as many examples have the same weights, which are of others.
+            drawn = np.random.default_rng(self.settings.seed).permuted(drawn, axis=1)
+        totals = np.reshape([by_names[names].by_score.class_totals for names in order], (*leading.shape, 2))
+        observed = np.reshape([by_names[names].observed(name) for names in order], leading.shape)
+        first = parts[order[0]]
+        return marginal_of_scores(
+            first.quantity,
+            drawn,
+            first.random_seed,
+            leading,
+            inference=first.inference,
+            examples=xr.DataArray(totals, leading.coords, (*leading.dims, "actual")),
+            score=leading.copy(data=observed).rename(name),
+            joint=True,
+        )
+
+    def _together(self, name: str) -> dict[tuple[str, ...], Marginal]:
+        """Return a metric of each system, by draws that are joint over the systems of a place."""
+        found = {}
+        for systems in self.places.values():
+            y_true, scores = systems[0].test.y_true, {system.names: system.test.y_score for system in systems}
+            options: dict[str, Any] = {"pos_label": systems[0].pos_label, "random_seed": self.settings.seed}
+            with warnings.catch_warnings():
+                # Too few positives are remarked on where they are shown.
+                warnings.filterwarnings("ignore", message="y_score: there", category=UserWarning)
+                by_name = {str(place): score for place, score in enumerate(scores.values())}
+                joint = (
+                    roc_auc(y_true, by_name, **options)
+                    if name == "roc_auc"
+                    else weighted_score(name, y_true, by_name, progressbar=False, **options)
+                )
+            found |= {names: joint.isel(model=place) for place, names in enumerate(scores)}
+        return found
+
     @cached_property
     def over_thresholds(self) -> dict[str, Posterior]:
         """The posterior of each system over thresholds from the 1st to the 99th percentile of all scores."""
@@ -380,6 +458,35 @@ class ScoredSystems:
 
 
 # ── In words ──
+
+
+def about_scores(scores: ScoredSystems) -> list[str]:
+    """Return warnings of scores that are probably no scores of the positive class: the label, reversed, percentages."""
+    said = []
+    for system in scores.systems:
+        by_score, of = system.by_score, f" of {', '.join(system.names)}" if system.names else ""
+        area, few = system.observed("roc_auc"), len(by_score.values) == 2
+        negatives, positives = map(int, by_score.class_totals)
+        error = np.sqrt((negatives + positives + 1) / (12 * negatives * positives))
+        if few and area in (0, 1):
+            said.append(f"The score{of} has two values, one for each actual class: it is the label, not a score.")
+        elif area < 0.5 - _BEYOND_DOUBT * error:
+            said.append(
+                f"Scores{of} are reversed: {system.pos_label!r} is the positive class and has the smaller scores "
+                f"(area under the ROC curve {area:.3f}). Name the other class as --pos-label, or change their sign."
+            )
+        elif few:
+            said.append(f"The score{of} has two values only, as labels have: read it by --predicted.")
+    least, greatest = (
+        end(system.by_score.values[at] for system in scores.systems) for end, at in ((min, 0), (max, -1))
+    )
+    if least >= 0 and _PERCENT[0] < greatest <= _PERCENT[1]:
+        said.append(
+            f"The scores go from {least:.4g} to {greatest:.4g}, as percentages do. Only their order counts here; to "
+            "judge them as probabilities, divide them by 100."
+        )
+    return said
+
 
 ABOUT_EXPECTED = (
     "The rates are those of the test rows; intervals, equal-tailed, are of the system with these thresholds. HTER, the "

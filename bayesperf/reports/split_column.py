@@ -78,7 +78,7 @@ def _is_test(value: str) -> bool:
 
 
 def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
-    """Return rows with the labels that a threshold gives them: the positive one to scores of at least it.
+    """Return rows with labels made of scores: the positive one from a threshold on, or of all without one.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     positive = positive_label(classes, None) if named is None else named
     if len(classes) != 2 or positive is None:
         raise InputError(
-            "--threshold",
+            "--score" if settings.scores_alone else "--threshold",
             f"needs two classes and --pos-label; the labels of {settings.actual!r} are {listed(classes)}.",
         )
     negative = next(label for label in classes if label != positive)

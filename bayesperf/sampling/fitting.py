@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from types import ModuleType
@@ -67,86 +68,75 @@ def fit(
     ----------
     data : ConfusionMatrix, or what the model takes
         `bayesperf.models.table` tells which data a model takes. Paired counts are a `ConfusionMatrix` of two systems
-        judged on the same examples; transitions a pair ``(y_true, y_pred)`` in the order of time, with sequence ids in
-        ``options["by"]``; fold scores a DataArray (dataset, model, fold); scores of two classes a pair ``(y_true,
-        y_score)``; probabilities a pair ``(y_true, y_prob)``, of groups with their ids in ``options["by"]``; answers of
-        several raters are `Ratings`.
+        on the same examples; transitions a pair ``(y_true, y_pred)`` in the order of time; fold scores a DataArray
+        (dataset, model, fold); scores or probabilities a pair ``(y_true, y_score)``; answers of raters `Ratings`. Ids
+        of sequences, or of groups of probabilities, are ``options["by"]``.
     model : str, callable or module
-        One of `bayesperf.models.names`, or a function ``(data, priors) -> pymc.Model`` that receives the counts as a
-        DataArray (attribute ``pos_label``) and has observed data and a variable ``cells`` (…, actual, predicted), or
-        an edited copy of a file of `bayesperf.models`, imported. A built-in model is compiled once a process for its
-        shapes, options and priors, and once on a machine for what else it needs, which takes longest; a model of your
-        own is compiled in every fit.
+        One of `bayesperf.models.names`; or a function ``(data, priors) -> pymc.Model`` that takes the counts as a
+        DataArray (attribute ``pos_label``) and has observed data and a variable ``cells`` (…, actual, predicted); or an
+        imported, edited copy of a file of `bayesperf.models`. A built-in model is compiled once in a process for its
+        shapes, options and priors, and its common parts once on a machine; your own model in every fit.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.
     options : mapping, optional
-        Options of the model, which its ``build`` takes, as ``{"groups": "clusters", "dim": "site"}``. The dim of
-        groups is by default the only leading dim, else ``fold``. Under ``{"design": "by_actual"}`` the data say nothing
-        of prevalence: without a prior of one's own for it, metrics that depend on it are left out, and refused by name,
-        until `Posterior.at_prevalence` of `Posterior.from_datatree`.
+        Options of the model's ``build``, such as ``{"groups": "clusters", "dim": "site"}``. The dim of groups is by
+        default the only leading dim, else ``fold``. Under ``{"design": "by_actual"}`` metrics that depend on prevalence
+        need a prior of prevalence, or `Posterior.at_prevalence` after `Posterior.from_datatree`.
     pos_label : label, optional
-        The positive class of two; by default that of the data, or the one that the labels imply.
+        The positive class of two; by default the one of the data, or the one that the labels imply.
     method : {"auto", "mcmc", "exact"}
-        "exact" draws independently of each other, from the closed form of the posterior or, for ``groups`` of two
-        classes, by quadrature; it compiles nothing. "auto" is "exact" where the model has such a form under these
-        priors and options, and "mcmc" where it has none, where a setting of the sampler is given, `tune` included, and
-        for a copy of a model's file, in which the closed form may not have been edited with the model.
-        The attribute ``method`` of the group ``posterior`` says which it was.
+        "exact" draws independently, from the closed form of the posterior or, for ``groups`` of two classes, by
+        quadrature; it compiles nothing. "auto" is "exact" if the model has such a form under these priors and options,
+        except for a given setting of the sampler (`tune` included) and for a copy of a model's file, whose closed form
+        may be unedited. The attribute ``method`` of the group ``posterior`` says which it was.
     draws, tune, chains : int
         As in `pymc.sample`.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same figures under the same sampler and version; both are recorded. Only the first fit
-        of a model on a machine, which compiles it, may round differently from later ones, so that its chains part
-        from theirs. By default a new seed. Exact draws of a system's posterior depend on its own counts only, not on
-        the other systems.
+        By default a new seed. The same seed gives the same figures under the same sampler and version; both are
+        recorded. Only the first fit of a model on a machine, which compiles it, may round differently. Exact draws of a
+        system depend on its own counts only.
     progressbar : bool
         Shown on terminals and in notebooks.
     metrics : sequence of str, optional
-        Metrics to add as variables; by default those of a summary that are available. A metric that is a variable of
-        the model already (``recall`` of ``rates``) is left as it is; where another variable has its name, the metric is
-        refused.
+        Metrics to add as variables; by default the available ones of a summary. A metric that is already a variable of
+        the model (``recall`` of ``rates``) stays; if another variable has its name, the metric is refused.
     **sample_kwargs
-        Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), or another of `pymc.sample`: "pymc", "numpyro"
-        or "blackjax". ``target_accept`` is by default what the model's file declares, else 0.95. ``initvals`` are
-        values, by the names of variables, near which the chains start. With ``compile_kwargs`` or ``idata_kwargs``
-        it is `pymc.sample` that compiles the model for nutpie as well, for every fit.
+        Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), "pymc", "numpyro" or "blackjax".
+        ``target_accept`` is by default what the model's file declares, else 0.95. The chains start near ``initvals``,
+        by the names of variables. With ``compile_kwargs`` or ``idata_kwargs``, `pymc.sample` compiles every fit.
 
     Returns
     -------
     xarray.DataTree
-        Groups ``posterior`` (with ``cells`` and a variable a metric; ``recall_group``, ``recall_new`` where a model
-        has ``cells_group``, ``cells_new``), ``prior``, ``posterior_predictive``, ``prior_predictive``,
-        ``observed_data``, ``log_likelihood``, ``log_prior`` and ``sample_stats``. Versions, sampler, seed, priors and
-        a hash of the data are in the attributes of ``posterior``. `Posterior.from_datatree` takes it.
+        Groups ``posterior`` (``cells`` and a variable for each metric; ``recall_group``, ``recall_new`` if a model has
+        ``cells_group``, ``cells_new``), ``prior``, ``posterior_predictive``, ``prior_predictive``, ``observed_data``,
+        ``log_likelihood``, ``log_prior`` and ``sample_stats``. The attributes of ``posterior`` have versions, sampler,
+        seed, priors and a hash of the data. `Posterior.from_datatree` takes the tree.
 
     Raises
     ------
-    TypeError
-        If the data are not what the model takes, `priors` or `options` no mappings, a function returns no model, a
-        module is none of a model, or the sampler has no such setting.
-    ValueError
-        If there is no such model, option or prior, a prior has the wrong support or shape, the options have no use for
-        it, a metric cannot be computed, the posterior has no exact form and `method` asks for it, a model of your own
-        has no cells or no likelihood, or its density is 0 where sampling starts; the variable is named.
+    TypeError, ValueError
+        If the data are not what the model takes; if there is no such model, option, prior or setting of the sampler; if
+        a prior has the wrong support or shape, or no use under these options; if a metric cannot be computed; if
+        `method` asks for an exact form that does not exist; if a model of your own has no cells or no likelihood, or a
+        density of 0 where sampling starts.
 
     Warns
     -----
     ConvergenceWarning
-        If transitions diverged, R̂ > 1.01 or the effective sample size is below 400; it names the variable.
+        If transitions diverged, R̂ > 1.01 or the effective sample size of a variable is below 400.
     UserWarning
-        If an installed package has changed, so that `pymc.sample` is called instead, which takes longer.
+        If an installed package has changed, so that `pymc.sample`, which takes longer, is called instead.
     IdentifiabilityWarning
         If raters are too few for what is asked of them, or the prior decides (`labels.identifiability`).
 
     Notes
     -----
     The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and an example (a
-    step of a sequence) for the others. With more than 10⁷ values (draws × examples) the group is left out; take fewer
-    draws to have it. With ``repeats`` > 1 the likelihood is a power, so there are no predictions and no log-likelihood.
-    A `pymc.Potential` in a model of your own is no part of what can be drawn: the groups ``prior``,
-    ``prior_predictive`` and ``log_prior`` are those of the distributions without it. The attribute ``left_out`` of the
-    tree says what is missing.
+    step of a sequence) for the others. The group is missing above 10⁷ values (draws × examples). With ``repeats`` > 1
+    the likelihood is a power, so there are no predictions and no log-likelihood. ``prior``, ``prior_predictive`` and
+    ``log_prior`` ignore a `pymc.Potential`. The attribute ``left_out`` of the tree says what is missing.
 
     Examples
     --------
@@ -309,13 +299,24 @@ def _prior(
     return groups
 
 
+@contextmanager
+def _edited_together(function: str) -> Iterator[None]:
+    """Explain that a function of an edited file asks for a variable that the edited model no longer has."""
+    try:
+        yield
+    except KeyError as error:
+        problem = f"its function {function!r} asks for what the model does not have: {error.args[0]}"
+        raise InputError("model", problem, "Change the function with the model, or delete it.") from error
+
+
 def _recovered(
     group: xr.Dataset, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
 ) -> xr.Dataset:
     """Add draws of what was integrated out of the model."""
     if not hasattr(definition, "recover"):
         return group
-    return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
+    with _edited_together("recover"):
+        return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
 
 
 def _around(
@@ -349,7 +350,8 @@ def _log_likelihood(
     if not hasattr(definition, "log_likelihood"):
         densities, too_many = log_likelihoods(model, posterior)
         return densities, _TOO_MANY if too_many else ""
-    of_units = definition.log_likelihood(posterior, counts, **options)
+    with _edited_together("log_likelihood"):
+        of_units = definition.log_likelihood(posterior, counts, **options)
     if of_units is None:
         return xr.Dataset(), _TOO_MANY
     return of_units.to_dataset(name="counts"), ""

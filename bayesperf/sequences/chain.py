@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import held
 from bayesperf.core.words import listed
 from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
@@ -54,6 +54,8 @@ def label_sequences(
     y_true: Any, y_pred: Any, by: Any, labels: Iterable[Any] | None, pos_label: Any = None, single_samples: bool = False
 ) -> LabelSequences:
     """Return the checked sequences of labels with sequence ids; single samples are refused unless they are allowed."""
+    if isinstance(y_pred, Mapping):
+        raise InputTypeError("y_pred", "holds several systems, and a chain is of one.", "Give the predictions of one.")
     if by is not None and not isinstance(by, Mapping):
         by = {"sequence": by}
     if by is not None and len(by) != 1:

@@ -75,9 +75,7 @@ def rate_coverage(
     Notes
     -----
     Coverage is not smooth in p: it jumps wherever p enters or leaves an interval (Brown, Cai & DasGupta 2001,
-    Statistical Science 16). "jeffreys" is "jeffreys_eti" of recall, precision and specificity under its frequentist
-    name.
-
+    Statistical Science 16). For recall, precision and specificity "jeffreys" is another name of "jeffreys_eti".
     Accuracy is why two classes have Jeffreys' prior by default: under flat cells its Beta(2, 2) cannot reach 1.
 
     Examples

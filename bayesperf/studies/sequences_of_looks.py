@@ -45,10 +45,9 @@ def sequential(
 ) -> xr.Dataset:
     """Return how often intervals hold a system's true metric as batches of examples arrive (Caelen 2017, Alg. 4).
 
-    Each simulation trains a classifier on 1,000 examples and tests it on one batch after another; the posterior after
-    a batch is the prior of the next. Two intervals are computed after each step: that of the *posterior* of the
-    system's metric, which narrows, and that of the *predictive* distribution of the metric of one more batch, which
-    does not.
+    Each simulation trains a classifier on 1,000 examples and tests it on one batch after another; the posterior after a
+    batch is the prior of the next. Each step has two intervals: of the *posterior* of the system's metric, which
+    narrows, and of the *predictive* distribution of the metric on one more batch, which does not.
 
     Parameters
     ----------
@@ -92,10 +91,9 @@ def sequential(
     ε ~ Normal(0, 1). The features of the test batches lie on a fine grid, so that the classifier's true cells are a sum
     over it and the batches are drawn from them.
 
-    Taken literally, Algorithm 4 uses the predictive interval: its matrices have the size of the batch, however many
-    batches have been observed. Such an interval is about the next batch. The truth lies ever closer to its centre and
-    so is inside it ever more often, whatever its probability. The right panel of the source's Fig. 5 is not reproduced
-    by it, and the cause is not known.
+    Taken literally, Algorithm 4 uses the predictive interval: its matrices have the size of a batch, however many were
+    observed. Such an interval is about the next batch: the truth lies ever closer to its centre, so ever more often
+    inside, whatever its probability. It does not reproduce the right panel of the source's Fig. 5; why is not known.
 
     Examples
     --------

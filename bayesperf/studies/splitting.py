@@ -50,8 +50,8 @@ def repeated_splits(
 ) -> xr.Dataset:
     """Return how often intervals from one test set hold the score on a second one (Caelen 2017, Alg. 3).
 
-    Each simulation splits the examples into three equal parts, stratified by class: a classifier is trained on the
-    first, intervals are computed from its confusion matrix on the second, and it is scored on the third.
+    Each simulation splits the examples into three equal parts, stratified by class: it trains a classifier on the
+    first, computes intervals from its confusion matrix on the second, and scores it on the third.
 
     Parameters
     ----------
@@ -64,17 +64,16 @@ def repeated_splits(
     ci_prob : array-like (p,)
         Probabilities of the intervals.
     prior : str or Prior, optional
-        Prior of the posterior, as in `bayesperf.posterior`. With none ("haldane", as the source has it) a cell without
-        examples stays empty in all draws.
+        As in `bayesperf.posterior`. With none ("haldane", as in the source) an empty cell is empty in all draws.
     ci_kind : {"hdi", "eti"}
-        Kind of the intervals: highest-density or equal-tailed.
+        Kind of the intervals.
     pos_label : label, optional
-        The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
+        The positive class of two; inferred for {0, 1}, {-1, 1} and {False, True}.
     draws : int
         Number of draws behind each interval.
     keep_draws : int
-        How many of them are returned for each split. Pooled over splits they have the distribution that
-        `bayesperf.plots.split_scores` draws beside that of the scores (Caelen 2017, Fig. 4).
+        Number of draws to return for each split. `bayesperf.plots.split_scores` plots their distribution, pooled over
+        splits, beside that of the scores (Caelen 2017, Fig. 4).
     simulations : int
         Number of splits.
     random_seed, n_jobs, progressbar, folder
@@ -84,33 +83,33 @@ def repeated_splits(
     Returns
     -------
     xarray.Dataset
-        ``coverage`` of the score on the third part by the intervals, how often the score lies below and above them
-        (``lower_miss``, ``upper_miss``), and their mean ``width``, over (distribution, metric, prob); the mean
-        ``score`` and the proportion of ``undefined`` scores (which the others leave out) over metric. Each has its
-        Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. And what they are of:
-        ``intervals`` (simulation, distribution, metric, prob, ci_bound), ``scores`` (simulation, metric) on the third
-        part, and the confusion matrices of both parts, ``counts`` (simulation, part, actual, predicted); with
-        `keep_draws` ``draws`` (simulation, distribution, metric, draw). The settings are in ``attrs``.
+        Over (distribution, metric, prob): ``coverage`` of the score on the third part, how often it lies below and
+        above the intervals (``lower_miss``, ``upper_miss``), and their mean ``width``. Over metric: the mean ``score``
+        and the proportion of ``undefined`` scores, which the others leave out. Each has its Monte Carlo standard error
+        (``coverage_mcse``, …) over splits of these data. Also ``intervals`` (simulation, distribution, metric, prob,
+        ci_bound), ``scores`` (simulation, metric) on the third part, ``counts`` of both parts (simulation, part,
+        actual, predicted) and, with `keep_draws`, ``draws`` (simulation, distribution, metric, draw). Settings are in
+        ``attrs``.
 
     Raises
     ------
     ImportError
         If scikit-learn is not installed.
     ValueError
-        If a class has fewer than three examples, a metric has several values, more draws are kept than there are, or
-        the prior is of rates, not of the whole matrix.
+        If a class has fewer than three examples, a metric has several values, `keep_draws` exceeds `draws`, or the
+        prior is of rates.
 
     Notes
     -----
-    Three distributions answer two questions. "predictive" is that of the score on a new test set of the same size: its
-    intervals should hold the second score with frequency `ci_prob`. "posterior" is that of the classifier's own metric,
-    "bootstrap" that of the score on resampled examples: neither allows for the luck of the second test set, which
-    doubles the variance, so that a 90 % interval holds about 2Φ(1.645/√2) − 1 = 76 % of the second scores. That is no
-    fault of theirs: they answer another question.
+    Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its
+    intervals should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric,
+    and "bootstrap" of the score on resampled examples. They answer another question: neither allows for the luck of the
+    second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the second
+    scores.
 
-    Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed: a score that
-    equals a limit is inside. If both tests have as many examples, their scores are among the same few values, and so
-    are the limits of "predictive" and "bootstrap"; then such ties are common.
+    Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed. If both tests
+    have the same size, their scores and the limits of "predictive" and "bootstrap" are among the same few values, and
+    scores often equal a limit.
 
     Examples
     --------

@@ -197,6 +197,18 @@ def test_expected_loss_is_in_the_direction_of_the_metric():
         _ = bp.folds.correlated_ttest(A, B, test_fraction=0.1, greater_is_better=None).expected_loss
 
 
+def test_folds_of_all_repeats_are_taken_whole():
+    """In any order of dims, and paired by their labels."""
+    a, b = (xr.DataArray(np.reshape(scores, (2, 5)), dims=("repeat", "fold")) for scores in (A, B))
+    found = bp.folds.correlated_ttest(a, b.transpose(), test_fraction=0.1).summary()
+    pd.testing.assert_frame_equal(found, bp.folds.correlated_ttest(A, B, test_fraction=0.1).summary())
+    labelled = a.assign_coords(fold=range(5), repeat=range(2))
+    with pytest.raises(ValueError, match="scores_b is labelled otherwise"):
+        bp.folds.correlated_ttest(labelled, labelled.isel(fold=slice(None, None, -1)), test_fraction=0.1)
+    with pytest.raises(TypeError, match=r"it is a DataArray with dims \('part', 'fold'\)"):
+        bp.folds.correlated_ttest(a.rename(repeat="part"), B, test_fraction=0.1)
+
+
 def test_equal_differences_are_a_point_mass():
     """0.8 − 0.7 and 0.9 − 0.8 are not the same float, and they are the same difference."""
     found = bp.folds.correlated_ttest([0.8, 0.9, 1.0], [0.7, 0.8, 0.9], test_fraction=0.1, rope=0.1)

@@ -204,6 +204,7 @@ OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no
         ((A,), {"metric": "recall"}, TypeError, r"a: these counts do not say whether .* example=ids.*bp\.posterior"),
         ((POST, A, "recall"), {}, TypeError, "b must be a Posterior.*ConfusionMatrix. Take bp.posterior"),
         ((POST, 3, "recall"), {}, TypeError, "b must be a Posterior, a DataTree or paired counts; it is int"),
+        (({"x": POST, "y": POST}, None, "recall"), {}, TypeError, "it is dict. Compare two of its values at a time."),
         (([1, 2], POST, "recall"), {}, TypeError, "a must be a Posterior, a DataTree or paired counts; it is list"),
         ((PAIR, POST, "recall"), {}, TypeError, "b: counts of systems judged on the same examples hold them all"),
         ((PAIR,), {"metric": "recall", "draws": 1}, ValueError, "draws must be a whole number of at least 2"),

@@ -153,6 +153,16 @@ def test_dims_may_come_in_any_order_and_under_another_name(fitted):
     assert bp.folds.datasets(plain.round().astype(int), test_fraction=1 / 6).names == (0, 1)
 
 
+def test_folds_of_all_repeats_are_taken_whole(fitted):
+    scores = SCORES.assign_coords(fold=range(6))
+    repeated = xr.concat(
+        [scores.isel(fold=slice(3)), scores.isel(fold=slice(3, 6)).assign_coords(fold=range(3))], "repeat"
+    )
+    bp.folds.datasets(repeated.assign_coords(repeat=range(2)), test_fraction=1 / 3)
+    np.testing.assert_array_equal(fitted["data"], SCORES)
+    assert list(fitted["data"]["fold"].values) == ["0, 0", "0, 1", "0, 2", "1, 0", "1, 1", "1, 2"]
+
+
 def test_it_shows_itself(fitted):
     found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01)
     assert "accuracy, new − old (draws)" in repr(found)

@@ -23,7 +23,7 @@ def test_how_often_a_bound_is_reached_at_some_look():
         running = np.where(met, 0, running)
     at_the_end = stats.binom.pmf(found, 200, 0.7)[met].sum()
     assert f"{at_the_end:.0%}, {reached:.0%}" == "5%, 19%"
-    assert "20 batches of 10 positives) 5 % have .95 at the end, but 19 % after one batch" in words.REPEATED_LOOKS
+    assert "20 batches of 10 positives), 5 % reach 0.95 at the end, but 19 % after some batch" in words.REPEATED_LOOKS
 
 
 def test_how_far_the_best_of_fifty_is_from_its_figures():
@@ -34,7 +34,7 @@ def test_how_far_the_best_of_fifty_is_from_its_figures():
     lower, upper = known.ppf([[0.025], [0.975]])
     mean, covered = (best * known.mean()).sum(), best[(lower <= 0.8) & (upper >= 0.8)].sum()
     assert f"{mean:.2f}, {covered:.0%}" == "0.86, 40%"
-    assert "the best has .86 on average, and its 95 % interval covers in 40 %" in words.BEST_OF_MANY
+    assert "the best scores 0.86 on average, and its 95 % interval contains the truth in 40 %" in words.BEST_OF_MANY
 
 
 def test_long_lists_are_cut():

@@ -88,7 +88,7 @@ def test_a_million_clusters_stay_sparse():
 def test_a_posterior_that_ignores_clusters_says_so():
     y_true, y_pred, cluster, _ = predictions()
     cm = bp.ConfusionMatrix.from_predictions(y_true, y_pred["old"], cluster={"patient": cluster})
-    with pytest.warns(DependenceWarning, match=r"examples come in 30 patients.*pool\(cm\)"):
+    with pytest.warns(DependenceWarning, match=r"examples are of 30 patients.*pool\(cm\)"):
         post = bp.posterior(cm)
     steps = bp.ConfusionMatrix.from_predictions(
         y_true > 0, y_pred["old"] > 0, by={"step": np.arange(400) // 100}, cluster={"patient": np.arange(400) // 10}
@@ -98,7 +98,7 @@ def test_a_posterior_that_ignores_clusters_says_so():
         lambda: bp.monitor(steps, 0.5, "recall"),
         lambda: bp.pool(steps, "step"),
     ):
-        with pytest.warns(DependenceWarning, match=r"examples come in \d+ patients"):
+        with pytest.warns(DependenceWarning, match=r"examples are of \d+ patients"):
             answer()
     # The model knows its groups.
     same = bp.ConfusionMatrix.from_predictions(
@@ -106,7 +106,7 @@ def test_a_posterior_that_ignores_clusters_says_so():
     )
     bp.pool(same, "step")
     # Of the patients those who are in the selection.
-    with pytest.warns(DependenceWarning, match="examples come in 10 patients"):
+    with pytest.warns(DependenceWarning, match="examples are of 10 patients"):
         bp.posterior(steps.sel(step=0))
 
 

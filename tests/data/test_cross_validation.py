@@ -13,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
+from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.cross_validation import mean_of_repeats, take
 
 TABLE = np.arange(8.0).reshape(4, 2)
@@ -63,6 +64,20 @@ def test_classifiers_of_a_mapping_are_judged_on_the_same_folds():
         alone = bp.ConfusionMatrix.from_cross_validation(estimator, X, Y, cv=4)
         np.testing.assert_array_equal(both.sel(model=name).counts, alone.counts)
     assert both.outcomes is not None
+
+
+def test_advice_for_repeats_is_to_draw_whole_examples():
+    """Not to compare the counts, which makes a comparison of each fold."""
+    systems = {"bayes": GaussianNB(), "stump": DecisionTreeClassifier(max_depth=1, random_state=0)}
+    repeated = bp.ConfusionMatrix.from_cross_validation(systems, X, Y, cv=list(StratifiedKFold(4).split(X, Y)) * 2)
+    with pytest.warns(PriorWarning, match="nothing of the dispersion"):
+        of_folds = bp.pool(repeated, "fold").mean
+    with pytest.warns(DependenceWarning, match=r"compare whole examples, compare\(pool\(cm\)\.mean, metric"):
+        bp.compare(of_folds, metric="recall")
+    with pytest.warns(DependenceWarning, match=rf"the predictions are of {len(Y)} examples, and"):
+        bp.posterior(repeated)
+    assert f": {len(Y)} examples, each once in each of 2 repeats" in repr(repeated)
+    assert bp.pool(repeated).in_words("recall").startswith(f"The predictions are of {len(Y)} examples. ")
 
 
 @pytest.mark.slow

@@ -167,7 +167,7 @@ def test_a_column_a_system_is_a_row_a_system_paired(tmp_path, call, command):
         same = {"summary", "differences", "standing", "paired", "labels"} & set(long)
         assert len(same) >= 2
         assert {key: wide[key] for key in same} == {key: long[key] for key in same}
-    assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes, for each model: ham (")
+    assert wide["read"].startswith("60 rows, each with predictions of 2 models. Actual classes for each model: ham (")
 
 
 def test_systems_stand_in_the_order_in_which_their_columns_are_named(tmp_path, call):
@@ -232,9 +232,8 @@ def test_thresholds_that_cannot_be_used_are_refused(tmp_path, call, options, wor
     assert words in refusal(call("summary", "p.csv", *options))
 
 
-def test_compare_takes_scores_with_a_threshold_alone(tmp_path, call):
+def test_compare_takes_scores_beside_predictions(tmp_path, call):
     WIDE.to_csv(tmp_path / "p.csv", index=False)
-    assert "as --threshold 0.5" in refusal(call("compare", "p.csv", "--score", "s_a"))
     scored = [*PAIR, "--score", "s_a", "--score", "s_b", "--metric", "recall", "--json"]
     assert call("compare", "p.csv", *scored).returncode == 0
 
@@ -467,19 +466,19 @@ def pooled(**columns):
 
 
 READ = {
-    "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, by the labels."),
-    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as set."),
+    "inferred": (CSV.replace("ham", "0").replace("spam", "1"), [], "1 is positive, inferred from the labels."),
+    "named": (CSV, ["--pos-label", "spam"], "spam is positive, as specified."),
     "neither": (
         CSV,
         [],
-        "Neither is named as positive, so that figures are averages over both. For the figures of one class: --pos-",
+        "Neither class is named as positive, so figures are averages over both. For the figures of one class: --pos-",
     ),
     "not used": (WIDE.to_csv(index=False), PAIR, "Not used: columns 'id', 's_a', 's_b'."),
-    "names of one's own": (pooled(country=["a", "b"] * 60), ["--by", "country"], "120 rows, of 2 values of country."),
+    "names of one's own": (pooled(country=["a", "b"] * 60), ["--by", "country"], "120 rows: 2 values of country."),
     "one not used": (
         "actual,predicted,x\n1,0,1\n",
         [],
-        "1 row. Actual classes: 0 (0) and 1 (1); 1 is positive, by the l",
+        "1 row. Actual classes: 0 (0) and 1 (1); 1 is positive, inferred",
     ),
 }
 
@@ -641,8 +640,8 @@ def test_a_report_with_a_judge(judged, tmp_path):
         ("looked.csv", ["--judge", "judge"], ["With 40 verified examples", "were not verified were drawn by those of"],
          ["No value is missing", "Dirichlet prior on its cells"]),
         ("looked.csv", ["--verified-only"], ["With 40 examples"], ["No value is missing"]),
-        ("wide.csv", ["--cluster", "patient"], ["Clusters are taken to be independent draws", "No value is missing"],
-         ["Examples are taken to be independent"]),
+        ("wide.csv", ["--cluster", "patient"], ["Clusters are treated as independent draws", "No value is missing"],
+         ["Examples are treated as independent"]),
     ],
 )  # fmt: skip
 def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path, file, options, says, says_not):

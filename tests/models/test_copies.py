@@ -56,6 +56,14 @@ def test_a_copy_with_another_prior_is_drawn_exactly(edited):
     np.testing.assert_array_equal(recall, again.values.ravel())
 
 
+@pytest.mark.parametrize("function", ["recover", "log_likelihood"])
+def test_a_function_that_was_not_edited_with_the_model_is_named(function, edited):
+    copy = edited("rates")
+    setattr(copy, function, lambda posterior, *_, **__: posterior["dispersion"])
+    with pytest.raises(ValueError, match=rf"model: its function '{function}' asks for .*'dispersion'.* or delete it\."):
+        bp.fit(BINARY, copy, method="exact", draws=20, random_seed=1)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["groups, clusters", "groups_logit, covariates"])
 def test_a_copy_is_sampled_with_all_that_the_original_has(case, edited, sampler):

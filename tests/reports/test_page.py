@@ -258,10 +258,10 @@ def test_the_verdicts_stand_first_and_then_the_best(systems):
     assert cells["naive_bayes"]["recall ≥ 0.9"] == "open"
     assert re.fullmatch(r"about [\d,]+", cells["naive_bayes"]["more(recall ≥ 0.9)"])
     said = in_short.sentences(systems)
-    assert said[0].startswith("On recall logistic_regression is almost certainly the best of 3")
+    assert said[0].startswith("On recall, logistic_regression is almost certainly the best of 3")
     assert said[3] == (
-        "logistic_regression: 9 of 212 examples of malignant are taken for benign and 4 of 357 examples of benign are "
-        "taken for malignant."
+        "logistic_regression: 9 of 212 examples of malignant are called benign and 4 of 357 examples of benign are "
+        "called malignant."
     )
     assert len(said) == 4
 
@@ -362,7 +362,7 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     post = bp.posterior(twelve.counts)
     (said,) = where_it_fails.in_words(twelve)
     mean = post["recall_per_class"].mean().sel(label="class 1").item()
-    assert said.startswith(f"Least recognised is class 1, with recall {mean:.3f} (95 % HDI ")
+    assert said.startswith(f"The least recognised class is class 1, with recall {mean:.3f} (95 % HDI ")
     table = twelve.counts.counts
     wrong, support = table.sel(actual="class 1", predicted="class 0").item(), table.sel(actual="class 1").sum().item()
     assert said.endswith("and most often class 1 is taken for class 0.")
@@ -463,7 +463,7 @@ def test_without_batches_it_does_not(systems):
 
 def test_few_examples_repeats_and_the_prior_are_cautioned_of():
     one = trust.cautions(analysed("one example"))
-    assert one[0] == "Few examples of 0 (0) and 1 (1): what is said of these classes is uncertain."
+    assert one[0] == "Few examples of 0 (0) and 1 (1): figures of these classes are uncertain."
     assert "Recall: few examples: 50 % of the weight is the prior's." in one
     repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
     assert trust.blocks(repeats)[1].text == "Column 'example' repeats."

@@ -87,7 +87,7 @@ def test_it_shows_the_librarys_figures(cancer, page):
         "Jeffreys' Dirichlet (0.5 in each of 4 cells, total weight 2)",
         "10 folds",
         "bayesperf report 'predictions of mine.csv'",
-        "Monte Carlo, standard error",
+        "Monte Carlo standard error",
         "scipy",
     ):
         assert words in text
@@ -117,7 +117,7 @@ def test_it_compares_the_systems_example_by_example(page):
         "Which is better?",
         "Paired: rows with the same 'example' are one example",
         "shaded: differences of at most 0.01, which are taken not to matter",
-        "Of differences, by Monte Carlo, standard error of the mean at most: ",
+        "The Monte Carlo standard error of a mean difference is at most ",
     ):
         assert words in text
 
@@ -179,7 +179,7 @@ def test_very_many_systems_are_pictures_and_an_order():
     assert len(page) < 1_000_000
     text = words_of(page)
     assert "P(rank): darkest" in text
-    assert "The best of 50 owes something to luck" in text
+    assert "The best of 50 is partly lucky" in text
     assert "P(a > b): rows a, columns b, numbered as in the order" in text
     order = [(n, name) for name, n in re.findall(r'<th scope="row">(s\d\d)</th> <td[^>]*>(\d+)</td>', page)][-50:]
     ranks = bp.compare(analysis.pooled, metric="recall", dim="system", independent=True).ranks
@@ -193,7 +193,7 @@ def test_many_systems_in_several_places_stay_a_table():
     frame = many(9).assign(site=lambda f: np.arange(len(f)) % 3)
     page = as_html(analyse(frame, Settings(by=("system", "site"), metrics=("recall",))))
     assert "heat map" not in page
-    standing = page.partition("How each stands: recall</caption>")[2].partition("</table>")[0]
+    standing = page.partition("Standings: recall</caption>")[2].partition("</table>")[0]
     assert len(re.findall(r'<th scope="row">\d</th> <td data-name="system" class="name">s\d\d</td>', standing)) == 27
 
 

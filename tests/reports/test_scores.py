@@ -447,5 +447,5 @@ def test_certain_probabilities_have_no_slope():
     frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
     shown = text_of(section(as_html(analyse(frame, Settings(score="score"))), "Can its probabilities be trusted?"))
     assert "There is no slope: 2 probabilities are 0 or 1, with infinite log-odds." in shown
-    assert "There is no log loss: it is infinite, as some outcomes had been given probability 0." in shown
+    assert "There is no log loss: it is infinite, because some outcomes that happened had probability 0." in shown
     assert "np.clip" not in shown

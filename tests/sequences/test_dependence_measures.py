@@ -241,6 +241,7 @@ def test_bad_data(function, y_true, y_pred, options, words):
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
+        (lambda: sequences.posterior(TWENTY, {"new": TWENTY}), TypeError, "y_pred holds several systems.*of one"),
         (lambda: sequences.posterior(TWENTY, TWENTY, prior="flat"), TypeError, "prior must be a number; it is 'flat'"),
         (lambda: sequences.posterior(TWENTY, TWENTY, order=2), ValueError, r"order must be 1 .* or 0 .* it is 2"),
         (

@@ -6,7 +6,7 @@ from bayesperf import metrics
 
 AVERAGES = ["macro", "micro", "weighted", "per_class"]
 # Metrics of predictions of classes.
-NAMES = [name for name in metrics.names() if metrics.get(name).needs != "outcomes"] + ["f2", "f0.5"]
+NAMES = [name for name in metrics.names() if metrics.get(name).needs not in ("outcomes", "scores")] + ["f2", "f0.5"]
 BINARY_NAMES = [*metrics.names("binary"), "f2", "f0.5"]
 EVERY = NAMES + [f"{name}_{average}" for name in BINARY_NAMES for average in AVERAGES]
 

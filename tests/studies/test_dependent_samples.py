@@ -108,7 +108,7 @@ def test_figures_are_of_the_simulations_described():
         ({"persistence": (0.5, 1.0)}, "persistence must be a number between 0 and 1"),
         ({"persistence": []}, "persistence must be one-dimensional and not empty"),
         ({"persistence": 0.5, "n": 1}, "n must be a whole number of at least 2"),
-        ({"prob": 1}, "prob must be a number between 0 and 1"),
+        ({"ci_prob": 1}, "ci_prob must be a number between 0 and 1"),
         ({"simulations": 0}, "simulations must be a whole number of at least 1"),
         ({"errors": "scene"}, "errors must be one of 'chain', 'runs', 'scenes'; it is 'scene'"),
         ({"errors": "runs", "error_persistence": 0.4}, "error_persistence must be at least 0.5 for errors='runs'"),

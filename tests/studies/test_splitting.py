@@ -137,7 +137,7 @@ def test_figures_follow_from_the_splits_that_are_returned(labels, ci_kind):
 
 
 def test_the_draws_that_are_kept_are_those_of_the_intervals():
-    options = {"metrics": ["accuracy", "f1"], "prob": [0.5, 0.9], "ci_kind": "eti", "simulations": 3, "draws": 60}
+    options = {"metrics": ["accuracy", "f1"], "ci_prob": [0.5, 0.9], "ci_kind": "eti", "simulations": 3, "draws": 60}
     plain = studies.repeated_splits(GaussianNB(), *normals(90), **options)
     study = studies.repeated_splits(GaussianNB(), *normals(90), **options, keep_draws=60)
     assert "draws" not in plain
@@ -158,7 +158,7 @@ def test_the_draws_that_are_kept_are_those_of_the_intervals():
 def test_without_a_prior_empty_cells_stay_empty():
     # Every prediction is right: by counts alone nothing else can come.
     X, y = np.repeat([[0.0], [9.0]], 30, 0), np.repeat([0, 1], 30)
-    options = {"metrics": ["f1", "mcc"], "prob": 0.9, "simulations": 2, "draws": 50}
+    options = {"metrics": ["f1", "mcc"], "ci_prob": 0.9, "simulations": 2, "draws": 50}
     study = studies.repeated_splits(DecisionTreeClassifier(), X, y, prior="haldane", **options)
     assert (study["intervals"] == 1).all()
     assert (study["coverage"] == 1).all()
@@ -203,7 +203,7 @@ def test_undefined_scores_are_counted_and_left_out():
     from sklearn.dummy import DummyClassifier
 
     y = np.repeat([0, 1], [30, 9])
-    options = {"metrics": ["precision", "accuracy"], "prob": 0.9, "simulations": 3, "draws": 50}
+    options = {"metrics": ["precision", "accuracy"], "ci_prob": 0.9, "simulations": 3, "draws": 50}
     study = studies.repeated_splits(DummyClassifier(), np.zeros((39, 1)), y, **options)
     assert study["undefined"].values.tolist() == [1, 0]
     assert np.isnan(study["coverage"].sel(metric="precision")).all()
@@ -211,7 +211,7 @@ def test_undefined_scores_are_counted_and_left_out():
 
 
 def test_settings_and_a_folder_of_other_data(tmp_path):
-    options = {"metrics": ["f1"], "prob": 0.9, "simulations": 3, "draws": 50, "random_seed": 2}
+    options = {"metrics": ["f1"], "ci_prob": 0.9, "simulations": 3, "draws": 50, "random_seed": 2}
     whole = studies.repeated_splits(DecisionTreeClassifier(), *normals(60), **options, folder=tmp_path / "kept")
     assert whole.attrs["estimator"] == "DecisionTreeClassifier()"
     assert whole.attrs["prior"] == "Jeffreys' Dirichlet (0.5 in each of 4 cells, total weight 2)"
@@ -226,7 +226,7 @@ def test_settings_and_a_folder_of_other_data(tmp_path):
         ({"y": [0, 0, 0, 1, 1]}, "y: a class has 2 examples, and each of three parts needs one"),
         ({"metrics": ["recall_per_class"]}, "has a value a class"),
         ({"y": list("aabbabab")}, "needs a positive class"),
-        ({"prob": [0.5, 1]}, "prob must be a number between 0 and 1"),
+        ({"ci_prob": [0.5, 1]}, "ci_prob must be a number between 0 and 1"),
         ({"simulations": 0}, "simulations must be a whole number of at least 1"),
         ({"draws": 1}, "draws must be a whole number of at least 2"),
         ({"keep_draws": 2000}, "keep_draws must not exceed draws; they are 2000 and 1000"),
@@ -278,7 +278,7 @@ def test_a_predictive_interval_of_ten_percent_ends_up_covering_nearly_always(sim
 
 
 def test_dims_and_settings_of_a_sequence():
-    options = {"steps": (2, 3), "prob": 0.5, "batch": 20, "metric": "f1", "estimator": DecisionTreeClassifier(),
+    options = {"steps": (2, 3), "ci_prob": 0.5, "batch": 20, "metric": "f1", "estimator": DecisionTreeClassifier(),
                "prior": "jeffreys", "draws": 50, "simulations": 3, "random_seed": 1}  # fmt: skip
     whole = studies.sequential(**options)
     assert whole["coverage"].dims == ("distribution", "kind", "prob", "step")
@@ -294,7 +294,7 @@ def test_dims_and_settings_of_a_sequence():
     ("options", "words"),
     [
         ({"steps": [0]}, "steps must be a whole number of at least 1"),
-        ({"prob": 2}, "prob must be a number between 0 and 1"),
+        ({"ci_prob": 2}, "ci_prob must be a number between 0 and 1"),
         ({"batch": 0}, "batch must be a whole number of at least 1"),
         ({"metric": "f1_per_class"}, "has a value a class"),
         ({"simulations": 0}, "simulations must be a whole number of at least 1"),

@@ -40,7 +40,7 @@ class ClassAreas(Held):
     labels: list[Any]
     # Those of each system, (S, n, K).
     probabilities: Array
-    # What is an area: of a class against the rest by its column, or of two classes by the columns of both.
+    # The areas: of a class against the rest by its column, or of two classes by both columns.
     multi_class: str
     # The mean of areas by equal weights, or by frequencies of classes; None is all of them.
     average: str | None
@@ -57,7 +57,7 @@ class ClassAreas(Held):
         labels: Sequence[Any] | None,
         cluster: Any,
     ) -> Self:
-        """Return the areas of systems by what they are called in errors, checked; options are those of `roc_auc`."""
+        """Return the areas of systems by their names in errors, checked; takes the options of `roc_auc`."""
         if multi_class is None:
             name = next(iter(by_system))
             raise InputError(name, "has a column for each class.", "Say multi_class='ovr' or multi_class='ovo'.")

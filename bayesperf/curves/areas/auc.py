@@ -177,7 +177,7 @@ def roc_auc(
 
 
 def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
-    """Return the scores of each system by name; None for one system, of which a mapping may hold the classes."""
+    """Return the scores of each system by name; None for one system, whose mapping may hold its classes."""
     systems = systems_of(y_score)
     if multi_class is None or systems is None:
         return systems

@@ -19,13 +19,13 @@ from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, 
 from bayesperf.curves.scored_systems import orders_of
 
 # Scores of one system, and of several if there are more examples, are put together in so many bins, next to each other.
-# Of more of a class, or more clusters, those that have a weight of their own are put together at random.
+# Beyond this number of a class, or of clusters, units with their own weights are merged at random.
 _MANY, _BINS, _MOST_OF_CLASS, _MOST_CLUSTERS = 10_000, 1024, 2_000, 5_000
 # In single precision, whose rounding is far below the Monte Carlo error.
 Weights = NDArray[np.float32]
 # From weights of units (units, draws), and a stream, to figures (S, draws).
 OfWeights = Callable[[Weights, np.random.Generator], Array]
-# What was not seen of a class weighs half as much as a unit, as in Jeffreys' prior; its rank may be any.
+# The unseen part of a class weighs half as much as a unit, as in Jeffreys' prior; its rank may be any.
 HALF = 0.5
 
 
@@ -46,14 +46,14 @@ def bootstrapped(
 
 
 def _counted(scores: Array, positives: int) -> tuple[Counts, Codes]:
-    """Return how many of either class, positives first, have each score that occurs, (2, V), and the place of each."""
+    """Return counts of positives and negatives at each distinct score, (2, V), and the place of each example."""
     values, place = np.unique(scores, return_inverse=True)
     of_classes = np.split(place, [positives])
     return np.stack([np.bincount(of_class, minlength=len(values)) for of_class in of_classes]), place
 
 
 def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
-    """Return draws (draws,) of the area of one system, given how many of either class have each score, (2, V)."""
+    """Return draws (draws,) of the area of one system, from counts of either class at each score, (2, V)."""
     binned = ScoreBins.of(counts, _BINS)
     beyond, ranks = rng.standard_gamma(HALF, (2, draws)), rng.random((2, 1, draws))
     sizes = binned.sizes.ravel()
@@ -78,7 +78,7 @@ def observed_area(positive: Array, negative: Array) -> float:
 
 
 class Units(NamedTuple):
-    """Units of examples, each of which has one weight."""
+    """Units of examples; each unit has one weight."""
 
     # The unit of each example (n,); the numbers of examples of units that are weighted together, and whether as
     # clusters (else by standard exponentials); and clusters of the examples, if there are any.
@@ -213,7 +213,7 @@ class ScoreBins(NamedTuple):
 
     @classmethod
     def of(cls, counts: Counts, most: int) -> Self:
-        """Return bins of scores, at most so many, given how many of either class have each, ascending, (2, V)."""
+        """Return bins of scores, up to a number, from counts of either class at each ascending score, (2, V)."""
         lower = np.cumsum(counts.sum(0)) - counts.sum(0)
         bins = lower * most // counts.sum() if counts.shape[1] > most else np.arange(counts.shape[1])
         sizes = np.stack([np.bincount(bins, of_class) for of_class in counts]).astype(np.int64)

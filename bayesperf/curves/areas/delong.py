@@ -50,7 +50,7 @@ class Placements(NamedTuple):
     def sd(self) -> Array:
         """Their standard errors, (S,)."""
         variances = self._summed_products(lambda a, b: np.einsum("sg,sg->s", a, b))
-        # Of no variance, sums in two orders may leave the last digit.
+        # If there is no variance, sums in two orders may leave the last digit.
         return np.sqrt(np.maximum(variances, 0))
 
     @property
@@ -78,7 +78,7 @@ class Placements(NamedTuple):
 
 
 def _corrected(number: int) -> float:
-    """Return by how much a sum of squares of so many deviations is too small, being about their own mean."""
+    """Return the factor by which a sum of squares about the sample's own mean is too small."""
     return number / (number - 1)
 
 
@@ -88,7 +88,7 @@ def _summed(values: Array, cluster: Codes, size: int) -> Array:
 
 
 def mean_and_sd_of_counts(counts: Counts) -> tuple[Array, Array]:
-    """Return the area and its standard error, (1,) each, given how many of each class have each score (2, V)."""
+    """Return the area and its standard error, (1,) each, from counts of each class at each score (2, V)."""
     positives, negatives = counts.sum(1).tolist()
     _check_sizes(positives, negatives)
     placements = (

@@ -153,7 +153,7 @@ def weighted_score(
 class ScoreFunction(NamedTuple):
     """A score of given examples under any weights."""
 
-    # What it is called; its bounds; and whether greater is better (None: neither, or nobody knows).
+    # Its name, its bounds, and whether greater is better (None: neither, or unknown).
     name: str
     bounds: Bounds
     greater_is_better: bool | None

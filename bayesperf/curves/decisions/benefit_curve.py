@@ -125,7 +125,7 @@ class DecisionCurve(Curve):
 
     @property
     def standardised_net_benefit(self) -> Marginal:
-        """Distribution of the net benefit divided by the prevalence, of which 1 is the greatest."""
+        """Distribution of the net benefit divided by the prevalence; its maximum is 1."""
         name = "standardised_net_benefit"
         return self._marginal(name, self._drawn[name], self.dataset[name])
 
@@ -163,7 +163,7 @@ class DecisionCurve(Curve):
 
     @property
     def estimand(self) -> str:
-        """What bands and distributions are of, in words."""
+        """The quantity of bands and distributions, in words."""
         return self.net_benefit.estimand
 
     def _bounds(self, prob: float, kind: str) -> xr.Dataset:

@@ -47,9 +47,9 @@ from bayesperf.posteriors.summary_table import Summary, summary_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of more scores so many are candidates, spread evenly over either class.
+# With more scores, this many are candidates, spread evenly over either class.
 MOST_CANDIDATES = 1_000
-# What results are of, by whether there is a test set.
+# The scope of results, without and with a test set.
 BY_TEST_SET = "judged by the test set"
 LESS_OPTIMISM = "less the optimism of judging by the examples that chose it"
 ABSTENTION_RATE = "abstention_rate"
@@ -220,7 +220,7 @@ class ChosenThreshold(Answer):
         )
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the scores of either class, and what is decided where; see `bayesperf.plots.score_regions`."""
+        """Plot the scores of either class, and what is decided where; see `bayesperf.plots.score_regions`."""
         from bayesperf import plots
 
         return plots.score_regions(self, **options)
@@ -396,12 +396,12 @@ def _chosen(
     best: Metric | None = None,
     prevalence: float | None = None,
 ) -> ChosenThreshold:
-    """Return what a rule chooses, judged; the arguments are those of the public function of that name, checked."""
+    """Return what a rule chooses, judged; takes the checked arguments of the public function of that name."""
     n_draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     candidates, labels, positive = candidates_of(*examples, pos_label)
     cells = candidates.cells
     met = [each.met(cells, confidence) for each in requirements]
-    # What calls nothing positive is no one threshold.
+    # A rule that calls nothing positive has no single threshold.
     if met and not (np.all(met, 0)[1:].any() if rule.size == 1 else np.any(met, 1).all()):
         raise refusal(requirements, cells, candidates.thresholds, confidence)
     chosen = rule.choose(cells)
@@ -468,7 +468,7 @@ def candidates_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> tup
 
 
 def placed(counts: Counts, chosen: Codes) -> Counts:
-    """Return how many of counts (…, 2, T − 1) are in each place among chosen thresholds (…, size): (…, 2, size + 1)."""
+    """Return sums of counts (…, 2, T − 1) in each place among chosen thresholds (…, size): (…, 2, size + 1)."""
     called = np.concatenate([np.zeros_like(counts[..., :1]), counts.cumsum(-1)], axis=-1)
     at = np.take_along_axis(called, np.repeat(chosen[..., None, :], 2, axis=-2), -1)
     return np.diff(np.concatenate([np.zeros_like(at[..., :1]), at, called[..., -1:]], axis=-1), axis=-1)

@@ -45,7 +45,7 @@ held_as(csr_array, _fields_of_csr, _csr)
 
 @dataclass(frozen=True, eq=False)
 class PlacedExamples(Held):
-    """Units of examples, each of which has one weight: examples that no system tells apart, or clusters.
+    """Units of examples with one weight each: examples that no system tells apart, or clusters.
 
     A place is the number of thresholds that a probability reaches, from 0 to T.
     """
@@ -64,12 +64,12 @@ class PlacedExamples(Held):
 
 
 def called_at(by_place: Numbers) -> Numbers:
-    """Return the sums (…, T) over all places above each threshold, given those of each place (…, T + 1)."""
+    """Return the sums (…, T) over all places above each threshold, from the sums of each place (…, T + 1)."""
     return by_place[..., ::-1].cumsum(-1)[..., -2::-1]
 
 
 def of_counts(counts: Counts) -> PlacedExamples:
-    """Return the examples of one system, given how many of either class are in each place, (2, T + 1)."""
+    """Return the examples of one system, from counts of either class in each place, (2, T + 1)."""
     seen = np.flatnonzero(counts)
     table = tallied(np.arange(len(seen)), seen, (len(seen), counts.size))
     return PlacedExamples(counts.ravel()[seen].astype(float), table, counts[None])
@@ -206,7 +206,7 @@ def decision_data(
     pos_label: Any,
     seed: int,
 ) -> DecisionData:
-    """Return checked data; the arguments are those of `bayesperf.decision_curve`."""
+    """Return checked data; takes the arguments of `bayesperf.decision_curve`."""
     if isinstance(y_true, BinnedScores):
         refuse_beside_bins(y_prob=y_prob, by=by, cluster=cluster, pos_label=pos_label)
         return _of_bins(y_true, thresholds)

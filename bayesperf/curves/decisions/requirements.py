@@ -64,7 +64,7 @@ def cells_of(counts: Numbers) -> Cells:
 class ThresholdRequirement:
     """A bound on a share of examples."""
 
-    # What is required.
+    # The requirement.
     metric: Metric
     # The bound that was asked for: at least if more is better, else at most.
     bound: float
@@ -84,12 +84,12 @@ class ThresholdRequirement:
 
     @property
     def of_called_positive(self) -> bool:
-        """Whether it is of examples that are called positive."""
+        """Whether it concerns the examples called positive."""
         return frozenset({self.success, self.failure}) == {"tp", "fp"}
 
     @property
     def of_called_negative(self) -> bool:
-        """Whether it is of examples that are called negative."""
+        """Whether it concerns the examples called negative."""
         return frozenset({self.success, self.failure}) == {"tn", "fn"}
 
     def probability(self, cells: Cells) -> Array:
@@ -243,7 +243,7 @@ def _title(requirement: ThresholdRequirement) -> str:
 def _more_examples(
     requirement: ThresholdRequirement, successes: float, failures: float, confidence: float
 ) -> str | None:
-    """Return how many times as many examples would be enough, were the shares to stay as they are."""
+    """Return in words by which factor the examples must grow, if the shares stay the same."""
     if successes <= requirement.least * (successes + failures):
         return "that share itself is no better than the bound, and more examples need not help"
     times = np.geomspace(1, 1000, 400)

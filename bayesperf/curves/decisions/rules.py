@@ -1,4 +1,4 @@
-"""Rules by which one threshold is chosen, or two between which people decide: from cells at all to their numbers."""
+"""Rules that choose one threshold, or two between which people decide, from the cells at all thresholds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BestThreshold:
             met = self.met(cells)
             near = np.min([each.margin(cells, self.confidence) for each in self.requirements], axis=0)
             values = np.where(met.any(-1, keepdims=True), np.where(met, values, -np.inf), near)
-            # What calls nothing positive is no threshold.
+            # A rule that calls nothing positive has no threshold.
             values[..., 0] = -np.inf
         return values.argmax(-1)[..., None]
 
@@ -77,7 +77,7 @@ def best_threshold(
     confidence: float,
     prevalence: float | None,
 ) -> tuple[BestThreshold, str]:
-    """Return a checked rule, and what it asks for in words; the arguments are those of `choose_threshold`."""
+    """Return a checked rule, and its target in words; takes the arguments of `choose_threshold`."""
     if (best is None) == (cost is None):
         raise InputTypeError(
             "best, cost", "give one of them: the metric that is to be best, or what either error costs."
@@ -107,7 +107,7 @@ def best_threshold(
 
 # ── Two thresholds ──
 
-# What may be required: of what is called positive, and of what is called negative.
+# Possible requirements, on examples called positive and on examples called negative.
 _SIDES = "one of precision (or fdr), for what is called positive, and one of npv (or its complement), for the rest"
 
 
@@ -167,7 +167,7 @@ class RequiredPair:
         of_positive, of_negative = self.requirements
         high = cells.tp.shape[-1] - 1 - self._first(of_positive, cells)[..., ::-1].argmax(-1)[..., None]
         low = self._first(of_negative, cells).argmax(-1)[..., None]
-        # Where either side could have the other's threshold, one between is enough: that of the fewest errors.
+        # If each side could have the other's threshold, one between them is enough: the one with the fewest errors.
         number = np.arange(cells.tp.shape[-1])
         errors = np.where((number >= low) & (number <= high), cells.fp + cells.fn, np.inf)
         one = errors.argmin(-1)[..., None]

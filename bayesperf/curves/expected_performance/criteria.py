@@ -73,7 +73,7 @@ def _harmonic_mean(first: Array, second: Array) -> Array:
     return 2 * np.divide(first * second, total, out=np.zeros_like(total), where=total > 0)
 
 
-# What is minimised, by the name that a criterion holds: from the values of both metrics and α.
+# The functions to minimise, by the criterion's name: of the values of both metrics and α.
 VALUES: dict[str, CriterionFunction] = {
     "weighted_mean": lambda first, second, alpha: alpha * first + (1 - alpha) * second,
     "negative_weighted_mean": lambda first, second, alpha: -(alpha * first + (1 - alpha) * second),
@@ -101,7 +101,7 @@ CRITERIA = {
 
 
 def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str] | None = None) -> Criterion:
-    """Return the criterion of a name, or that of a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
+    """Return the criterion of a name, or of a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
     if not callable(criterion):
         if of_metrics is not None:
             raise InputError(

@@ -39,7 +39,7 @@ LABELS = [0, 1]
 NAME, QUANTITIES = "expected performance", ["E_V1", "E_V2", "G"]
 # The greatest number of thresholds that an expected performance is summed over.
 _NODES = 512
-# What can be asked of two systems: what is then drawn, and the scope of the answer.
+# Questions about two systems: the draws and the scope of each answer.
 QUESTIONS = {
     "models": ("both", "these two models, thresholds chosen on development sets like these"),
     "thresholds": ("test", "these two thresholds, as they were chosen"),
@@ -112,7 +112,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
 
     @cached_property
     def cm(self) -> ConfusionMatrix:
-        """The test counts at each α, summed over folds: labels 0 and 1, of which 1 is positive."""
+        """The test counts at each α, summed over folds, with labels 0 and 1 (positive)."""
         chosen = zip(self.parts.values(), self._thresholds, strict=True)
         labels = {"alpha": self.alphas, **dict.fromkeys(CELL_DIMS, LABELS)}
         counts = (each.counts(thresholds) for each, thresholds in chosen)
@@ -141,7 +141,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
 
     @property
     def scope(self) -> Scope:
-        """Whose metric bands and marginals are of: the system's, at thresholds chosen by a rule."""
+        """The scope of bands and marginals: the system, at thresholds chosen by a rule."""
         if self.resample == "both":
             return Scope("chosen", detail="thresholds chosen on development sets like this one")
         itself = f" on {self.system.chosen_on}" if self._a_posteriori else ""
@@ -149,12 +149,12 @@ class ExpectedPerformanceCurve(CurveOfParts):
 
     @property
     def estimand(self) -> str:
-        """What bands and marginals are of, in words."""
+        """The quantity of bands and marginals, in words."""
         return described(self.scope, inference=self.distribution)
 
     @property
     def distribution(self) -> str:
-        """What draws are of, in words."""
+        """The quantity of the draws, in words."""
         return "Posterior" if self.method == "bayesian_bootstrap" else "Bootstrap distribution"
 
     @property

@@ -47,7 +47,7 @@ class Resampling(NamedTuple):
 
 
 class Members(NamedTuple):
-    """The tables of the same examples: by which thresholds are tested, and on which they are chosen."""
+    """Two tables of the same examples: one tests thresholds, the other chooses them."""
 
     examples: Examples
     tested: list[IntervalCounts]

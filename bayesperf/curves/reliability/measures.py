@@ -38,7 +38,7 @@ _BOOTSTRAP, _LINE = "Bayesian bootstrap", "Posterior by a recalibration line"
 _NO_ROOM = "any posterior of it is biased upward, for errors of either sign make it greater"
 _REFITTED = "the isotonic line is fitted anew to every draw, and fits it too well"
 _OF_LABELS = "it is of the labels alone, whatever the system"
-# What speaks against calibration where a calibrated system would seldom be as far off.
+# Measures that speak against calibration if a calibrated system would seldom be as far off.
 _EVIDENCE = {
     "calibration_in_the_large": "the mean",
     "calibration_slope": "the slope",
@@ -86,7 +86,7 @@ MEASURES: dict[str, Measure] = {
 class CalibrationFigures(Held):
     """The measures of calibration of one set of probabilities."""
 
-    # What they are of.
+    # The subjects of the measures.
     counts: ProbabilityCounts
     # Each measure of the labels; NaN of the line, whose estimate from the labels alone may be infinite.
     observed: Mapping[str, float]
@@ -131,7 +131,7 @@ class Calibration(Answer):
 
     @property
     def labels(self) -> list[Any]:
-        """What the probabilities are of, if there are several: "top label", then each label."""
+        """The names of several sets of probabilities: "top label", then each label."""
         return [name for name in self.parts if name != ""]
 
     def __getitem__(self, measure: str) -> Marginal:
@@ -246,7 +246,7 @@ class Calibration(Answer):
         return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the measures beside those of perfectly calibrated systems.
+        """Plot the measures beside those of perfectly calibrated systems.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str
 
 
 def _in_words(summary: pd.DataFrame, parts: Mapping[Any, CalibrationFigures], left_out: Sequence[str]) -> str:
-    """Return sentences on each part of a `Calibration`, given its summary, and on what is left out."""
+    """Return sentences on each part of a `Calibration` and on the omitted measures, given its summary."""
     texts = []
     for label, part in parts.items():
         rows = summary[summary["label"] == label] if "label" in summary else summary

@@ -179,7 +179,7 @@ class Recalibration(Answer):
         return summary
 
     def plot(self, **options: Any) -> Figure:
-        """Draw the recalibrated probability over the given one, with intervals, and the distribution of the latter.
+        """Plot the recalibrated probability over the given one, with intervals, and the distribution of the latter.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ def _of_groups(
 
 
 def too_few(counts: ProbabilityCounts) -> str:
-    """Return what is wrong where intervals of an isotonic line would cover too seldom; empty if examples suffice."""
+    """Return why intervals of an isotonic line would cover too seldom; empty if examples suffice."""
     rarer = min(counts.positives.sum(), counts.negatives.sum())
     if counts.total >= FEWEST and rarer >= FEWEST_OF_A_CLASS:
         return ""

@@ -30,12 +30,12 @@ class Steps(NamedTuple):
     positions: Array
 
     def summed(self, weights: Array) -> Array:
-        """Return the weights of the steps (draws, m), given those of gaps or examples from the top down."""
+        """Return the weights of the steps (draws, m), from the weights of gaps or examples, from the top down."""
         return np.asarray(np.add.reduceat(weights, np.cumsum(self.sizes) - self.sizes, axis=1))
 
 
 def steps_at_scores(called: Counts) -> Steps:
-    """Return a step at each distinct score, given how many of the class each threshold calls positive, (T,)."""
+    """Return a step at each distinct score, from the number of the class that each threshold calls positive, (T,)."""
     passed, positions = np.unique(called, return_inverse=True)
     return Steps(np.diff(passed), positions.astype(float))
 

@@ -148,7 +148,7 @@ class ClusterBootstrapped(_Weighted):
     """
 
     scores: Scores
-    # Of the positives and of the negatives, in the order of their scores.
+    # Positives and negatives, in the order of their scores.
     clusters: tuple[Codes, Codes]
     draws: int
     seed: int

@@ -23,7 +23,7 @@ EVEN = np.linspace(0, 1, 201)
 class CurveKind(NamedTuple):
     """A kind of curve."""
 
-    # What it is called.
+    # Its name.
     name: str
     # The metrics on its axes.
     x: str

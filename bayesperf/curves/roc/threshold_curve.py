@@ -44,9 +44,9 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 # Confidence intervals of a rate that have a width at the ends of a curve, too.
 CONFIDENCE_INTERVALS = ("wilson", "clopper_pearson", "agresti_coull")
 METHODS = ("bayesian_bootstrap", "beta", "binormal")
-# What the area under a curve is, and by chance would be.
+# The name of the area under a curve, and its value by chance.
 _AREAS_IN_WORDS = {
-    "roc": "So often a positive scores above a negative; by chance it would be 0.5.",
+    "roc": "The area is how often a positive scores above a negative; by chance it would be 0.5.",
     "precision_recall": "By chance it would be the share of positives, {:.3f}.",
 }
 
@@ -419,7 +419,7 @@ class ThresholdCurve(Curve):
         >>> curve = bp.roc_curve([0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7])
         >>> print(curve.in_words())
         ROC AUC is 0.688 (95 % HDI 0.401–0.965; observed 0.750). The limits have a Monte Carlo error of up to 0.012. \
-        So often a positive scores above a negative; by chance it would be 0.5.
+        The area is how often a positive scores above a negative; by chance it would be 0.5.
         """
         curve = replace(self, name="roc") if self.name == "det" else self
         negatives, positives = self.scores.class_totals
@@ -631,7 +631,7 @@ def _curve(
     random_seed: Any,
     progressbar: bool,
 ) -> ThresholdCurve:
-    """Return a curve of some name; the other arguments are those of `roc_curve`, which are checked here."""
+    """Return a curve by its name; checks the other arguments, which are those of `roc_curve`."""
     checks.one_of("method", method, METHODS)
     if method != "beta" and prior is not None:
         raise InputError("prior", f"is of method='beta'; method={method!r} takes none.")

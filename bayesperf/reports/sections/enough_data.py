@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayesperf import metrics
 from bayesperf.core.words import metric_title
 from bayesperf.plan.anytime import anytime_in_words
 from bayesperf.plan.monitoring import monitor
@@ -13,8 +14,8 @@ from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN
 # The dim of batches that come one after another, after each of which somebody may look.
 STEP = "step"
 _BATCHES = (
-    "The batches (step) come one after another. Who looks after each, and stops once it says enough, errs more often "
-    "than a probability at one look says; a confidence sequence does not."
+    "The batches (step) come one after another. Whoever stops after the first batch with a clear answer errs more "
+    "often than the probability at one look says; a confidence sequence allows for that."
 )
 
 
@@ -26,7 +27,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [
         *_open(analysis),
         Sentence(
-            f"With {examples:,} {what}, {width_in_words(analysis)}. One half as wide takes about four times as many "
+            f"With {examples:,} {what}, {width_in_words(analysis)}. Half that width takes about four times as many "
             "examples."
         ),
         *([Sentence(_BATCHES)] if looks else []),
@@ -44,9 +45,9 @@ def _open(analysis: Analysis) -> list[Block]:
     return [
         Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
-            f"With as many more examples as the verdict says, a requirement would be settled with probability "
+            "The number of further examples in a verdict would settle the requirement with probability "
             f"{ASSURANCE:g}. For a metric that is not a proportion, the number is for a proportion with the same mean "
-            "and standard deviation. If the metric equals the bound, no number of examples will do."
+            "and standard deviation. If the metric equals the bound, no number of examples is enough."
         ),
     ]
 
@@ -59,6 +60,7 @@ def looks_in_words(analysis: Analysis) -> list[str]:
     found = [
         monitor(analysis.pooled_counts, each.bound, each.metric, prior=settings.prior, ci_prob=CONFIDENCE)
         for each in analysis.requirements
+        if metrics.get(each.metric).needs != "scores"
     ]
     return [anytime_in_words(each.dataset) for each in found]
 

@@ -75,8 +75,8 @@ def _rule(analysis: Analysis) -> str:
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
     return (
-        f"P: the probability that it is met; {by_probability(CONFIDENCE)}; otherwise, how many more examples may "
-        "settle it."
+        f"P is the probability that the requirement is met: {by_probability(CONFIDENCE)}. For an open one, the table "
+        "says how many more examples may settle it."
     )
 
 
@@ -97,7 +97,8 @@ def _answer(analysis: Analysis) -> list[str]:
     """Return whether metrics agree on the best system, the difference of the best two, and the headline's figures."""
     prob = analysis.settings.ci_prob
     headline = analysis.headline[:2]
-    said = [*_disagreement(analysis), *(each.in_words(prob) for each in analysis.comparisons[:1])]
+    compared = analysis.comparisons if analysis.settings.scores_alone else analysis.comparisons[:1]
+    said = [*_disagreement(analysis), *(each.in_words(prob) for each in compared)]
     said += [sentence(estimate_in_words(analysis.marginals[name], prob, "hdi")) for name in headline]
     if "accuracy" in headline:
         said.append(f"Always calling the majority class would have accuracy {analysis.majority}.")

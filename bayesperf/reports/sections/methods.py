@@ -42,7 +42,7 @@ def paragraph(analysis: Analysis) -> str:
     settings = analysis.settings
     titles = [metrics.get(name).title for name in analysis.metric_names]
     said = [
-        _modelled(analysis),
+        *([] if settings.scores_alone else [_modelled(analysis)]),
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
     ]
     if analysis.folds is not None:

@@ -25,9 +25,9 @@ def blocks(analysis: Analysis) -> list[Block]:
     ci_prob = scores.settings.ci_prob
     named = [(", ".join(system.names), system) for system in scores.systems]
     reading = (
-        "Line: how often it happened at each probability given; band: with at least "
-        f"{percentage(ci_prob)} confidence it holds all true frequencies at once. Dotted: calibrated. The line follows "
-        "every quirk of the labels: look at the band."
+        "Line: how often the outcome happened at each stated probability; band: contains all true frequencies at once, "
+        f"with at least {percentage(ci_prob)} confidence. Dotted: perfect calibration. The line follows every quirk of "
+        "the labels: look at the band."
     )
     details = [
         Sentence(system.calibration_in_words(ci_prob), name, ("probabilities", "in_words")) for name, system in named
@@ -45,7 +45,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 # A slope within these bounds, and a mean within this of the frequency, are near enough to those of a calibrated system.
 _SLOPES, _NEAR = (2 / 3, 3 / 2), 0.05
 _TOO_EXTREME = "Too extreme: what it calls nearly certain is less certain."
-_IMPOSSIBLE = "Too extreme: some outcomes had been given probability 0."
+_IMPOSSIBLE = "Too extreme: it gave probability 0 to some outcomes that happened."
 
 
 def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:

@@ -26,8 +26,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     nothing = "The scores may have any distribution: examples of a class get Dirichlet weights."
     return [
         *shared_figures(analysis, _curves, _reading(scores.settings.ci_prob)),
-        _areas(analysis),
-        *_differences(analysis),
+        *_areas(analysis),
+        *([] if "roc_auc" in analysis.metric_names else _differences(analysis)),
         Note(f"{about_areas(scores)} {nothing}"),
         *([Note(scores.no_probabilities)] if scores.no_probabilities else []),
     ]
@@ -40,12 +40,14 @@ def _reading(ci_prob: float) -> str:
     )
 
 
-def _areas(analysis: Analysis) -> Table:
-    """Return a row for each area and system."""
+def _areas(analysis: Analysis) -> list[Table]:
+    """Return a row for each area and system; none of areas that stand among the metrics."""
     scores = analysis.scores
     assert scores is not None
     parts = []
     for area, title in AREAS.items():
+        if area in analysis.metric_names:
+            continue
         records = [row for row in scores.area_rows if row["area"] == area]
         names = [", ".join(str(row[dim]) for dim in scores.dims) for row in records]
         draw = strips(
@@ -53,7 +55,8 @@ def _areas(analysis: Analysis) -> Table:
         )
         parts.append(Rows(records, title, "", draw))
     interval = short_interval_name(scores.settings.ci_prob, "hdi")
-    return Table("", [*names_of(scores.dims), *figures(interval, mean="mean")], parts, of="area", name=("areas",))
+    columns = [*names_of(scores.dims), *figures(interval, mean="mean")]
+    return [Table("", columns, parts, of="area", name=("areas",))] if parts else []
 
 
 def _differences(analysis: Analysis) -> list[Block]:

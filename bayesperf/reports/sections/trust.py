@@ -26,7 +26,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     probability, found = percentage(analysis.settings.ci_prob), [*analysis.warnings, *cautions(analysis)]
     means = (
         f"With probability {probability}, given the prior and these examples, the system's metric lies in its "
-        "highest-density interval. It is about the system; the score in another test set varies more."
+        "highest-density interval. The interval is about the system; the score on another test set varies more."
     )
     computed = [
         *map(Sentence, _computed(analysis)),
@@ -36,7 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         *([Heading("To mind")] if found else []),
         *map(Sentence, found),
         *map(Sentence, _independence(analysis)),
-        Folded("The prior", [Sentence(sentence(analysis.pooled.prior_text)), *_other_priors(analysis)]),
+        Folded("The prior", [Sentence(sentence(analysis.prior_text)), *_other_priors(analysis)]),
         Folded("The computation", computed),
         Folded("What an interval means", [Sentence(means)]),
     ]
@@ -69,7 +69,7 @@ def _tiny_classes(analysis: Analysis) -> str:
     if not tiny:
         return ""
     these = "this class" if len(tiny) == 1 else "these classes"
-    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: what is said of {these} is uncertain."
+    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: figures of {these} are uncertain."
 
 
 def _independence(analysis: Analysis) -> list[str]:
@@ -77,11 +77,11 @@ def _independence(analysis: Analysis) -> list[str]:
     settings = analysis.settings
     complete = analysis.of_file and not (settings.drop_missing or settings.verified_only or settings.judge)
     drawn = (
-        "Clusters are taken to be independent draws of one population."
+        "Clusters are treated as independent draws from one population."
         if settings.cluster
-        else "Examples are taken to be independent draws of one population. Rows that come in groups (patients, "
-        "documents, neighbouring pixels, frames of a video) say less than their number suggests; these columns do not "
-        "show whether they do."
+        else "Examples are treated as independent draws from one population. Rows that come in groups (patients, "
+        "documents, neighbouring pixels, frames of a video) carry less information than their number suggests; these "
+        "columns do not show whether they come in groups."
     )
     said = [
         *analysis.notes,
@@ -174,15 +174,13 @@ def _computed(analysis: Analysis) -> list[str]:
         }.get(marginal.method, "in closed form")
         ways.setdefault(how, []).append(metrics.get(name).title)
     compared = [
-        f"{metrics.get(each.comparison.metric).title} {error:.1g}"
+        f"{error:.1g} for {metrics.get(each.comparison.metric).title}"
         for each in analysis.comparisons
         if (error := float(np.nanmax(each.comparison.difference.mcse().values)))
     ]
     said = [sentence(f"{how}: {enumerated(names)}") for how, names in ways.items()]
     if compared:
-        said.append(
-            sentence(f"of differences, by Monte Carlo, standard error of the mean at most: {enumerated(compared)}")
-        )
+        said.append(f"The Monte Carlo standard error of a mean difference is at most {enumerated(compared)}.")
     return said
 
 

@@ -28,8 +28,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         return []
     ci_prob, shaded = scores.settings.ci_prob, " Shaded: where it does more good." * (len(scores.systems) == 1)
     reading = (
-        "To act from probability t upwards is to value a found positive at (1 − t)/t false alarms. The net benefit "
-        "is the positives found, less the false alarms at that price, per example. Line: these examples; band: "
+        "Acting from probability t upwards accepts (1 − t)/t false alarms for each positive found. The net benefit is "
+        "the positives found, less the false alarms at that price, per example. Line: these examples; band: "
         f"{percentage(ci_prob)} equal-tailed interval, threshold by threshold. Dotted: treating all (falling) and none "
         f"(0).{shaded}"
     )

@@ -26,6 +26,8 @@ _MOST_NUMBERED = 40
 
 def blocks(analysis: Analysis) -> list[Block]:
     """Return what is mistaken for what, in words, as matrices and as pairs of classes."""
+    if analysis.settings.scores_alone:
+        return []
     shown, counts = analysis.foremost, analysis.foremost_counts.transpose(..., "actual", "predicted")
     places = place_of(shown.leading)
     left_out = len(analysis.systems) - len(places)
@@ -41,6 +43,8 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def in_words(analysis: Analysis, best_only: bool = False) -> list[str]:
     """Return a sentence for each system: of two classes how many of each are missed, of more the worst class."""
+    if analysis.settings.scores_alone:
+        return []
     shown = analysis.foremost
     counts = analysis.foremost_counts.transpose(..., "actual", "predicted")
     places = place_of(shown.leading)
@@ -54,12 +58,12 @@ def in_words(analysis: Analysis, best_only: bool = False) -> list[str]:
 
 
 def _misses(posterior: Posterior, table: Counts) -> str:
-    """Return how many examples of each of two classes are taken for the other."""
+    """Return how many examples of each of two classes are called the other."""
     labels = [printable(str(label)) for label in posterior.labels]
     order = [0, 1] if posterior.positive is None else [posterior.positive, 1 - posterior.positive]
     return " and ".join(
         f"{table[i, 1 - i]:,} of {table[i].sum():,} examples of {labels[i]} {'is' if table[i, 1 - i] == 1 else 'are'} "
-        f"taken for {labels[1 - i]}"
+        f"called {labels[1 - i]}"
         for i in order
     )
 
@@ -77,7 +81,7 @@ def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     lower, upper = recall.hdi(prob).values[at][worst]
     seen = f"{table[worst, worst]:,} of {table[worst].sum():,}"
     value = estimate(float(recall.mean().values[at][worst]), lower, upper, prob, "hdi", seen)
-    text = f"least recognised is {labels[worst]}, with recall {value}; that it is the worst has probability "
+    text = f"the least recognised class is {labels[worst]}, with recall {value}; it is the worst with probability "
     return f"{text}{chance(float(probability[worst]))}{f', and {taken}' if taken else ''}"
 
 
@@ -100,7 +104,7 @@ def _matrix(counts: xr.DataArray, name: str) -> Block:
         return rows_table(title, columns, records)
     numbers = " Numbers are those of the table of classes." * (len(labels) > _MOST_NUMBERED)
     reading = (
-        "A cell is the darker, the greater its share of the actual class (by the root, so that rare errors show)."
+        "The darker a cell, the larger its share of the actual class (by the square root, so that rare errors show)."
         f"{numbers}"
     )
     return Figure(partial(_heat_map, table, labels, title), title, reading=reading, is_large=True)

@@ -49,12 +49,13 @@ def blocks(analysis: Analysis) -> list[Block]:
     rest = len(others)
     title = f"By {rest} other metric{'s' * (rest > 1)}"
     attrs = {key: value for key, value in summaries[0].attrs.items() if key != "note"}
+    rules = ABOUT_STANDING if any(each.beaten for each in compared) else ""
     return [
         Sentence(about_pairing(analysis)),
         *pairing_advice(analysis),
         *first,
         *([Folded(title, [block for each in others for block in each])] if others else []),
-        Note(f"{caption(attrs)}{monte_carlo(pd.concat(summaries))} {ABOUT_STANDING}"),
+        Note(f"{caption(attrs)}{monte_carlo(pd.concat(summaries))} {rules}".strip()),
     ]
 
 
@@ -132,27 +133,29 @@ def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
 def _standing(compared: MetricComparison, contenders: Sequence[Any]) -> list[Block]:
     """Return a row for each system, by expected rank if they are many in one place; of contenders before all others."""
     rows = compared.standing
-    if not rows:
+    ranked = [] if len(compared.comparison.names) == 2 else ["prob_best"]
+    if not rows or not (ranked or compared.beaten):
         return []
     few, title = len(compared.comparison.names) <= MOST_IN_PAIRS, compared.metric.title
     dims = [name for name in rows[0] if name not in STANDING and name != "metric"]
     if not few and len(dims) == 1:
         rows = sorted(rows, key=lambda row: row["expected_rank"])
         rows = [row | {"place": i + 1} for i, row in enumerate(rows)]
-    ranked = [] if len(compared.comparison.names) == 2 else ["prob_best"] if few else ["prob_best", "expected_rank"]
+    ranked += [] if few else ["expected_rank"]
+    beaten = ["beats_chance", "beats_majority"] if compared.beaten else []
     kinds = {"expected_rank": "number"}
     columns = [
         *names_of(dims),
         *([Column("no.", ("place",), "count")] if "place" in rows[0] else []),
         *(Column(STANDING[name], (name,), kinds.get(name, "probability"))
-          for name in (*ranked, "beats_chance", "beats_majority")),
+          for name in (*ranked, *beaten)),
     ]  # fmt: skip
-    every = rows_table(f"How each stands: {title}", columns, rows, name=("standing",))
+    every = rows_table(f"Standings: {title}", columns, rows, name=("standing",))
     if not contenders or len(rows) <= _MOST_IN_ORDER:
         return [every]
     best = [row for row in rows if row[compared.comparison.dim] in contenders]
     return [
-        rows_table(f"How each stands: {title}", columns, best),
+        rows_table(f"Standings: {title}", columns, best),
         Folded(f"All {len(rows):,} in order", [every], is_printed=False),
     ]
 

@@ -1,0 +1,82 @@
+"""Rows with several labels, in pairs of columns or joined in one: the figures are those of tables of 0 and 1."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesperf as bp
+from bayesperf.cli import commands as cli
+
+NAMES = ["round", "red", "ripe"]
+RNG = np.random.default_rng(0)
+ACTUAL = (RNG.random((75, 3)) < 0.4).astype(int)
+CALLED = np.where(RNG.random((75, 3)) < 0.1, 1 - ACTUAL, ACTUAL)
+PAIRS = pd.DataFrame(np.hstack([ACTUAL, CALLED]), columns=[*NAMES, *(f"{name} called" for name in NAMES)])
+IN_PAIRS = [word for name in NAMES for word in ("--actual", name, "--predicted", f"{name} called")]
+
+
+def joined(table, by="|"):
+    return [by.join(name for name, there in zip(NAMES, row, strict=True) if there) for row in table]
+
+
+JOINED = pd.DataFrame({"tags": joined(ACTUAL), "tagged": joined(CALLED, " | "), "site": RNG.choice(["a", "b"], 75)})
+IN_ONE = ["--actual", "tags", "--predicted", "tagged", "--labels", ",".join(NAMES)]
+FILES = {"pairs": (PAIRS, IN_PAIRS), "joined": (JOINED, IN_ONE)}
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    def run_here(frame, command, *options):
+        monkeypatch.chdir(tmp_path)
+        frame.to_csv("f.csv", index=False)
+        monkeypatch.setattr(sys, "argv", ["bayesperf", command, "f.csv", *options])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        printed = capsys.readouterr()
+        return subprocess.CompletedProcess(options, stopped.value.code, printed.out, printed.err)
+
+    return run_here
+
+
+@pytest.mark.parametrize(("frame", "options"), FILES.values(), ids=FILES)
+def test_every_label_has_the_librarys_figures(call, frame, options):
+    done = call(frame, "summary", *options, "--metric", "f1", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    cm = bp.ConfusionMatrix.from_predictions(ACTUAL, CALLED, labels=NAMES)
+    assert found["counts"] == {"dims": ["label", "actual", "predicted"], "values": cm.counts.values.tolist()}
+    wanted = bp.posterior(cm).summary("f1")
+    assert [row["label"] for row in found["summary"]] == NAMES
+    for figure in ("observed", "mean", "ci_lower", "ci_upper"):
+        assert [row[figure] for row in found["summary"]] == pytest.approx(wanted[figure].tolist(), abs=1e-9)
+    assert found["read"].startswith("75 rows, each with predictions of 3 labels. Actual classes in total: 0 (143)")
+
+
+def test_systems_of_joined_labels_stand_apart(call):
+    done = call(JOINED.assign(all="red"), "summary", *IN_ONE, "--predicted", "all", "--metric", "recall", "--json")
+    rows = json.loads(done.stdout)["summary"]
+    of_all = {row["label"]: row["observed"] for row in rows if row["model"] == "all"}
+    assert of_all == {"round": 0, "red": 1, "ripe": 0}
+
+
+REFUSED = {
+    "comparisons": (JOINED, ["compare", *IN_ONE], "rows have several labels, and systems are compared by one."),
+    "slices": (JOINED, ["summary", *IN_ONE, "--slice", "site"], "--slice: it is asked of rows with one label"),
+    "a lonely label": (PAIRS, ["summary", *IN_PAIRS[:-2]], "3 of --actual, each a label, and 2 of --predicted."),
+    "an unknown label": (JOINED, ["summary", *IN_ONE[:-1], "red,ripe"], "--labels: 'round' occurs, too."),
+    "a mean": (JOINED, ["summary", *IN_ONE, "--metric", "f1_macro"], "Ask for 'f1'; its average over labels is"),
+    "no 0 and 1": (PAIRS.assign(red=2), ["summary", *IN_PAIRS], "each is a label that a row has or not; they hold"),
+}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("frame", "arguments", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_is_not_asked_of_several_labels_is_refused(call, frame, arguments, words):
+    done = call(frame, *arguments)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert words in done.stderr
