@@ -72,7 +72,7 @@ def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
         # Of many systems the best stand first.
         order = np.argsort(marginal.mean().values * (1 if metric.greater_is_better is False else -1), kind="stable")
-        marginal, records = marginal.isel(**{marginal.dims[0]: order.tolist()}), [records[i] for i in order]
+        marginal, records = marginal.isel(**{str(marginal.dims[0]): order.tolist()}), [records[i] for i in order]
     draw = densities(analysis, marginal, metric.title)
     return Rows(records, metric.title, f"{about(metric)}{beside}", draw)
 
