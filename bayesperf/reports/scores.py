@@ -366,7 +366,7 @@ class ScoredSystems:
 
     def _together(self, name: str) -> dict[tuple[str, ...], Marginal]:
         """Return a metric of each system, by draws that are joint over the systems of a place."""
-        found = {}
+        found: dict[tuple[str, ...], Marginal] = {}
         for systems in self.places.values():
             y_true, scores = systems[0].test.y_true, {system.names: system.test.y_score for system in systems}
             options: dict[str, Any] = {"pos_label": systems[0].pos_label, "random_seed": self.settings.seed}
