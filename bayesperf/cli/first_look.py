@@ -27,7 +27,9 @@ def print_look(file: Path) -> None:
     console.print(table)
     if not found.attrs["commands"]:
         console.print(
-            Text("No column is called as actual and predicted labels are. Name them by --actual and --predicted.")
+            Text(
+                "No column is called as actual and predicted labels are. Name them by --actual, and --predicted or --score."
+            )
         )
         return
     console.print(Text("What it can answer, and what to type. Change what is not as you mean it."))

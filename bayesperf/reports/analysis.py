@@ -128,9 +128,7 @@ class Analysis:
             return self.marginals[name]
         if metrics.get(name).needs != "scores":
             return self.foremost[name]
-        return self.marginals[name].sel(
-            **{str(dim): self.foremost.leading[dim].values.tolist() for dim in self.foremost.dims}
-        )
+        return self.marginals[name].sel(**{str(dim): self.foremost.leading[dim].values for dim in self.foremost.dims})
 
     @cached_property
     def class_by_class(self) -> dict[str, Marginal]:

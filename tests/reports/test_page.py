@@ -301,6 +301,21 @@ def test_metrics_that_disagree_on_the_best_are_said_first():
     assert said[0] == "The metrics disagree on the best system: loud by recall; shy by precision."
 
 
+def test_of_many_systems_the_best_stand_first_and_each_beside_its_picture():
+    right = [7, 9, 3, 8, 5, 6, 2, 4, 1, 0]
+    rows = [(f"s{k}", 1, int(i < n)) for k, n in enumerate(right) for i in range(10)]
+    frame = pd.DataFrame([*rows, *((f"s{k}", 0, 0) for k in range(10))], columns=["model", "actual", "predicted"])
+    analysis = analyse(frame, Settings(by=("model",), metrics=("fnr", "recall")))
+    tables = [block for block in flat(how_good.blocks(analysis)) if isinstance(block, Table) and block.columns]
+    parts = {part.title: part for table in tables for part in table.parts}
+    best_first = [f"s{k}" for k in np.argsort(np.negative(right))]
+    for name in ("fnr", "recall"):
+        part = parts[bp.metrics.get(name).title]
+        systems = [record["model"] for record in part.records]
+        assert systems == best_first
+        assert all(system in picture for system, picture in zip(systems, part.draw()[0], strict=True))
+
+
 @pytest.mark.slow
 def test_classes_that_are_never_found_are_named():
     frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))

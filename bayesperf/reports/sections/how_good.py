@@ -14,7 +14,7 @@ from bayesperf.metrics.point_values import score
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Record, Rows, Sentence, Table, figures
-from bayesperf.reports.comparison_tables import RULES, monte_carlo
+from bayesperf.reports.comparison_tables import MOST_IN_PAIRS, RULES, monte_carlo
 from bayesperf.reports.drawing import about, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -68,7 +68,12 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
 def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     metric = metrics.get(name)
     beside = f"; always the majority class: {analysis.majority}" if name == "accuracy" else ""
-    draw = densities(analysis, analysis.marginals[name], metric.title)
+    marginal = analysis.marginals[name]
+    if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
+        # Of many systems the best stand first.
+        order = np.argsort(marginal.mean().values * (1 if metric.greater_is_better is False else -1), kind="stable")
+        marginal, records = marginal.isel(**{str(marginal.dims[0]): order.tolist()}), [records[i] for i in order]
+    draw = densities(analysis, marginal, metric.title)
     return Rows(records, metric.title, f"{about(metric)}{beside}", draw)
 
 
