@@ -28,7 +28,8 @@ def print_look(file: Path) -> None:
     if not found.attrs["commands"]:
         console.print(
             Text(
-                "No column is called as actual and predicted labels are. Name them by --actual, and --predicted or --score."
+                "No column is called as actual and predicted labels are. Name them by --actual, and by --predicted "
+                "or --score."
             )
         )
         return
