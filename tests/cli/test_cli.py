@@ -679,7 +679,7 @@ def test_an_example_in_both_parts_ends_with_code_2_and_one_line(tmp_path, call):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scores", [[1.0] * 8, [0.9, 0, 1, 0, 1, 0, 0, 1]], ids=["constant", "separating"])
+@pytest.mark.parametrize("scores", [[1.0] * 8, [1, 0, 1, 0, 0.9, 0, 0, 1]], ids=["constant", "separating"])
 @pytest.mark.parametrize("command", ["summary", "report"])
 def test_scores_that_leave_no_doubt_are_answered(tmp_path, call, command, scores):
     frame = pd.DataFrame({"actual": [1, 0, 1, 0, 1, 0, 0, 1], "predicted": 1, "s": scores})
