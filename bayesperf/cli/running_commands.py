@@ -79,14 +79,12 @@ def answer(analysis: Analysis, command: str, json: bool) -> None:
     """Print what a command has to say, as tables or as JSON."""
     from rich.console import Console
 
-    from bayesperf.reports.documents import COMPARISON, as_json, print_answer, print_what_was_read
+    from bayesperf.reports.documents import as_json, print_answer
 
     if json:
         print(as_json(analysis, command))
-        return
-    if command == COMPARISON:
-        print_what_was_read(analysis, Console())
-    print_answer(analysis, command, Console())
+    else:
+        print_answer(analysis, command, Console())
 
 
 def say_warnings(warned: Iterable[str]) -> None:

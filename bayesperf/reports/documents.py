@@ -46,18 +46,15 @@ def as_markdown(analysis: Analysis, title: str | None = None, sources: Sequence[
     return markdown.document(title or TITLE, head(analysis, sources, date.today()), sections)
 
 
-def print_answer(analysis: Analysis, command: str, console: Console) -> None:
-    """Print the sections that a command shows, all or nothing."""
-    from bayesperf.reports.render.terminal import print_sections
+def print_answer(analysis: Analysis, command: str, console: Console, first: bool = True) -> None:
+    """Print the sections that a command shows, all or nothing; if they are the `first` of the data, what was read."""
+    from bayesperf.reports.render.terminal import print_blocks, print_sections
 
-    print_sections([(section.title, blocks) for section, blocks in answered(analysis, command)], console)
-
-
-def print_what_was_read(analysis: Analysis, console: Console) -> None:
-    """Print what was read, above a comparison; other answers say it in short."""
-    from bayesperf.reports.render.terminal import print_blocks
-
-    print_blocks([Note(text) for text in (what_was_read(analysis), analysis.selection) if text], console)
+    sections = [(section.title, blocks) for section, blocks in answered(analysis, command)]
+    if command == COMPARISON and first:
+        # Others say it in short.
+        print_blocks([Note(text) for text in (what_was_read(analysis), analysis.selection) if text], console)
+    print_sections(sections, console)
 
 
 def as_json(analysis: Analysis, command: str) -> str:
