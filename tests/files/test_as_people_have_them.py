@@ -585,6 +585,13 @@ def means(done):
     return {row["metric"]: row["mean"] for row in json.loads(done.stdout)["summary"]}
 
 
+def test_a_system_has_an_example_once(judged, tmp_path):
+    pd.concat([LOOKED_LONG, LOOKED_LONG[:1]]).to_csv(tmp_path / "twice.csv", index=False)
+    done = judged("compare", "twice.csv", "--system", "model", "--id", "id", "--judge", "judge", "--pos-label", "spam")
+    assert done.returncode == 2
+    assert "--id id: a system has an example twice. A row is a judgement of one example." in done.stderr
+
+
 @pytest.mark.slow
 def test_a_judge_of_all_rows(judged):
     post = bp.labels.verify(TRUE, LOOKED["a"], judge=LOOKED["judge"], pos_label="spam")

@@ -248,6 +248,12 @@ def test_design_effect_of_copies_is_their_number():
     assert "examples say as much as" in pooled.in_words("accuracy")
 
 
+def test_what_clusters_cost_is_said_of_a_metric_of_all_classes():
+    pooled = bootstrap(tables(20, 3, seed=15), draws=200)
+    assert "the design effect is" in pooled.in_words("f1_macro").lower()
+    assert "design effect" not in pooled.in_words("recall_per_class")
+
+
 def test_few_clusters_are_said():
     cm = tables(8, 2, seed=14, size=40)
     with pytest.warns(DependenceWarning, match=r"8 patients are few.*model='groups'"):
