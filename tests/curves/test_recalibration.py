@@ -286,6 +286,7 @@ def test_groups_in_words(of_groups):
     assert "deviation" not in table.attrs["prior"]
 
 
+@pytest.mark.slow
 def test_groups_are_saved(of_groups, tmp_path):
     of_groups.save(tmp_path / "recalibration.nc")
     loaded = bp.load(tmp_path / "recalibration.nc")
@@ -293,6 +294,7 @@ def test_groups_are_saved(of_groups, tmp_path):
     assert loaded.in_words() == of_groups.in_words()
 
 
+@pytest.mark.slow
 def test_groups_in_a_figure(of_groups):
     axes = of_groups.plot().axes[0]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
@@ -413,6 +415,7 @@ def test_groups_of_bins_are_refused():
         bp.curves.recalibrate(binned, by=["a", "b"])
 
 
+@pytest.mark.slow
 def test_predictions_that_are_none(of_groups):
     found = bp.curves.recalibrate(Y, P)
     with pytest.raises(ValueError, match="new_prob must hold probabilities"):

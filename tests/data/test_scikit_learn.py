@@ -27,7 +27,7 @@ import bayesperf as bp
 CM = bp.ConfusionMatrix
 X, NUMBERS = make_classification(240, n_classes=3, n_informative=5, flip_y=0.2, random_state=0)
 Y = np.array(["cat", "dog", "eel"])[NUMBERS]
-MANY_X, MANY_Y = make_multilabel_classification(200, n_classes=4, random_state=1)
+MANY_X, MANY_Y = make_multilabel_classification(200, n_features=8, n_classes=4, length=10, random_state=1)
 MANY_PRED = MultiOutputClassifier(GaussianNB()).fit(MANY_X, MANY_Y).predict(MANY_X)
 NAMES = ["a", "b", "c", "d"]
 

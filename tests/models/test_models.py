@@ -308,6 +308,7 @@ def test_a_prior_of_ones_own_for_all_effects(scale):
         built_model("slices", counts, {"spread": pm.Normal.dist(0, scale)}, options)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["markov", "markov, z_prev", "markov, varying"])
 def test_long_run_cells_of_a_chain(case):
     for point in points(case, 10):

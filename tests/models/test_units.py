@@ -168,6 +168,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", EXAMPLES)
 def test_log_likelihood_of_examples(case):
     posterior, found = log_likelihood(case)

@@ -142,7 +142,7 @@ SLOW = {
 }  # fmt: skip
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in FIGURES]
 )
@@ -266,7 +266,7 @@ def words_of(figure):
     return [" ".join(text.get_text().split()) for legend in legends for text in legend.get_texts()]
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -304,7 +304,7 @@ def test_a_panel_a_density_has_no_name_in_the_legend(drawn):
     assert words_of(drawn("density of many")) == ["mean", "95 % HDI", "observed"]
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("make", "words"),
     [

@@ -25,7 +25,7 @@ def enumerated(pair, weight, rng, n=N_DRAWS):
     return joint.sum(3), joint.sum(2)
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("classes", "prior"), [(2, "flat"), (2, "perks"), (3, "jeffreys"), (3, "perks")])
 def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
     rng = np.random.default_rng(classes)

@@ -68,7 +68,7 @@ COUNTS = judged(ACTUAL, CALLS, labels=range(K))
 MANY = {"perks": "perks", "unequal": bp.prior.dirichlet(shares(np.random.default_rng(4), K))}
 
 
-@pytest.mark.few(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", MANY)
 def test_metrics_of_systems_are_distributed_as_from_all_cells(prior):
     cells = joint_posterior(COUNTS.outcomes, MANY[prior], draws=4000, random_seed=5)

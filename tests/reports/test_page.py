@@ -156,6 +156,7 @@ def test_tables_have_heads_pictures_have_names_and_contents_lead_somewhere(case)
     assert max(np.diff(page.headings)) <= 1
 
 
+@pytest.mark.slow
 def test_a_density_is_named_by_its_metric_and_system():
     names = [attrs.get("aria-label", "") for attrs in of(Tags(written("systems")).tags, "svg")]
     assert any(re.match(r"recall of naive_bayes: density, interval 0\.8\d+ to 0\.9\d+", name) for name in names)
@@ -337,6 +338,7 @@ def test_no_two_rows_are_the_same():
         assert len({"balanced_accuracy", "recall_macro"} & set(names)) == 1
 
 
+@pytest.mark.slow
 def test_a_system_has_one_colour_throughout():
     page = written("folds and scores")
     names = ["decision_tree", "logistic_regression", "naive_bayes"]

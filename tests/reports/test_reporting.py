@@ -93,6 +93,7 @@ def test_it_shows_the_librarys_figures(cancer, page):
         assert words in text
 
 
+@pytest.mark.slow
 def test_it_compares_the_systems_example_by_example(page):
     frame = bp.datasets.load("breast_cancer")
     counts = bp.ConfusionMatrix.from_predictions(
@@ -212,10 +213,12 @@ def test_a_heat_map_has_the_colour_of_every_cell():
     assert runs == 5
 
 
+@pytest.mark.slow
 def test_it_is_self_contained(page):
     assert not re.search(r"""src\s*=|href="[^#]|url\(|@import|<script|<link""", page)
 
 
+@pytest.mark.slow
 def test_every_picture_is_drawn_inside_its_frame(page):
     pictures = re.findall(r"<svg viewBox=\"0 0 (\d+) ([\d.]+)\"[^>]*>(.*?)</svg>", page)
     assert len(pictures) > 100
