@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import pytest
 
@@ -37,16 +37,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def shares(items, parts):
-    """Return which of so many shares, from 1 on, each file is in: as many slow tests in one as in another.
+    """Return which of so many shares, from 1 on, each file is in: a part of every room's slow tests is in each.
 
     A file's tests stay together, because they share what they compile.
     """
-    slow, share_of = Counter(item.path for item in items if item.get_closest_marker("slow")), {}
-    held = dict.fromkeys(range(1, parts + 1), 0)
-    for path in sorted({item.path for item in items}, key=lambda path: (-slow[path], path)):
-        share_of[path] = min(held, key=held.get)
-        held[share_of[path]] += slow[path]
-    return share_of
+    slow = sorted({item.path for item in items if item.get_closest_marker("slow")})
+    rest = {item.path for item in items}.difference(slow)
+    return dict.fromkeys(rest, 1) | {path: place % parts + 1 for place, path in enumerate(slow)}
 
 
 @pytest.fixture
