@@ -102,7 +102,7 @@ POSTERIORS = {
     "prediction": drawn(lambda: bp.posterior(BINARY).predict(100, draws=400)),
     "posterior of the same examples": drawn(lambda: bp.posterior(PAIRED)),
     "pooled, mean": of_sites("mean"),
-    "pooled, groups": of_sites("groups"),
+    "pooled, groups": of_sites("by_group"),
     "pooled, new group": of_sites("new_group"),
     "pooled, of a system": drawn(of_sites_of_a_system),
     "pooled clusters": drawn(of_patients),
