@@ -87,3 +87,9 @@ def test_refused_multiples():
     for times in ({"questions": 0}, {"questions": np.inf}, {"questions": np.nan}, {"attempts": -1}):
         with pytest.raises(ValueError, match=f"^{next(iter(times))} must be"):
             plan.standard_error(**times)
+
+
+def test_an_interval_has_a_width():
+    plan = bp.plan.attempts(bp.Outcomes.from_counts(right=[0, 1, 3, 4], n=4, dims=["question"]))
+    with pytest.raises(ValueError, match=r"width must be above 0; it is 0"):
+        plan.questions_for(width=0)
