@@ -262,8 +262,7 @@ class Comparison(Answer):
             ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse`` and
             ``mcse_interval``; for predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
         """
-        table = summary_rows([self.contrast], ci_prob, ci_kind)
-        table = table.drop(columns=["pair"] * self.many + ["undefined"] * (not table["undefined"].any()))
+        table = summary_rows([self.contrast], ci_prob, ci_kind).drop(columns=["pair"] * self.many)
         sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
         figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
         table = _inserted(table, "mean", dict(zip("ab", sides.T, strict=True)))

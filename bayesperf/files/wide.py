@@ -128,7 +128,8 @@ _MOST_LABELS = 1_000
 
 def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> Settings:
     """Return settings that tell the labels of a row apart, if a column of labels joins several of them."""
-    if settings.calls or settings.judge is not None or settings.actuals:
+    named_so = any(_JOINT in label for label in settings.labels)
+    if settings.calls or settings.judge is not None or settings.actuals or named_so:
         return settings
     values: set[str] = set()
     for source in sources:
@@ -160,7 +161,10 @@ def _of_label(source: Source, settings: Settings, label: str) -> Source:
         name: f"contains({_joined(source.columns[name])}, {test})::INTEGER"
         for name in (settings.actual, settings.predicted)
     }
-    note = f"Labels joined by {_JOINT!r} are read one by one: a row has each, or has it not."
+    note = (
+        f"Labels joined by {_JOINT!r} are read one by one: a row has each, or has it not. If a class is called so, name "
+        "all classes by --labels."
+    )
     return replace(
         source,
         columns={**source.columns, **columns, LABEL: sql_text(label)},

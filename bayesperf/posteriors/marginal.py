@@ -460,18 +460,10 @@ class Marginal(Saved):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns as of `Posterior.summary`.
+        ci_prob, ci_kind
+            The interval, as of `Posterior.summary`, whose columns it has.
         """
-        table = summary_rows([self], ci_prob, ci_kind, [self.observed.values])
-        summary = Summary(table.drop(columns=[] if table["undefined"].any() else "undefined"))
+        summary = Summary(summary_rows([self], ci_prob, ci_kind, [self.observed.values]))
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand}
         return summary
 

@@ -293,8 +293,6 @@ class Posterior(Answer, HasPositive):
         wanted = self._wanted(metrics)
         observed = [self._observed_values(metric) for metric in wanted]
         table = summary_rows(self.marginals(wanted), ci_prob, ci_kind, observed, mode)
-        if not table["undefined"].any():
-            del table["undefined"]
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
         if note := self.source.note(ci_prob, ci_kind):

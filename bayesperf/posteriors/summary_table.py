@@ -69,8 +69,8 @@ def summary_rows(
 ) -> pd.DataFrame:
     """Return the rows of metrics, one for each element of the leading dims of each.
 
-    They have the observed values of each metric, if given, and the mode, if wanted. Along ``label`` a metric of no
-    single class has "".
+    They have the observed values of each metric, if given, the mode, if wanted, and the fraction ``undefined``, if any
+    is. Along ``label`` a metric of no single class has "".
     """
     prob = checks.probability("ci_prob", ci_prob)
     checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
@@ -87,6 +87,8 @@ def summary_rows(
     if mode:
         columns["mode"] = _of_each([m.distribution for m in marginals], lambda d: d.mode())
     places = {dim: np.concatenate([_along(marginal.leading, dim) for marginal in marginals]) for dim in dims}
+    if not columns["undefined"].any():
+        del columns["undefined"]
     order = ("metric", *dims, *SUMMARY_COLUMNS[1:5], "mode", *SUMMARY_COLUMNS[5:])
     return pd.DataFrame({name: (columns | places)[name] for name in order if name in columns | places})
 

@@ -457,8 +457,7 @@ def _apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.DataFrame:
     """Return a table of metrics of scores, as `Posterior.summary` does of metrics of counts."""
-    rows = summary_rows(marginals, ci_prob, "hdi", [each.observed.values for each in marginals])
-    table = Summary(rows.drop(columns="undefined"))
+    table = Summary(summary_rows(marginals, ci_prob, "hdi", [each.observed.values for each in marginals]))
     estimand = f"{marginals[0].inference} of the system's metric"
     table.attrs = {"ci_prob": ci_prob, "ci_kind": "hdi", "estimand": estimand, "prior": OF_WEIGHTS}
     return table

@@ -300,11 +300,13 @@ def _prior(
 
 
 @contextmanager
-def _edited_together(function: str) -> Iterator[None]:
+def _edited_together(definition: Any, function: str) -> Iterator[None]:
     """Explain that a function of an edited file asks for a variable that the edited model no longer has."""
     try:
         yield
     except KeyError as error:
+        if definition.__name__.startswith("bayesperf."):
+            raise
         problem = f"its function {function!r} asks for what the model does not have: {error.args[0]}"
         raise InputError("model", problem, "Change the function with the model, or delete it.") from error
 
@@ -315,7 +317,7 @@ def _recovered(
     """Add draws of what was integrated out of the model."""
     if not hasattr(definition, "recover"):
         return group
-    with _edited_together("recover"):
+    with _edited_together(definition, "recover"):
         return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
 
 
@@ -350,7 +352,7 @@ def _log_likelihood(
     if not hasattr(definition, "log_likelihood"):
         densities, too_many = log_likelihoods(model, posterior)
         return densities, _TOO_MANY if too_many else ""
-    with _edited_together("log_likelihood"):
+    with _edited_together(definition, "log_likelihood"):
         of_units = definition.log_likelihood(posterior, counts, **options)
     if of_units is None:
         return xr.Dataset(), _TOO_MANY

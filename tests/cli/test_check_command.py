@@ -1,8 +1,7 @@
 """The command ``bayesperf check``, run as a step of CI runs it."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -10,24 +9,14 @@ import pytest
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 from bayesperf.files import reading
 from bayesperf.reports.verdicts import Verdict, in_one_sentence
 
 
 @pytest.fixture
-def check(monkeypatch, capsys, tmp_path):
+def check(shell, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["bayesperf", "check", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "80")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run
+    return partial(shell, "check", columns=80)
 
 
 def write(name, tp, fn, fp, tn, first=0):

@@ -1,8 +1,7 @@
 """Scores without predicted labels, through the commands: areas and the Brier score are metrics like any other."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,6 @@ from scipy.special import expit
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 
 RNG = np.random.default_rng(3)
 ACTUAL = RNG.integers(0, 2, 120)
@@ -23,20 +21,10 @@ OBSERVED = {"roc_auc": roc_auc_score, "average_precision": average_precision_sco
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(shell, tmp_path):
     WIDE.to_csv(tmp_path / "wide.csv", index=False)
     LONG.to_csv(tmp_path / "long.csv", index=False)
-
-    def run_here(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["bayesperf", *arguments])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run_here
+    return partial(shell, columns=200)
 
 
 def read(done):

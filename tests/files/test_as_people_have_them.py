@@ -2,15 +2,13 @@
 
 import gzip
 import json
-import subprocess
-import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 from bayesperf.files.class_names import about_labels
 from tests.shared.counts import CM
 
@@ -25,17 +23,8 @@ PAIR = ["--predicted", "a", "--predicted", "b", "--pos-label", "spam"]
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
-    def run_here(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["bayesperf", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run_here
+def call(shell):
+    return partial(shell, columns=200)
 
 
 def figures(done):

@@ -1,15 +1,12 @@
 """Rows with several labels, in pairs of columns or joined in one: the figures are those of tables of 0 and 1."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 
 NAMES = ["round", "red", "ripe"]
 RNG = np.random.default_rng(0)
@@ -29,16 +26,10 @@ FILES = {"pairs": (PAIRS, IN_PAIRS), "joined": (JOINED, IN_ONE)}
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(shell, tmp_path):
     def run_here(frame, command, *options):
-        monkeypatch.chdir(tmp_path)
-        frame.to_csv("f.csv", index=False)
-        monkeypatch.setattr(sys, "argv", ["bayesperf", command, "f.csv", *options])
-        monkeypatch.setenv("COLUMNS", "200")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(options, stopped.value.code, printed.out, printed.err)
+        frame.to_csv(tmp_path / "f.csv", index=False)
+        return shell(command, "f.csv", *options, columns=200)
 
     return run_here
 
@@ -80,3 +71,10 @@ def test_what_is_not_asked_of_several_labels_is_refused(call, frame, arguments, 
     done = call(frame, *arguments)
     assert (done.stdout, done.returncode) == ("", 2)
     assert words in done.stderr
+
+
+def test_a_class_may_be_called_with_the_sign(call):
+    frame = pd.DataFrame({"tags": ["N|T", "T", "N|T", "T"] * 5, "tagged": ["N|T", "T", "T", "T"] * 5})
+    columns = ["--actual", "tags", "--predicted", "tagged", "--metric", "accuracy", "--json"]
+    found = json.loads(call(frame, "summary", *columns, "--labels", "N|T,T").stdout)
+    assert (found["labels"], found["counts"]["values"]) == (["N|T", "T"], [[5, 5], [0, 10]])

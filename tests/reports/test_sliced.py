@@ -2,8 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
+from functools import partial
 from html import unescape
 
 import numpy as np
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.cli import commands as cli
 from bayesperf.files.settings import Settings
 from bayesperf.reports.analysis import analyse
 from tests.shared.fits import groups_of_prior, without_nuts
@@ -39,20 +37,10 @@ SICK = ["--pos-label", "sick"]
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(shell, tmp_path):
     SYSTEMS.to_csv(tmp_path / "systems.csv", index=False)
     FIRST.to_csv(tmp_path / "one.csv", index=False)
-
-    def run_here(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["bayesperf", *map(str, arguments)])
-        monkeypatch.setenv("COLUMNS", "120")
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        printed = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, stopped.value.code, printed.out, printed.err)
-
-    return run_here
+    return partial(shell, columns=120)
 
 
 @pytest.fixture

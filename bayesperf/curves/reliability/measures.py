@@ -188,7 +188,7 @@ class Calibration(Answer):
             observed = xr.DataArray(part.observed[measure])
             if measure in part.posterior:
                 marginal = self._marginal(measure, part.posterior[measure][None], [])
-                row = summary_rows([marginal], prob, ci_kind, [observed.values]).drop(columns="undefined")
+                row = summary_rows([marginal], prob, ci_kind, [observed.values])
             else:
                 row = pd.DataFrame({"metric": [measure], "observed": [observed.item()], "method": ["none"]})
             if self.labels:

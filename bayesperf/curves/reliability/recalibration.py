@@ -167,7 +167,7 @@ class Recalibration(Answer):
             if self.method == "isotonic"
             else [self[str(name)] for name in self.parameters.data_vars]
         )
-        tables = [summary_rows([marginal], prob, ci_kind).drop(columns="undefined") for marginal in marginals]
+        tables = [summary_rows([marginal], prob, ci_kind) for marginal in marginals]
         widest = max(tables, key=lambda table: table.shape[1])
         summary = Summary(pd.concat(tables, ignore_index=True)[list(widest.columns)])
         summary.attrs = {
