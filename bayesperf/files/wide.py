@@ -162,8 +162,8 @@ def _of_label(source: Source, settings: Settings, label: str) -> Source:
         for name in (settings.actual, settings.predicted)
     }
     note = (
-        f"Labels joined by {_JOINT!r} are read one by one: a row has each, or has it not. If a class is called so, name "
-        "all classes by --labels."
+        f"Labels joined by {_JOINT!r} are read one by one: a row has each, or has it not. If a class is called so, name"
+        " all classes by --labels."
     )
     return replace(
         source,
