@@ -1,4 +1,10 @@
-"""Pooling counts over groups (folds, sites, days, images): the answers, and the arguments of `pool`."""
+"""Pooling counts over groups (folds, sites, days, images): the answers, and the arguments of `pool`.
+
+The model has a beta-binomial for each actual class. The bootstrap weights whole clusters; systems judged in the same
+clusters have the same weights, so their comparison is paired. No cross-validation estimates the spread over training
+sets, or the model refitted on all data: intervals from random folds of up to about 100 examples are somewhat
+optimistic.
+"""
 
 from __future__ import annotations
 
@@ -315,66 +321,53 @@ def pool(
 ) -> Pooled:
     """Pool matrices over groups that differ: folds, sites, subjects, days, images.
 
-    The model answers three questions: the population's mean, each of these groups, and a new group. The bootstrap
-    answers one, for any metric and number of classes: how good a system is on examples that come in clusters, and how
-    much better than another on the same clusters.
+    The model (`bayesperf.groups.groups_model`) answers for the population's mean, each of these groups, and a new
+    group. The bootstrap (`bayesperf.groups.cluster_weights`) says, of any metric and number of classes, how good a
+    system is on examples that come in clusters, and how much better than another on the same clusters.
 
     Parameters
     ----------
     cm : ConfusionMatrix or Outcomes
         With the leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary, or right and wrong.
-        Other leading dims are systems: the model pools each on its own, the bootstrap draws them jointly.
+        Other leading dims are systems, which the model pools one by one and the bootstrap draws jointly.
     dim : str, optional
-        The leading dim of the groups, by default "fold". Omit it for counts with clusters.
+        The leading dim of the groups, by default "fold"; none for counts with clusters.
     groups : {"random", "clusters"}, optional
         "random" (the model's default): random folds of one data set, whose rates hardly differ (ρ ~ Beta(1, 24)) and
         which share one prevalence. "clusters": sites, subjects, days or images, each with its own prevalence; ρ ~
         Beta(1, 9).
     repeats : int, optional
         How often cross-validation was repeated; `dim` then has repeats × k folds, and each example weighs 1/repeats. By
-        default what `cm` knows, if `ConfusionMatrix.from_cross_validation` made it (its dims ``repeat`` and ``fold``
-        are pooled together), otherwise 1.
+        default 1, or what `ConfusionMatrix.from_cross_validation` knows (``repeat`` and ``fold`` are pooled together).
     dispersion : tuple of two float, optional
-        (a, b) of another Beta prior of ρ, the dispersion of the rates.
+        (a, b) of another Beta prior of ρ, the dispersion: the correlation of two examples of a group.
     method : {"model", "bayesian_bootstrap"}, optional
         By default the model, and for counts with clusters the bootstrap.
     prior : str or Prior, optional
         For the bootstrap, as in `bayesperf.posterior`; the default for more than two classes is Perks'.
     design : {"joint", "by_actual"}
         As in `bayesperf.posterior`; under "by_actual", supply the prevalence by `Posterior.at_prevalence`.
-    draws : int, optional
-        Number of draws; 10,000 by default, and 5,000 for more than two classes.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
+    draws, random_seed
+        Number of draws (10,000 by default, and 5,000 for more than two classes), and their seed.
 
     Returns
     -------
     Pooled
         After the bootstrap, its ``mean`` is a posterior over examples; `by_group`, `new_group` and `dispersion` raise.
+        docs/coverage.md shows how often the intervals cover.
 
     Raises
     ------
     TypeError, ValueError
         If `cm` is neither a ConfusionMatrix nor Outcomes, or has no such dim; if an argument is not of its kind or not
-        of the method. For the model, if there are more than two classes, nobody counted the true negatives, or
-        `repeats` does not divide the number of folds or is missing for folds that share examples. For the bootstrap, if
-        a system has fewer than three clusters.
+        of the method. For the model, if there are more than two classes or no true negatives, or `repeats` does not
+        divide the folds or is missing for folds that share examples; for the bootstrap, below three clusters.
 
     Warns
     -----
-    PriorWarning
-        If the data say nothing of the dispersion (few, small groups), so that the interval of a new group is the
-        prior's. For the bootstrap, if a cell has no examples in any cluster.
-    DependenceWarning
-        For the bootstrap, if there are fewer than 20 clusters, or systems share only some of them.
-
-    Notes
-    -----
-    The model (`bayesperf.groups.groups_model`) has a beta-binomial for each actual class, in which ρ, the dispersion,
-    is the correlation of two examples of a group. The bootstrap (`bayesperf.groups.cluster_weights`) weights whole
-    clusters; systems judged in the same clusters have the same weights, so their comparison is paired. docs/coverage.md
-    shows how often the intervals cover. No cross-validation estimates the spread over training sets, or the model
-    refitted on all data: intervals from random folds of up to about 100 examples are somewhat optimistic.
+    PriorWarning, DependenceWarning
+        If the interval of a new group is the prior's, because the data say nothing of the dispersion. For the
+        bootstrap, if a cell has no examples; if there are fewer than 20 clusters, or systems share only some of them.
 
     Examples
     --------
@@ -382,20 +375,10 @@ def pool(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by=["model", "fold"],
     ...                                    pos_label="malignant")
-    >>> recall = bp.pool(cm.sel(model="naive_bayes")).summary("recall")
-    >>> recall[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
-          answer fold  mean  ci_lower  ci_upper
-    0       mean       0.88      0.83      0.94
-    1  new group       0.88      0.76      1.00
-    2      group    0  0.84      0.73      0.94
-
-    Three classes, and several examples of each patient:
-
-    >>> import numpy as np
-    >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)
-    >>> y_pred = np.where(patient % 5 == 0, (y_true + 1 + patient % 2) % 3, y_true)
-    >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
-    <bayesperf.groups.Pooled: 30 patients, 3 classes, over examples>
+    >>> bp.pool(cm.sel(model="naive_bayes")).new_group["recall"].hdi().values.round(2)
+    array([0.76, 1.  ])
+    >>> bp.pool(bp.Outcomes.from_correct([0, 1, 1] * 20, cluster={"patient": [*range(20)] * 3}))
+    <bayesperf.groups.Pooled: 20 patients, 2 outcomes, over examples>
     """
     if not isinstance(cm, Counted):
         raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")

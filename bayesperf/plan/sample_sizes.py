@@ -2,6 +2,15 @@
 
 `sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
 be shown to be better than another, `interval_width` when an interval will be narrow enough.
+
+If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes, and
+P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n up to
+twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are summed if they
+are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n itself differs by a
+tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The confidence sequence of
+`look_every` is two-sided, at `confidence`, and looks first at the evidence; its assurance is an exact sum, too, and
+rises with n. Adcock (1997), Sample size determination: a review; O'Hagan, Stevens & Campbell (2005), Assurance in
+clinical trial design.
 """
 
 from __future__ import annotations
@@ -71,26 +80,24 @@ def sample_size(
     prior : str or Prior, optional
         As in `bayesperf.posterior`; not beside a Posterior.
     evidence : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
-        What is known so far; by default the prior alone. A marginal is a rate (`posterior_of_rate`). Two counts are of
-        the metric's trials, for two classes: positives found and positives for recall; false positives and negatives
-        for fpr; true positives and all that are or are called positive for jaccard and f1.
+        What is known so far; by default the prior alone. Two counts are of the metric's trials: positives found and
+        positives for recall, false positives and negatives for fpr, true positives and all that are or are called
+        positive for jaccard and f1.
     question : {"meet", "settle"}
         "meet": to show that the requirement is met. "settle": to show that it is met or missed (P ≤ 1 − `confidence`).
     prevalence : float, optional
         Proportion of positives among new examples, for `Plan.examples` only; by default that of the evidence.
     look_every : int, optional
-        Plan for looks after every so many new trials, until the confidence sequence of `bayesperf.monitor` shows
-        something; this takes more trials. ``looks`` has their mean number, and the number of the plan for one look. For
-        proportions of examples.
-    simulations : int
-        Number of simulated outcomes for metrics without a Beta posterior, unless there are fewer outcomes.
-    random_seed : int or numpy.random.Generator
-        Seed of the simulated outcomes.
+        For proportions, plan for looks after every so many new trials until the confidence sequence of
+        `bayesperf.monitor` shows something. ``looks`` has their mean number, and that of one look at the end.
+    simulations, random_seed
+        Number of simulated outcomes for metrics without a Beta posterior (unless there are fewer), and their seed.
 
     Returns
     -------
     Plan
         Its ``n`` counts the metric's trials (positives for recall); without a Beta posterior, examples.
+        `bayesperf.plan.sample_sizes` says what is an exact sum, what is simulated, and names the sources.
 
     Raises
     ------
@@ -101,41 +108,19 @@ def sample_size(
         If the metric is not available or has no better direction, the requirement is outside its bounds, a million
         trials are not enough, or another argument is not of its kind.
 
-    Notes
-    -----
-    If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes,
-    and P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n
-    up to twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are
-    summed if they are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n
-    itself differs by a tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The
-    confidence sequence of `look_every` is two-sided, at `confidence`, and looks first at the evidence; its assurance is
-    an exact sum, too, and rises with n. Adcock (1997), Sample size determination: a review; O'Hagan, Stevens & Campbell
-    (2005), Assurance in clinical trial design.
-
     Examples
     --------
-    The system found 4 of 5 positives, and recall must not be below 0.7:
-
     >>> import bayesperf as bp
     >>> try:
     ...     bp.plan.sample_size(0.7, metric="recall", evidence=(4, 5))
     ... except bp.plan.UnreachableError as error:
     ...     print(f"The assurance tends to {error.limit:.3f}; {error.settles.n} positives settle it.")
     The assurance tends to 0.663; 197 positives settle it.
-    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(4, 5), question="settle", prevalence=0.1)
-    >>> plan.n, plan.examples
-    (197, 1970)
-
-    It found 40 of 50 positives, so the requirement is probably met:
-
     >>> bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50))
     <bayesperf.Plan: 138 positives; assurance 0.8166 (wanted 0.8) of P(recall > 0.7) ≥ 0.95>
-
-    A look after every ten takes more trials, most of which are rarely needed:
-
-    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10)
-    >>> plan.n, round(plan.looks.mean), plan.looks.at_the_end
-    (790, 296, 138)
+    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10, prevalence=0.1)
+    >>> plan.n, plan.examples, round(plan.looks.mean), plan.looks.at_the_end
+    (790, 7900, 296, 138)
     """
     _check_probabilities(confidence, assurance)
     requirement_of(metric, requirement)
