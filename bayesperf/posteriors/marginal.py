@@ -306,7 +306,8 @@ class Marginal(Saved):
     def prob_above(self, x: ArrayLike) -> xr.DataArray:
         """Return the probability that the metric is greater than x, named after the question, as "P(recall ≥ 0.8)".
 
-        Exactly x has a probability only in predictions of a new test set, which are named "P(recall > 0.8)".
+        Where exactly x has a probability it counts, as of a median grade; but in predictions of a new test set, which
+        are named "P(recall > 0.8)", it does not.
 
         Raises
         ------
@@ -321,7 +322,8 @@ class Marginal(Saved):
         ('P(recall ≥ 0.8)', 0.451)
         """
         self._check_bound("prob_above", x)
-        return self.sf(x).rename(self._question(self.quantity.above, x))
+        above = self.sf(x) if self.quantity.scope.of_new_test_set else self.prob_meets(x, at_least=True)
+        return above.rename(self._question(self.quantity.above, x))
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
         """Return the probability that the metric is less than x, named after the question, as "P(recall < 0.8)".
@@ -332,8 +334,11 @@ class Marginal(Saved):
             If x is outside the range of the metric.
         """
         self._check_bound("prob_below", x)
-        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf)).rename(self._question("<", x))
-        return below.assign_coords(x=np.asarray(x)) if np.ndim(x) else below
+        return _of_smaller(self.cdf, x).rename(self._question("<", x))
+
+    def prob_meets(self, bound: ArrayLike, *, at_least: bool) -> xr.DataArray:
+        """Return the probability that the metric is at least, or at most, a bound that it may have exactly."""
+        return _of_smaller(self.sf, bound) if at_least else self.cdf(bound)
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
         """Return the probability that the metric is greater than lo and at most hi, named after the question.
@@ -453,6 +458,9 @@ class Marginal(Saved):
         >>> recall.in_words(at_least=0.8)
         'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 48 % it is at least 0.8.'
         """
+        for name, bound in (("at_least", at_least), ("at_most", at_most)):
+            if bound is not None:
+                self._check_bound(name, bound)
         return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
@@ -513,6 +521,12 @@ class Marginal(Saved):
         """Return values (m, …) with the leading dims and that of a last coordinate."""
         shaped = values.reshape(self.leading.shape + values.shape[1:])
         return labelled(shaped, self.leading, last, self.name, attrs)
+
+
+def _of_smaller(function: Callable[[ArrayLike], xr.DataArray], x: ArrayLike) -> xr.DataArray:
+    """Return a function at the numbers just below x, which the result names."""
+    values = function(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+    return values.assign_coords(x=np.asarray(x)) if np.ndim(x) else values
 
 
 @dataclass(frozen=True, eq=False)
