@@ -1,14 +1,14 @@
 """Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems.
 
-Cells are drawn in proportion to Σ_g v_g C_g + ε. The counts C_g of each of the G clusters have a weight
-v_g ~ Gamma((G − 2)/G), which gives a mean over clusters the variance S²/G of samples of clusters. The prior's
-pseudo-examples ε_c ~ Gamma(α_c) leave a width to empty cells. With clusters of unequal sizes the weights vary more: the
-shape is (G* − 2)/G* times (1 − h_g)/(1 − 1/G), where h_g is the cluster's share of all examples and G* = 1/Σ h_g² the
-number of clusters of equal size that would say as much; the mean stays. Metrics are of examples: a cluster weighs by
-its size. Clusters of one example each have nearly the posterior of independent examples.
+Cells are drawn in proportion to Σ_g v_g C_g + ε. The counts C_g of each of the G clusters have a weight v_g ~ Gamma((G
+− 2)/G), which gives a mean over clusters the variance S²/G of samples of clusters. The prior's pseudo-examples ε_c ~
+Gamma(α_c) leave a width to empty cells. With clusters of unequal sizes the weights vary more: the shape is (G* − 2)/G*
+times (1 − h_g)/(1 − 1/G), where h_g is the cluster's proportion of all examples and G* = 1/Σ h_g² the number of
+clusters of equal size with the same information; the mean stays. Metrics are averaged over examples: a cluster weighs
+by its size. Clusters of one example each have nearly the posterior of independent examples.
 
-In repeated cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat
-said of them. The prior's pseudo-examples then count once, and an example as often as there are repeats.
+In repeated cross-validation of several classifiers the clusters are the examples, drawn whole with their predictions in
+every repeat. The prior's pseudo-examples then count once, and an example once for each repeat.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class ClusterWeights(StoredDraws):
     cm : ConfusionMatrix or Outcomes
         The counts, with the clusters as a leading dim, or counted with them.
     dim : str
-        What a cluster is.
+        The name of the clusters.
     prior : Prior
         The prior of the cells.
     random_seed : int
         Seed of the draws.
     prevalence : "observed", None or Prevalence
-        That of the cells, as `Posterior` has it.
+        The prevalence of the cells, as in `Posterior`.
     """
 
     independent: bool = True
@@ -109,18 +109,18 @@ class ClusterWeights(StoredDraws):
     # ── What the clusters cost ──
 
     def design_effect(self, metric: str | Metric) -> xr.DataArray:
-        """Return the variance of a metric relative to its variance with independent examples.
+        """Return the variance of a metric divided by its variance with independent examples.
 
         Parameters
         ----------
         metric : str or Metric
-            A metric, whose variance is that of its posterior.
+            A metric; its variance is the posterior variance.
 
         Returns
         -------
         xarray.DataArray
-            Over the leading dims: about 1 where examples of a cluster are no more alike than others; 2 where twice as
-            many examples are needed as of independent ones.
+            An array over the leading dims: about 1 if examples of a cluster are no more alike than others; 2 if twice
+            as many examples are needed as with independent ones.
 
         References
         ----------
@@ -140,7 +140,7 @@ class ClusterWeights(StoredDraws):
         return ((clustered / independent) ** 2).rename("design_effect")
 
     def independent_examples(self, metric: str | Metric) -> xr.DataArray:
-        """Return the number of independent examples that would say as much of a metric: theirs over the design effect.
+        """Return the number of independent examples with the same information on a metric: n over the design effect.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class ClusterWeights(StoredDraws):
         Returns
         -------
         xarray.DataArray
-            Over the leading dims.
+            An array over the leading dims.
         """
         return (self.summed.total / self.design_effect(metric)).rename("independent_examples")
 
@@ -210,12 +210,12 @@ class ClusterWeights(StoredDraws):
 
     @cached_property
     def clusters(self) -> Clusters:
-        """The clusters and the cells that their examples are in."""
+        """The clusters and the cells of their examples."""
         return _clusters(self.cm, self.dim)
 
     @cached_property
     def summed(self) -> Counted:
-        """The counts of all clusters together, which know of none."""
+        """The counts of all clusters together, without the clusters."""
         return _summed(self.cm, self.dim)
 
     @cached_property
