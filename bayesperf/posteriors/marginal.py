@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled
+from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
@@ -181,14 +181,13 @@ class Marginal(Saved):
         if missing := [dim for dim in indexers if dim not in self.dims]:
             raise InputError(how, f"{missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
         # Which of the distributions each place of the leading dims has.
-        positions = self.leading.copy(deep=False, data=np.arange(self.leading.size).reshape(self.leading.shape))
-        positions = getattr(positions, how)(indexers)
-        if not positions.size:
+        places = getattr(positions(self.leading), how)(indexers)
+        if not places.size:
             raise InputError(how, f"nothing is left of {', '.join(map(str, self.dims))}.")
         examples = self.examples
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
-        selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
+        selected = at_rows(self, places.values.ravel(), xr.zeros_like(places, dtype=float))
         return replace(selected, examples=examples, score=getattr(self.observed, how)(indexers))
 
     def mean(self) -> xr.DataArray:
