@@ -89,7 +89,7 @@ class ClusterWeights(StoredDraws):
 
     @property
     def units(self) -> int:  # type: ignore[override]
-        """The fewest clusters that a system was judged in."""
+        """The smallest number of clusters in which a system was judged."""
         return int(self.judged.min())
 
     def joint_over(self, dim: str) -> bool:
@@ -239,13 +239,13 @@ class ClusterWeights(StoredDraws):
 
     @property
     def sizes(self) -> str:
-        """How many clusters systems were judged in, in words."""
+        """The number of clusters in which systems were judged, in words."""
         low, high = int(self.judged.min()), int(self.judged.max())
         return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
     @property
     def few(self) -> str:
-        """What is said of few clusters; empty if they are enough."""
+        """A sentence on few clusters; empty if there are enough."""
         few = about_few(self.units, f"{self.sizes} {self.dim}s")
         return few and f"{few}. fit(cm, model='groups') has a prior of that"
 
@@ -271,7 +271,7 @@ def pool_clusters(
     draws: int,
     random_seed: int,
 ) -> Posterior:
-    """Return the posterior of counts in clusters, and warn of what they say little about; see `bayesperf.pool`."""
+    """Return the posterior of counts in clusters, and warn where they say little; see `bayesperf.pool`."""
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "clusters")
     if not (resolved.concentration(cm) > 0).all():
         raise InputError(
