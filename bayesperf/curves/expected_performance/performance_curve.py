@@ -169,8 +169,9 @@ class ExpectedPerformanceCurve(CurveOfParts):
         words = f"area by {self.criterion.name} over {over}"
         return self._marginal(f"area under {self.metric.name}", words, self.metric.greater_is_better, area)
 
-    def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
-        """Return the mean performance over operating points: E_V1, E_V2 and their mean G.
+    @checked
+    def expected_performance(self, low: float = 0.0, high: float = 1.0) -> Marginal:
+        """Return the distribution of the mean performance over operating points: E_V1, E_V2 and their mean G.
 
         V1 and V2 are the criterion's two metrics (FAR and FRR, or precision and recall). E_V1 is the mean of (V1 +
         V2)/2 on the test set, with the thresholds that bring V1 to α on the development set, over α from `low` to
@@ -181,15 +182,14 @@ class ExpectedPerformanceCurve(CurveOfParts):
         ----------
         low, high : float
             The range of V1 and V2 that is of interest.
-        ci_prob : float
-            Probability of the equal-tailed intervals.
 
         Returns
         -------
-        xarray.Dataset
-            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound). Means are exact
-            for up to 512 different values of the metric on the development set; for more, over an even grid of 512
-            values of α.
+        Marginal
+            Over ``quantity``. The ``observed`` means are exact for up to 512 different values of the metric on the
+            development set; for more, over an even grid of 512 values of α. Those of several systems are joint, so that
+            `bayesperf.compare` of them is the comparison of the systems, or of their choosing thresholds where
+            `resample` is "both".
 
         Examples
         --------
@@ -197,48 +197,19 @@ class ExpectedPerformanceCurve(CurveOfParts):
         >>> from bayesperf.curves import epc
         >>> rng, y = np.random.default_rng(0), np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
-        >>> means = curve.expected_performance()
-        >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
-        (0.286, array([0.268, 0.308]))
+        >>> g = curve.expected_performance().sel(quantity="G")
+        >>> g.observed.round(3).item(), g.eti().values.round(3), g.prob_below(0.3).round(1).item()
+        (0.286, array([0.268, 0.308]), 0.9)
         """
-        over = self._operating_range(low, high)
-        values = self._over_systems(
-            xr.Dataset(dict(zip(QUANTITIES, over.means(each.counts(each.thresholds(over.rules))), strict=True)))
+        over = OperatingRange.of(self.criterion, list(self.parts.values()), low, high)
+        observed = self._over_systems(
+            xr.DataArray(over.means(each.counts(each.thresholds(over.rules))), {"quantity": QUANTITIES}, ["quantity"])
             for each in self.parts.values()
         )
-        interval = self.expected_performance_marginal(low, high).eti(ci_prob)
-        facts = {**self._facts, "low": low, "high": high, "ci_prob": ci_prob, "ci_kind": "eti"}
-        return values.assign(interval=interval).assign_attrs(facts)
-
-    @checked
-    def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
-        """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
-
-        The draws of several systems are joint, so `bayesperf.compare` of them compares the systems, or the choice of
-        their thresholds if `resample` is "both".
-
-        Parameters
-        ----------
-        low, high : float
-            As in `expected_performance`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayesperf.curves import epc
-        >>> rng, y = np.random.default_rng(0), np.repeat([0, 1], 200)
-        >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
-        >>> curve.expected_performance_marginal().prob_below(0.3).sel(quantity="G").round(1).item()
-        0.9
-        """
-        over = self._operating_range(low, high)
         drawn = np.stack([over.means(cells) for cells in self._drawn(over.rules)])
         words = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
         drawn = drawn if self.names else drawn[0]
-        return self._marginal(NAME, words, over.greater_is_better, drawn, {"quantity": QUANTITIES})
-
-    def _operating_range(self, low: float, high: float) -> OperatingRange:
-        return OperatingRange.of(self.criterion, list(self.parts.values()), low, high)
+        return self._marginal(NAME, words, over.greater_is_better, drawn, observed)
 
     # ── Two systems ──
 
@@ -423,7 +394,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         at = [f"{estimate(values[i], low, high, prob, 'eti')} at α = {self.alphas[i]:.3g}"
               for i in ends for low, high in [bounds[i]]]  # fmt: skip
         between = f"between {enumerated(at)}" if len(at) > 1 else at[0]
-        overall = self.expected_performance_marginal().sel(quantity="G", **place)
+        overall = self.expected_performance().sel(quantity="G", **place)
         low, high = overall.eti(prob).values
         g = estimate(overall.mean().item(), low, high, prob, "eti")
         first, second = (metric_title(name) for name in (self.criterion.first, self.criterion.second))
@@ -475,15 +446,15 @@ class ExpectedPerformanceCurve(CurveOfParts):
         words: str,
         greater_is_better: bool | None,
         drawn: Array,
-        coords: Mapping[str, Any] | None = None,
+        observed: xr.DataArray | None = None,
     ) -> Marginal:
         """Return the marginal of a figure of the whole curve, which is called so in words."""
-        labels = ({DIM: self.names} if self.names else {}) | dict(coords or {})
-        leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels))
+        labels = {DIM: self.names} if self.names else {}
+        leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels)) if observed is None else observed
         quantity = Quantity(name, self.scope, greater_is_better=greater_is_better, words=words)
         examples = self.cm.counts.isel(alpha=0, drop=True)
         return marginal_of_scores(quantity, drawn, self.random_seed, leading, inference=self.distribution,
-                                  examples=examples, joint=bool(self.names))  # fmt: skip
+                                  examples=examples, score=observed, joint=bool(self.names))  # fmt: skip
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> list[Array]:
         """Return draws of the cells of each system (n, a, actual, predicted) at thresholds that rules choose."""
