@@ -201,10 +201,9 @@ def test_an_expected_performance_curve_says_its_ends_and_its_mean():
     for at in (values.values.argmin(), values.values.argmax()):
         low, high = bounds[at].values
         assert f"{estimate(values[at].item(), low, high, 0.9, 'eti')} at α = {curve.alphas[at]:.3g}" in text
-    g = curve.expected_performance(ci_prob=0.9)
-    low, high = g["interval"].sel(quantity="G").values
-    mean = curve.expected_performance_marginal().mean().sel(quantity="G").item()
-    assert f"the mean of FPR and FNR, G, is {estimate(mean, low, high, 0.9, 'eti')}." in text
+    g = curve.expected_performance().sel(quantity="G")
+    low, high = g.eti(0.9).values
+    assert f"the mean of FPR and FNR, G, is {estimate(g.mean().item(), low, high, 0.9, 'eti')}." in text
     assert f"The thresholds minimise {curve.criterion.formula} on the development set." in text
     assert curve.in_words() in curve._repr_html_()
     one = bp.curves.epc(dev, test, alphas=[0.3], draws=100).in_words()

@@ -17,9 +17,9 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 
 
 def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
-    """Return the share of the choices of k attempts that are all failures, C(n − c, k)/C(n, k); NaN of fewer than k.
+    """Return the proportion of choices of k attempts that all fail, C(n − c, k)/C(n, k); NaN with fewer than k.
 
-    It is the unbiased estimate of (1 − p)^k, p being the probability that an attempt passes (Chen et al. 2021,
+    This is the unbiased estimate of (1 − p)^k, where p is the probability that an attempt passes (Chen et al. 2021,
     Evaluating large language models trained on code, equation 1).
     """
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -28,12 +28,12 @@ def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
 
 
 def score_of_k(attempts: NDArray[Any], passed: NDArray[Any], k: int, every: bool) -> Array:
-    """Return the share of choices of k attempts in which one passes, or `every` one; NaN with fewer than k."""
+    """Return the proportion of choices of k attempts in which one passes, or `every` one; NaN with fewer than k."""
     return all_fail(attempts, attempts - passed, k) if every else 1 - all_fail(attempts, passed, k)
 
 
 def quantity_of_k(k: int, every: bool, scope: Scope) -> Quantity:
-    """Return what the probability is called that at least one of k attempts passes, or `every` one."""
+    """Return the name of the probability that at least one of k attempts passes, or `every` one."""
     words = f"probability that {f'all of {k} attempts pass' if every else f'at least one of {k} attempts passes'}"
     return Quantity(f"pass_hat_{k}" if every else f"pass_at_{k}", scope, "", True, words, (0.0, 1.0))
 

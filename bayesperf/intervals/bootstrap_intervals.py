@@ -2,6 +2,12 @@
 
 Resampling n examples with replacement is drawing counts from a multinomial with the observed shares, so no label is
 touched, and 10⁸ examples take as long as a hundred.
+
+For "bca" the bias z₀ is the normal quantile of the proportion of resamples below the observed value; ties count half
+(as in SciPy), and the proportion stays half a resample away from 0 and 1. The acceleration is the jackknife's, with one
+value for each cell. With strata it is Σ_s Σ U³/n_s³ / 6(Σ_s Σ U²/n_s²)^(3/2), where U are the centred values of a
+stratum times n_s − 1, each with the other strata whole. Efron & Tibshirani (1993), An Introduction to the Bootstrap,
+ch. 13–14.
 """
 
 from __future__ import annotations
@@ -94,10 +100,8 @@ def bootstrap(
     method : {"percentile", "basic", "bca"}
         "percentile": quantiles of the resamples. "basic": those quantiles reflected at the observed value, clipped to
         the metric's bounds. "bca": bias-corrected and accelerated.
-    n_resamples : int
-        Resamples of each matrix.
-    random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same figures; by default a new one. Each matrix has a stream of its own.
+    n_resamples, random_seed
+        Number of resamples of each matrix, and their seed, by default a new one. Each matrix has a stream of its own.
     contrast : {None, "difference"}
         The metric of each matrix, or the first system's less the second's, for two judged on the same examples.
     design : {"joint", "by_actual"}
@@ -113,9 +117,8 @@ def bootstrap(
     Returns
     -------
     limits : xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``) and ``ci_bound`` (lower, upper). The coordinate
-        ``standard_error`` is the standard deviation of the resampled values. ``attrs`` has the seed and, as
-        ``undefined``, the largest proportion of resamples left out.
+        Over the leading dims (and ``label`` for ``_per_class``) and ``ci_bound``, with the coordinate
+        ``standard_error``. ``attrs`` has the seed and, as ``undefined``, the largest proportion of resamples left out.
     samples : xarray.DataArray
         With `return_samples`: the values of all resamples, with last dim ``resample``; NaN where they are undefined.
 
@@ -127,17 +130,12 @@ def bootstrap(
     Warns
     -----
     UserWarning
-        If some resamples are left out, because the metric is undefined in them (without positives, say); if an interval
-        has no width, because all resamples have the same value; for "bca", if the metric is undefined without some
-        example, so that the acceleration comes from the others.
+        If some resamples are left out, because the metric is undefined in them; if an interval has no width, because
+        all have the same value; for "bca", if the acceleration lacks examples without which the metric is undefined.
 
-    Notes
-    -----
-    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13–14. For "bca" the bias z₀ is the normal quantile
-    of the proportion of resamples below the observed value; ties count half (as in SciPy), and the proportion stays
-    half a resample away from 0 and 1. The acceleration is the jackknife's, with one value for each cell. With strata it
-    is Σ_s Σ U³/n_s³ / 6(Σ_s Σ U²/n_s²)^(3/2), where U are the centred values of a stratum times n_s − 1, each with the
-    other strata whole.
+    References
+    ----------
+    Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 13–14; formulas in the module.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The posterior of any score that can be weighted, by the Bayesian bootstrap: of a score with a name, or a function."""
+"""The posterior of any score that takes weights, by the Bayesian bootstrap: a score with a name, or a function."""
 
 from __future__ import annotations
 
@@ -58,42 +58,41 @@ def weighted_score(
     random_seed: Any = 0,
     progressbar: bool = True,
 ) -> Marginal:
-    """Return the posterior of a score that can be weighted, by the Bayesian bootstrap: weights ~ Dirichlet(1).
+    """Return the posterior of a score that takes weights, by the Bayesian bootstrap: weights ~ Dirichlet(1).
 
     Parameters
     ----------
     score_function : str or callable
-        Of real values: "mean" (of credit, or of any score or loss that each example has), "mae" and "rmse" (the mean
-        absolute and the root mean squared error of predicted numbers). Of two classes: "brier" (the mean of (p − y)²),
+        For real values: "mean" (of credit, or of any score or loss of each example), "mae" and "rmse" (the mean
+        absolute and the root mean squared error of predicted numbers). For two classes: "brier" (the mean of (p − y)²),
         "log_loss", "average_precision" (smoothed: see below), "calibration_in_the_large" (the mean of y − p),
-        "calibration_slope" (of a logistic regression of the labels on the log-odds; 1 is calibrated, less is
+        "calibration_slope" (from a logistic regression of the labels on the log-odds; 1 is calibrated, less is
         overconfident), or ``probabilistic_`` before any binary metric: "probabilistic_precision", "…_recall", "…_f1"
-        have the sums of probabilities in place of counts (Yacouby & Axman 2020). Else a function ``(y_true, y_score,
-        sample_weight=w)``, as those of `sklearn.metrics`, which is slower.
+        use sums of probabilities instead of counts (Yacouby & Axman 2020). Otherwise a function ``(y_true, y_score,
+        sample_weight=w)``, like those in `sklearn.metrics`, which is slower.
     y_true : array-like (n,), BinnedScores, mapping or data frame
-        Labels; for "mean" the values, or a mapping from names of systems to the values of each. For
-        "average_precision" binned scores may stand in the place of labels and scores.
+        Labels; for "mean" the values, or a mapping of systems to their values. For "average_precision" binned scores
+        may replace labels and scores.
     y_score : array-like (n,), mapping or data frame
-        Probabilities of the positive class; for "mae" and "rmse" predicted numbers, for "average_precision" any scores,
-        for a function what it takes, a row an example. A mapping (a data frame) from names of systems to what each
-        gives the examples has the scores of all these systems together, by one set of weights.
+        Probabilities of the positive class; for "mae" and "rmse" predicted numbers; for "average_precision" any scores;
+        for a function whatever it takes, a row for each example. A mapping (or data frame) of systems has the scores of
+        all of them on the same examples, which share one set of weights.
     per_class : bool
-        Whether the weights are Dirichlet(1) in each class by itself, which then keeps its share: of a test set made
-        with so many of each.
+        Whether the weights are Dirichlet(1) within each class, which then keeps its proportion: for a test set with
+        chosen numbers of each class.
     bounds : tuple of two floats, optional
-        For "mean", "mae" and "rmse": the smallest and largest number that could occur, as ``(0, 1)``. One example more
-        is then at the ends of the range, half at either. Without it, intervals know nothing of rare values that were
-        not seen.
+        For "mean", "mae" and "rmse": the smallest and largest number that could occur, as ``(0, 1)``. One more example
+        is then at the ends of the range, half at either. Without it, intervals ignore rare values that did not occur.
     greater_is_better : bool, optional
-        Direction of a function, or of the "mean", where it is True by default. (Other scores have their own.)
+        Direction of a function, or of "mean", where True is the default. (Other named scores have their own.)
     pos_label, cluster, draws, random_seed, progressbar
-        As in `bayesperf.roc_auc`. One seed gives as many examples the same weights: for other examples take another, if
-        you subtract draws yourself (`compare` sees to it).
+        As in `bayesperf.roc_auc`. The same seed gives the same weights to equally many examples: for other examples use
+        another seed if you subtract draws yourself (`compare` does).
 
     Returns
     -------
     Marginal
-        Over ``model`` for a mapping of systems, which `compare` compares.
+        A marginal over ``model`` for a mapping of systems, for `compare`.
 
     Raises
     ------
@@ -104,18 +103,17 @@ def weighted_score(
     Warns
     -----
     UserWarning
-        If "average_precision" is of fewer than 20 positives.
+        If "average_precision" has fewer than 20 positives.
 
     Notes
     -----
-    With ``bounds`` the "mean" of values that are all at one end has a width, and that of 0 and 1 is the Beta of
-    `posterior` of `Outcomes`; differences of systems are those of joint outcomes.
+    With ``bounds``, "mean" has an interval of positive width even if all values are at one end. For values of 0 and 1
+    it is the Beta posterior of `Outcomes`, and differences of systems are those of joint outcomes.
 
-    In a sample a positive that no negative is above has a precision of 1, whatever share of the negatives would be
-    above it in the population; so the Bayesian bootstrap of scikit-learn's sum of steps is biased upward where
-    positives are few. In "average_precision" every example is passed in the middle of its weight, and between two
-    negatives the weight passed grows evenly: with many examples that is the same. docs/coverage.md says what intervals
-    cover.
+    In a sample, a positive with no negative above it has a precision of 1, whatever proportion of negatives would be
+    above it in the population. So the Bayesian bootstrap of scikit-learn's sum of steps is biased upward if positives
+    are few. "average_precision" evaluates every example at the middle of its weight, and lets the weight grow evenly
+    between two negatives; with many examples this is the same. docs/coverage.md shows how often intervals cover.
 
     Examples
     --------
@@ -179,7 +177,7 @@ def _refuse_classes(name: str, per_class: bool, pos_label: Any) -> None:
 
 
 class ScoreFunction(NamedTuple):
-    """A score of given examples under any weights."""
+    """A score for given examples under any weights."""
 
     # Its name, its bounds, and whether greater is better (None: neither, or unknown).
     name: str
@@ -189,7 +187,7 @@ class ScoreFunction(NamedTuple):
 
     @property
     def quantity(self) -> Quantity:
-        """What it is."""
+        """The quantity of the score."""
         return Quantity(
             self.name, greater_is_better=self.greater_is_better, words=metric_title(self.name), bounds=self.bounds
         )
@@ -266,7 +264,7 @@ def _within(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
 
 
 def score_function_named(name: str, y: Array, score: Array) -> ScoreFunction:
-    """Return the score function of a name for labels (1 is positive) and scores (n,)."""
+    """Return the score function with a name, for labels (1 is positive) and scores (n,)."""
     if isinstance(name, str) and name.startswith(PROBABILISTIC):
         return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
     if name not in SCORE_FUNCTIONS:
@@ -329,7 +327,7 @@ def _average_precision(y: Array, score: Array) -> Weighted:
 
 
 def warn_of_few_positives(count: int) -> None:
-    """Warn of an average precision by few positives."""
+    """Warn of an average precision from few positives."""
     if count < ENOUGH_POSITIVES:
         warn(
             UserWarning,
