@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
 from bayesperf.data.clusters import Clusters, of_table
 from bayesperf.data.counted import Counted
@@ -101,7 +101,11 @@ def as_parts_of_examples(
     of_row = clusters.table[:, columns.ravel()].toarray().reshape(clusters.size, systems, classes)
     attempts, passed = of_row.sum(-1), of_row[..., place]
     refuse_too_few(attempts, k, clusters.name)
-    asked = attempts > 0
-    solved = np.where(asked, score_of_k(attempts, passed, k, every), 0)
+    return in_parts(clusters.name, score_of_k(attempts, passed, k, every), attempts > 0)
+
+
+def in_parts(name: str, scores: Array, asked: Booleans) -> Clusters:
+    """Return questions as clusters of one example each, right in part, of scores (Q, S) of those that were asked."""
+    solved = np.where(asked, scores, 0)
     parts = np.stack([np.zeros_like(solved), np.zeros_like(solved), asked - solved, solved], -1)
-    return of_table(clusters.name, csr_array(parts.reshape(clusters.size, -1)))
+    return of_table(name, csr_array(parts.reshape(len(parts), -1)))

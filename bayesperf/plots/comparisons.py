@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from bayesperf.comparison.result import Comparison
     from bayesperf.plots.style import Panels
 
+__all__ = ["comparison", "difference", "prob_matrix", "ranks", "simplex", "standings"]
+
 # Cells of a heat map show their value if there are at most this many systems.
 _MOST_WITH_VALUES = 12
 # Longest side of a heat map, in inches.

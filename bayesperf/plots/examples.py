@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = ["autocorrelation", "confusion_matrix"]
+
 # Length of a cell that holds its count and share well, and of the longest side of a matrix, of one alone or of several.
 _CELL, _LONGEST, _LONGEST_OF_MANY = 0.62, 9.0, 4.2
 # Smallest cell that holds its count, and its share besides.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
     from bayesperf.plots.style import Panels
 
+__all__ = ["epc"]
+
 
 @closed
 def epc(

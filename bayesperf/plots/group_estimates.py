@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from bayesperf.groups.slicing import Slices
     from bayesperf.plots.style import Panels
 
+__all__ = ["shrinkage", "slices"]
+
 
 @closed
 def shrinkage(

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = ["density", "forest", "joint", "panel"]
+
 # The strip beneath a density in which its interval and mean are, for each curve, and for what is written there:
 # as shares of the greatest density.
 _STRIP, _WRITTEN = 0.07, 0.13

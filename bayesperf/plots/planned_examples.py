@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from bayesperf.plan.plan_result import Plan
     from bayesperf.plan.reruns import AttemptsPlan
 
+__all__ = ["attempts", "monitor", "plan"]
+
 # The labels of a plan's axis.
 _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bayesperf.curves.reliability.recalibration import Recalibration
     from bayesperf.plots.style import Panels
 
+__all__ = ["calibration", "recalibration", "reliability"]
+
 _METHODS = {"isotonic": "isotonic", "bins": "bins of equally many examples", "logistic": "logistic recalibration"}
 # The strip beneath the diagram that shows how many examples have each probability: its height, and its bars.
 _STRIP, _BARS = 0.16, 50

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     type Thresholds = float | Marginal | Iterable[float | Marginal]
 
+__all__ = ["curve"]
+
 _TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
 _AREAS = {"roc": "AUC", "precision_recall": "average precision"}

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = ["noise_sensitivity", "prior", "prior_sensitivity"]
+
 
 @closed
 def prior(

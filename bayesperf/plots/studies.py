@@ -33,6 +33,18 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = [
+    "coverage",
+    "coverage_over",
+    "f1_coverage",
+    "predictive_spread",
+    "rate_coverage",
+    "repeated_splits",
+    "sequential",
+    "simulation_based_calibration",
+    "split_scores",
+]
+
 
 @closed
 def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None = None) -> Figure:

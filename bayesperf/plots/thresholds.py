@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bayesperf.curves.decisions.choosing import Candidates, ChosenThreshold
     from bayesperf.plots.style import Panels
 
+__all__ = ["decision_curve", "score_regions"]
+
 # The dim of systems, how far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.
 _DIM, _BELOW, _BARS = "model", 0.25, 0.04
 
