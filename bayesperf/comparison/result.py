@@ -249,10 +249,8 @@ class Comparison(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------
@@ -279,10 +277,8 @@ class Comparison(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------
@@ -317,10 +313,8 @@ class Comparison(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------

@@ -249,10 +249,8 @@ class Pooled(Answer):
         ----------
         metric : str or Metric, optional
             A metric with a single value, not one for each class; by default recall for two classes, else accuracy.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Examples
         --------

@@ -249,10 +249,8 @@ class Marginal(Saved):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval, between 0 and 1.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Raises
         ------
@@ -431,10 +429,8 @@ class Marginal(Saved):
         ----------
         at_least, at_most : float, optional
             A bound on the metric; the text gives its probability.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------

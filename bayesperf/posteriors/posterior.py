@@ -277,10 +277,8 @@ class Posterior(Answer, HasPositive):
         ----------
         metrics : sequence of str, optional
             Metrics to show; by default the most common ones that are available.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
         mode : bool
             Whether to add the mode (see `Marginal.mode`), in a column after the median.
 
@@ -671,10 +669,8 @@ class Posterior(Answer, HasPositive):
         metrics : str, Metric or sequence of these, optional
             By default those of accuracy, precision and recall that are available; for several matrices the first of
             them.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Examples
         --------

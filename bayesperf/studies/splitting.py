@@ -85,8 +85,7 @@ def repeated_splits(
         Number of draws to return for each split. `bayesperf.plots.split_scores` plots their distribution, pooled over
         splits, beside that of the scores (Caelen 2017, Fig. 4).
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
