@@ -1,7 +1,7 @@
 """Figures: confusion matrices, densities and forests of metrics, comparisons, groups, dependence, studies of coverage.
 
-No statistics in here: what is drawn is computed elsewhere. Every function returns a Matplotlib figure, and takes
-``ax``: axes in hand, of the only panel or a sequence of as many as there are panels.
+This room has no statistics: other rooms compute what it draws. Every function returns a Matplotlib figure, and takes
+``ax``: existing axes for the only panel, or a sequence with one for each panel.
 """
 
 from types import FunctionType
