@@ -220,6 +220,17 @@ def test_a_marginal_in_a_notebook_shows_the_sentence_and_a_density():
     assert repr(recall) == f"<bayesperf.Marginal: recall (exact)>\n{recall.in_words()}"
 
 
+@pytest.mark.parametrize(("metric", "scale"), [("recall", np.array), ("lr+", np.log)])
+def test_the_picture_of_a_density_spans_its_axis_and_marks_the_mean(metric, scale):
+    marginal = bp.posterior(MANY)[metric]
+    picture = ElementTree.fromstring(marginal._repr_html_()).find(".//svg")
+    low, high = (float(end.text) for end in picture.findall("text"))
+    low, mean, high = scale([low, marginal.mean().item(), high])
+    line, mark = (re.findall(r"[\d.]+", path.get("d")) for path in picture.findall("path")[2:])
+    assert (line[0], line[-2]) == ("0.0", "260.0")
+    assert float(mark[0]) == pytest.approx(260 * (mean - low) / (high - low), abs=2)
+
+
 def test_of_many_places_a_notebook_shows_the_first():
     rates = bp.posterior_of_rate(np.arange(200), 200, metric="recall", dims={"site": [f"<{i}>" for i in range(200)]})
     shown = rates._repr_html_()

@@ -25,7 +25,9 @@ POPULATIONS: Mapping[str, tuple[Sequence[float], float, int]] = {
 _MANY = 10**9
 
 
-def simulate(rng: np.random.Generator, *, n: int, population: Sequence[str], draws: int, prob: float) -> dict[str, Array]:
+def simulate(
+    rng: np.random.Generator, *, n: int, population: Sequence[str], draws: int, prob: float
+) -> dict[str, Array]:
     """Return the outcomes (interval, coefficient, population) of n items rated in each population."""
     bounds = np.empty((len(INTERVALS), len(COEFFICIENTS), len(population), 2))
     true = np.empty(bounds.shape[1:3])

@@ -19,7 +19,7 @@ _DIRECT_SPAN = 1_000_000
 
 
 class HasPositive:
-    """Base class of what has `labels` and `pos_label`."""
+    """Base class of objects with `labels` and `pos_label`."""
 
     @property
     def positive(self: Any) -> int | None:
@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
 
 def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
-    """Check one column of labels and encode it; one that is empty, has missing values or mixed kinds is refused.
+    """Check and encode one column of labels; refuse it if it is empty, or has missing values or mixed kinds.
 
     Labels are strings, integers, whole floats or booleans, in a list, NumPy array, pandas, Polars or PyArrow column. A
     pandas categorical fixes the labels and their order, observed or not. Fractional floats may name a group, but never
@@ -109,7 +109,7 @@ def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
 
 
 def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
-    """Warn of labels that differ by blanks, or by characters that cannot be seen, only."""
+    """Warn about labels that differ only by blanks or invisible characters."""
     if labels.dtype.kind != "U":
         return
     seen: dict[str, str] = {}
@@ -125,13 +125,13 @@ def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
 
 
 def _visible(label: str) -> str:
-    """Return a text without blanks and marks of format, its accents in one form."""
+    """Return a text without blanks and format characters, with its accents in one form."""
     shown = unicodedata.normalize("NFC", label)
     return "".join(char for char in shown if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
 def check_labels(labels: Iterable[Any], fractions: bool = False) -> NDArray[Any]:
-    """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
+    """Return the caller's labels as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
         raise InputTypeError("labels", f"must be a sequence of them, in their order; it is {type(labels).__name__}.")
     column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels", fractions=fractions)
@@ -155,7 +155,7 @@ def encode_ids(values: Any, name: str) -> Column:
 
 
 def positive_label(labels: list[Any], pos_label: Any) -> Any:
-    """Return the positive label of a binary problem: the one named, or else 1 of {0, 1} or {-1, 1}, or else None."""
+    """Return the positive label of a binary problem: the named one, or else 1 of {0, 1} or {-1, 1}, or else None."""
     if pos_label is None:
         return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
     if np.ndim(pos_label) or pos_label not in labels:
@@ -168,7 +168,7 @@ def positive_label(labels: list[Any], pos_label: Any) -> Any:
 
 
 def missing_positive_label(labels: list[Any]) -> ValueError:
-    """Return the error that asks which of two labels is the positive class."""
+    """Return the error that asks for the positive one of two labels."""
     return InputError("pos_label", f"which of the labels {labels} is the positive class?", "Name it, in `pos_label`.")
 
 
@@ -275,7 +275,7 @@ def _label_array(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
 
 
 def _encode_strings(array: NDArray[np.str_]) -> Column:
-    """Encode fixed-width strings by binary search among the labels of the first rows, or of all if that misses some."""
+    """Encode fixed-width strings by binary search among the labels of the first rows, or of all if some are missed."""
     for sample in (array[:10_000], array):
         labels = np.unique(sample)
         codes = np.minimum(np.searchsorted(labels, array), len(labels) - 1)

@@ -437,7 +437,7 @@ def _chosen(
 class Candidates(NamedTuple):
     """Thresholds (T,), inf and then scores from the greatest down, and counts (2, T − 1) of examples between them.
 
-    They are of negatives, and of positives, that score at least each candidate and less than the one before.
+    The counts are of negatives, and of positives, that score at least each candidate and less than the one before.
     """
 
     thresholds: Array
@@ -479,16 +479,16 @@ def placed(counts: Counts, chosen: Codes) -> Counts:
 
 
 def drawn_shares(candidates: Candidates, rule: Rule, chosen: Codes, draws: int, rng: np.random.Generator) -> Array:
-    """Return draws of the shares of examples by class and place, (draws, 2, size + 1), less optimism.
+    """Return draws of the proportions of examples by class and place, (draws, 2, size + 1), less optimism.
 
-    Negatives come first, and what is above the strictest threshold; the shares of both classes sum to 1.
+    Negatives come first, and examples above the strictest threshold; the proportions of both classes sum to 1.
 
-    The posterior of the shares at fixed thresholds is Dirichlet(counts + ½). Of data sets drawn from the examples with
-    replacement each chooses thresholds of its own. By how much the odds of each place there are greater in the data set
-    that chose than in the examples that it was drawn from is the optimism (Efron 1983; Harrell, Lee & Mark 1996), and
-    is taken off the odds in the posterior. Both are means over the data sets of shares to which, as in the posterior,
-    half an example is added in each place: a place that is empty wherever it was chosen so has no odds of 0. How many
-    examples are of either class is as it was: nobody chose by that.
+    The posterior of the proportions at fixed thresholds is Dirichlet(counts + ½). Data sets drawn from the examples
+    with replacement each choose their own thresholds. The optimism (Efron 1983; Harrell, Lee & Mark 1996) is the factor
+    by which the odds of each place are larger in the data set that chose than in the examples that it was drawn from.
+    The odds in the posterior are divided by this factor. Both odds come from means over the data sets, of proportions
+    to which, as in the posterior, half an example is added in each place: so a place that is empty wherever it was
+    chosen has no odds of 0. The number of examples in each class stays the same: nobody chose by that.
     """
     apparent, actual = _chosen_anew(candidates.counts, rule, draws, rng)
     ratio = actual / apparent
