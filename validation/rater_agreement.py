@@ -1,4 +1,4 @@
-"""How often intervals of agreement between raters cover, for coefficients that differ in what they take chance to be."""
+"""How often intervals of agreement between raters cover, for coefficients that differ in what chance is."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
