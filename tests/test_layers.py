@@ -19,6 +19,7 @@ ROOMS = [
 APART = {"models"}
 MOST_ROOMS = 19
 MOST_LINES = 50
+MOST_LINES_OF_DOCSTRINGS = 60
 MOST_PRIVATE_ACCESSES = 1
 
 
@@ -163,6 +164,16 @@ def test_every_function_fits_on_a_screen():
         for name, path in modules().items()
         for function, count in code_lines(path.read_text(encoding="utf-8"))
         if count > MOST_LINES
+    ]
+    assert long == []
+
+
+def test_no_docstring_is_longer_than_sixty_lines():
+    long = [
+        f"{name}: {docstring.partition(chr(10))[0]}"
+        for name, path in modules().items()
+        for docstring in re.findall(r'^ +"""(.*?)"""', path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+        if docstring.count("\n") > MOST_LINES_OF_DOCSTRINGS
     ]
     assert long == []
 

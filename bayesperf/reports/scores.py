@@ -179,7 +179,10 @@ class ScoredSystem:
         said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
         left_out, certain = self.calibration.parts[""].left_out, self.reliability.parts[""].certain
         if "calibration_slope" in left_out:
-            said += f" There is no slope: {certain:,} probabilities are 0 or 1, with infinite log-odds."
+            said += (
+                f" A calibration slope cannot be computed: {certain:,} probabilities are exactly 0 or 1, and their "
+                "log-odds are infinite."
+            )
         if "log_loss" in left_out:
             said += " There is no log loss: it is infinite, because some outcomes that happened had probability 0."
         return said
@@ -410,15 +413,16 @@ class ScoredSystems:
         if self.split is None:
             return []
         at_half = [self._at_half(system) for system in self.systems]
-        summed = [system.expected.expected_performance(ci_prob=self.settings.ci_prob) for system in self.systems]
+        summed = [system.expected.expected_performance() for system in self.systems]
         rows: list[dict[str, Any]] = [
             self._row("half_total_error_rate", system, **rate)
             for system, rate in zip(self.systems, at_half, strict=True)
         ]
         for name in list(EXPECTED)[1:]:
             for system, rates in zip(self.systems, summed, strict=True):
-                interval = self._bounds(rates["interval"].sel(quantity=name).values)
-                rows.append(self._row(name, system, observed=rates[name].item(), **interval))
+                rate = rates.sel(quantity=name)
+                interval = self._bounds(rate.eti(self.settings.ci_prob).values)
+                rows.append(self._row(name, system, observed=rate.observed.item(), **interval))
         return rows
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The measures of calibration of a classifier, beside those of a perfectly calibrated system, and what they say."""
+"""The measures of calibration of a classifier, beside those of a perfectly calibrated system, and their sentences."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CalibrationFigures(Held):
     def tail(self, measure: str) -> float:
         """Return how often calibrated systems show a value at least as far on the worse side, or on either side.
 
-        Of the slope, which has a posterior instead, it is twice the lesser of its probabilities beyond 1 and below.
+        For the slope, which has a posterior instead, it is twice the smaller of its probabilities beyond 1 and below.
         """
         facts = MEASURES[measure]
         drawn, value = (
@@ -116,12 +116,12 @@ class CalibrationFigures(Held):
 class Calibration(Answer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
-    ``calibration[measure]`` is the `Marginal` of a measure that has a posterior, `summary` has all.
+    ``calibration[measure]`` is the `Marginal` of a measure with a posterior; `summary` has all measures.
 
     Attributes
     ----------
     parts : mapping of str to CalibrationFigures
-        The measures: of two classes under the name "", of more under "top label" and each label.
+        The measures: for two classes under the name "", for more under "top label" and each label.
     random_seed : int
         Seed of all draws.
     """
@@ -176,11 +176,11 @@ class Calibration(Answer):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, ``label`` (of more than two classes), ``observed``; ``mean, sd, median, ci_lower,
-            ci_upper, method, mcse, mcse_interval`` of the posterior, empty where there is none that is honest;
-            ``calibrated_lower, calibrated_upper``, between which a perfectly calibrated system with these scores shows
-            the measure with probability `ci_prob` (one value where it is known), and ``tail``, how often it would show
-            a value at least as far on the worse side (or, of a measure that has none, on either side).
+            Columns ``metric``, ``label`` (for more than two classes), ``observed``; ``mean, sd, median, ci_lower,
+            ci_upper, method, mcse, mcse_interval`` of the posterior, empty if there is no valid one;
+            ``calibrated_lower, calibrated_upper``, the range in which a perfectly calibrated system with these scores
+            shows the measure with probability `ci_prob` (one value if it is known); and ``tail``, how often it would
+            show a value at least as far on the worse side (or on either side, for a measure without a worse side).
         """
         prob = checks.probability("ci_prob", ci_prob)
         tables = []
@@ -251,7 +251,7 @@ class Calibration(Answer):
         Parameters
         ----------
         **options
-            Of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
+            Options of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
         """
         from bayesperf import plots
 
@@ -322,9 +322,9 @@ def _squared_error(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     value, low, high = (signed_value(row[name], width) for name in ("observed", "calibrated_lower", "calibrated_upper"))
     size = f", a difference of roughly {np.sqrt(row['observed']):.3f}" if row["observed"] > 0 else ""
     return sentence(
-        f"the squared difference of probability and frequency, debiased, is {value}{size}; a perfectly calibrated "
-        f"system with these scores shows {low} to {high} in {percentage(row['ci_prob'])} of test sets, and {value} "
-        f"or more in {chance(row['tail'])}"
+        "the mean squared difference of probability and frequency, after subtracting what chance adds, is "
+        f"{value}{size}; a perfectly calibrated system with these scores shows {low} to {high} in "
+        f"{percentage(row['ci_prob'])} of test sets, and {value} or more in {chance(row['tail'])}"
     )
 
 
@@ -333,8 +333,8 @@ def _brier(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     parts = ("miscalibration", "discrimination", "uncertainty")
     lost, gained, base = (table[f"brier_{part}"]["observed"] for part in parts)
     return sentence(
-        f"the Brier score is {row['observed']:.3f} {_interval(row)}: {base:.3f} for one constant probability, less "
-        f"{gained:.3f} for telling examples apart, plus {lost:.3f} for miscalibration"
+        f"the Brier score, of which 0 is best, is {row['observed']:.3f} {_interval(row)}. One constant probability "
+        f"would score {base:.3f}; telling examples apart takes off {gained:.3f}, and miscalibration adds {lost:.3f}"
     )
 
 
