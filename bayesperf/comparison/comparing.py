@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison import several_datasets
-from bayesperf.comparison.contrast import Asked, contrasted, of_systems
+from bayesperf.comparison.contrast import Asked, contrasted, of_systems, places_with_last
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
 from bayesperf.comparison.two_marginals import class_totals, compare_marginals, of_two, same_class_totals
@@ -48,6 +48,7 @@ def compare(
     random_seed: Any = 0,
     independent: bool = False,
     contrast: str = "difference",
+    baseline: Any = None,
     shrink: bool = False,
     families: Mapping[Any, Any] | None = None,
     **options: Any,
@@ -85,6 +86,8 @@ def compare(
     contrast : {"difference", "ratio"}
         What is summarised, drawn and set against `rope`: a − b or a / b. ``comparison.ratio`` and
         ``comparison.difference`` have both: P(a / b > 0.8) is ``ratio.prob_above(0.8)``.
+    baseline : hashable, optional
+        Name of the system along `dim` that the others are compared with. It stands last, so that it is b of its pairs.
     shrink : bool
         Whether to draw each system along `dim` towards those like it, so that the best of many owes less to luck.
     families : mapping, optional
@@ -101,7 +104,8 @@ def compare(
     ------
     TypeError, ValueError
         If `a` or `b` is of another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
-        exist or has one system; if the metric cannot be computed; if `families` leave out a system.
+        exist or has one system; if the metric cannot be computed; if `families` leave out a system; if `baseline` is no
+        system along `dim`.
 
     Warns
     -----
@@ -145,6 +149,8 @@ def compare(
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
     _check_shrinkage(shrink, families, dim, one_of_two=b is not None or isinstance(a, xr.DataArray))
+    if baseline is not None and (b is not None or isinstance(a, xr.DataArray)):
+        raise InputTypeError("baseline", f"it is one of the systems along a dim ({dim!r}).", "Remove `baseline`.")
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None or contrast != "difference":
             raise InputTypeError(
@@ -155,7 +161,7 @@ def compare(
     if options:
         raise InputTypeError(next(iter(options)), "is no argument of compare here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
-    asked = Asked(dim, rope, contrast, draws, seed, independent)
+    asked = Asked(dim, rope, contrast, draws, seed, independent, baseline)
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise InputTypeError("metric", "a Marginal is of one metric already.", "Compare without `metric`.")
@@ -391,6 +397,11 @@ def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | No
         )
     prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     _check_dims("a", cm)
+    if asked.baseline is not None:
+        # The differences of systems that were selected together are as exact as before.
+        cm = cm.isel(**{asked.dim: places_with_last(outcomes.names, asked.baseline)})
+        assert cm.outcomes is not None
+        outcomes = cm.outcomes
     marginal = marginal_of_systems(outcomes, metric, prior, asked.draws, asked.random_seed)
     basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
     examples = int(outcomes.counts.sum("outcome").min())

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.cross_tabulation import LABEL
-from bayesperf.data.joint_outcomes import JointOutcomes
+from bayesperf.data.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.files.settings import FILE, FOLD, SYSTEM
 from bayesperf.reports.analysis import Analysis
 
@@ -44,8 +44,9 @@ def _places(dim: str, size: int) -> str:
 def rows_read(analysis: Analysis) -> int:
     """Return the number of rows; one with several systems or labels, each in a column, is counted once."""
     counts = analysis.counts.counts
-    columns = LABEL if analysis.of_labels else SYSTEM if analysis.settings.systems else None
-    return int(counts.sum()) // (1 if columns is None else counts.sizes[columns])
+    labels = counts.sizes.get(LABEL, 1) if same_examples(counts) == LABEL else 1
+    systems = counts.sizes.get(SYSTEM, 1) if analysis.settings.systems else 1
+    return int(counts.sum()) // (labels * systems)
 
 
 def _classes(analysis: Analysis) -> str:

@@ -77,8 +77,8 @@ def _facts(analysis: Analysis, command: str) -> dict[str, Any]:
         "counts": {"dims": [str(dim) for dim in counts.dims], "values": counts.values.tolist()},
         "headline": analysis.headline,
     }
-    if analysis.comparisons and command != SUMMARY:
-        first = analysis.comparisons[0].comparison.summary(analysis.settings.ci_prob)
+    if analysis.headline_comparison and command != SUMMARY:
+        first = analysis.headline_comparison[0].comparison.summary(analysis.settings.ci_prob)
         facts |= {"comparison": first.attrs, "paired": analysis.is_paired}
     if command == COMPARISON:
         return facts
