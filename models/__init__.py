@@ -12,15 +12,19 @@ defines
     Returns a `pymc.Model` with labelled dims, in which everything that depends on the values of the data is
     `pymc.Data`, and which has a variable ``cells`` (…, actual, predicted) if it models a confusion matrix.
 ``DATA``
-    The kind of data that `bayesperf.fit` takes for this model: ``"counts"``, ``"paired counts"``, ``"transitions"``,
-    ``"fold scores"``, ``"scores of two classes"``, ``"probabilities"`` or ``"ratings"``.
+    The kind of data that `bayesperf.fit` takes for this model: ``"counts"``; ``"paired counts"``, a `ConfusionMatrix`
+    of two systems on the same examples; ``"transitions"``, a pair ``(y_true, y_pred)`` in the order of time;
+    ``"fold scores"``, a DataArray (dataset, model, fold); ``"scores of two classes"`` or ``"probabilities"``, a pair
+    ``(y_true, y_score)``; or ``"ratings"``, `Ratings`. Ids of sequences, or of groups of probabilities, are the option
+    ``by``.
 
 and, where they apply,
 
 ``OPTIONS``
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
-    groups"``, ``"dims of slices"``, ``"ordered dims"``, ``"interactions of dims"``, ``"covariates of groups"``,
-    ``"repeats of folds"``, ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
+    groups"`` (by default the only leading dim, else ``fold``), ``"dims of slices"``, ``"ordered dims"``,
+    ``"interactions of dims"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"``,
+    ``"probability"``, ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``ESTIMAND``

@@ -201,10 +201,9 @@ def test_an_expected_performance_curve_says_its_ends_and_its_mean():
     for at in (values.values.argmin(), values.values.argmax()):
         low, high = bounds[at].values
         assert f"{estimate(values[at].item(), low, high, 0.9, 'eti')} at α = {curve.alphas[at]:.3g}" in text
-    g = curve.expected_performance(ci_prob=0.9)
-    low, high = g["interval"].sel(quantity="G").values
-    mean = curve.expected_performance_marginal().mean().sel(quantity="G").item()
-    assert f"the mean of FPR and FNR, G, is {estimate(mean, low, high, 0.9, 'eti')}." in text
+    g = curve.expected_performance().sel(quantity="G")
+    low, high = g.eti(0.9).values
+    assert f"the mean of FPR and FNR, G, is {estimate(g.mean().item(), low, high, 0.9, 'eti')}." in text
     assert f"The thresholds minimise {curve.criterion.formula} on the development set." in text
     assert curve.in_words() in curve._repr_html_()
     one = bp.curves.epc(dev, test, alphas=[0.3], draws=100).in_words()
@@ -219,6 +218,17 @@ def test_a_marginal_in_a_notebook_shows_the_sentence_and_a_density():
     assert shown.count("<svg") == 1
     assert len(shown) < 4000
     assert repr(recall) == f"<bayesperf.Marginal: recall (exact)>\n{recall.in_words()}"
+
+
+@pytest.mark.parametrize(("metric", "scale"), [("recall", np.array), ("lr+", np.log)])
+def test_the_picture_of_a_density_spans_its_axis_and_marks_the_mean(metric, scale):
+    marginal = bp.posterior(MANY)[metric]
+    picture = ElementTree.fromstring(marginal._repr_html_()).find(".//svg")
+    low, high = (float(end.text) for end in picture.findall("text"))
+    low, mean, high = scale([low, marginal.mean().item(), high])
+    line, mark = (re.findall(r"[\d.]+", path.get("d")) for path in picture.findall("path")[2:])
+    assert (line[0], line[-2]) == ("0.0", "260.0")
+    assert float(mark[0]) == pytest.approx(260 * (mean - low) / (high - low), abs=2)
 
 
 def test_of_many_places_a_notebook_shows_the_first():

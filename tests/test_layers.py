@@ -19,6 +19,7 @@ ROOMS = [
 APART = {"models"}
 MOST_ROOMS = 19
 MOST_LINES = 50
+MOST_LINES_OF_DOCSTRINGS = 60
 MOST_PRIVATE_ACCESSES = 1
 
 
@@ -163,6 +164,18 @@ def test_every_function_fits_on_a_screen():
         for name, path in modules().items()
         for function, count in code_lines(path.read_text(encoding="utf-8"))
         if count > MOST_LINES
+    ]
+    assert long == []
+
+
+@pytest.mark.slow
+def test_no_docstring_is_longer_than_sixty_lines():
+    long = [
+        f"{name}.{node.name}: {count} lines"
+        for name, path in modules().items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and (count := len((ast.get_docstring(node) or "").splitlines())) > MOST_LINES_OF_DOCSTRINGS
     ]
     assert long == []
 

@@ -131,7 +131,7 @@ KINDS = {
     "comparison of parts of areas": (
         lambda: bp.compare(bp.roc_auc(SCORES[0], {"a": SCORES[1], "b": OTHER}, fpr=(0, 0.2), draws=50)), of_comparison,
     ),
-    "expected performance": (lambda: epc().expected_performance_marginal(), draws),
+    "expected performance": (lambda: epc().expected_performance(), draws),
     "prediction": (lambda: posterior().predict(50, draws=100), lambda post: draws(post["recall"])),
     **{
         f"marginal by {name}": (lambda name=name: posterior()[name], draws)
@@ -301,7 +301,7 @@ KINDS = {
     "standardised net benefit": (lambda: decisions().standardised_net_benefit, draws),
     "difference of net benefits": (lambda: decisions().difference("a", "treat_all"), draws),
     "expected performance curve": (
-        epc, lambda curve: (curve.dataset, curve.band(), draws(curve.area), curve.expected_performance())
+        epc, lambda curve: (curve.dataset, curve.band(), draws(curve.area))
     ),
     "comparison of expected performance": (
         lambda: epcs().contrast(), lambda comparison: (comparison.prob_better, draws(comparison.difference))

@@ -1,4 +1,15 @@
-"""Comparison of systems: whether one is better than another, by how much, and whether the difference matters."""
+"""Comparison of systems: whether one is better than another, by how much, and whether the difference matters.
+
+Systems tend to err on the same examples, so paired differences are more precise. The joint cells (actual, predicted by
+a, predicted by b) have a Dirichlet posterior. The difference of two proportions of the same examples (accuracy, recall,
+specificity, their complements) depends only on examples that one system gets right and the other wrong, and is exact.
+The difference of independent proportions, or of increasing functions of them (F1), is integrated to about 1e-8; the
+difference of two normals (areas by DeLong) is normal. Other differences are computed from draws. Draws in which a
+system's metric is undefined (0/0) are omitted; the column ``undefined`` of `Comparison.summary` shows their fraction.
+
+Shrunk systems have draws from a mixture of normals (`bayesperf.comparison.shrinkage`), which Monte Carlo errors treat
+as independent. If two systems nearly always agree, compare them unshrunk.
+"""
 
 from __future__ import annotations
 
@@ -59,82 +70,61 @@ def compare(
     ----------
     a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
-        examples, from ``ConfusionMatrix.from_predictions(y_true, {"new": …, "old": …})``; posteriors for systems on
-        different examples; marginals for areas, scores, averages of folds or rates. Systems that are joint over `dim`
-        are compared in pairs: by `bayesperf.labels.verify`, `bayesperf.pool`, and `roc_auc` or `weighted_score` of a
-        mapping. A DataArray holds cross-validated scores (dataset, model, fold), for ``dim="dataset"``.
+        examples; posteriors for different examples; marginals for areas, scores, averages of folds or rates. Systems
+        with joint draws over `dim` are compared in pairs: from `bayesperf.labels.verify`, `bayesperf.pool`, and
+        `roc_auc` or `weighted_score` of a mapping. A DataArray holds scores (dataset, model, fold), for
+        ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
-        The second system, over the same leading dims, or a rule that ignores the input: "chance" predicts each class
-        at random, as often as it occurs; "majority" always predicts the most frequent class. Predictions,
-        ``compare(a.predict(n), b.predict(n), metric)``, compare the metrics on two new test sets, one for each.
+        The second system, over the same leading dims, or a rule: "chance" predicts classes at random, each as often as
+        it occurs; "majority" predicts the most frequent class. Predictions (``a.predict(n)``) compare metrics on two
+        new test sets.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals.
     dim : str
         The dim of the systems, if `b` is omitted.
     rope : float
-        Half-width of the region of practical equivalence, on the metric's scale. For a ratio 0.1 means from 0.9 to
-        1/0.9.
+        Half-width of the region of practical equivalence, on the metric's scale; for a ratio, 0.1 is from 0.9 to 1/0.9.
     prior : str or Prior, optional
         Prior of each system's counts, as in `bayesperf.posterior`; for more than two classes by default Perks'.
     draws : int, optional
-        Number of draws where the difference has no closed form, by default 10,000; for scores, draws per chain, by
-        default 1,000. Drawn marginals keep their draws.
+        Number of draws if the difference has no closed form, by default 10,000; for scores, 1,000 per chain.
     random_seed : int or numpy.random.Generator
-        Seed of new draws. Systems along a dim of one posterior, and a rule, are compared by the posterior's own draws.
+        Seed of new draws. Drawn marginals, systems along a dim of one posterior, and a rule keep their own draws.
     independent : bool
-        Whether the systems were surely evaluated on different examples; equal class totals then raise no warning.
+        Whether the systems were certainly evaluated on different examples; equal class totals then raise no warning.
     contrast : {"difference", "ratio"}
-        What is summarised, drawn and set against `rope`: a − b or a / b. ``comparison.ratio`` and
-        ``comparison.difference`` have both: P(a / b > 0.8) is ``ratio.prob_above(0.8)``.
+        The contrast that is summarised, plotted and compared with `rope`; `Comparison.ratio` and
+        `Comparison.difference` provide both.
     baseline : hashable, optional
         Name of the system along `dim` that the others are compared with. It stands last, so that it is b of its pairs.
     shrink : bool
-        Whether to draw each system along `dim` towards those like it, so that the best of many owes less to luck.
+        Whether to shrink each system along `dim` towards similar ones, so that the best of many owes less to luck.
     families : mapping, optional
-        With `shrink`, the family of each system by name (versions of a model, settings of a learner). Systems of a
-        family are taken to be more alike, except those that stand out.
+        With `shrink`, the family of each system by name. Systems of a family are more alike, except outliers.
     **options
         Options of the comparison over several data sets; see `bayesperf.folds.datasets`.
 
     Returns
     -------
     Comparison
+        `bayesperf.comparison.comparing` says which results are exact; docs/coverage.md shows how often intervals of the
+        best cover.
 
     Raises
     ------
     TypeError, ValueError
-        If `a` or `b` is of another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
-        exist or has one system; if the metric cannot be computed; if `families` leave out a system; if `baseline` is no
+        If `a` or `b` has another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
+        exist or has one system; if the metric cannot be computed; if `families` omits a system; if `baseline` is no
         system along `dim`.
 
     Warns
     -----
     DependenceWarning
-        If the systems seem to be evaluated on the same examples (all class totals are equal) and `independent` is not
-        set. Joint counts, or `roc_auc` or `weighted_score` of all systems, are then more informative.
-
-    Notes
-    -----
-    Systems tend to err on the same examples, so paired differences are more precise. The joint cells (actual, predicted
-    by a, predicted by b) have a Dirichlet posterior. The difference of proportions of the same examples (accuracy,
-    recall, specificity, their complements) depends only on examples that one system gets right and the other wrong, and
-    is exact. The difference of independent proportions, or increasing functions of them (F1), is integrated to about
-    1e-8; of two normals (areas by DeLong) it is normal. Others are drawn. Draws in which a system's metric is undefined
-    (0/0) are left out; the column ``undefined`` of `Comparison.summary` has their share. Shrunk systems come from a
-    mixture of normals (`bayesperf.comparison.shrinkage`), whose draws Monte Carlo errors treat as independent; two
-    systems that nearly always agree are told apart better unshrunk. docs/coverage.md shows how often intervals of the
-    best cover.
+        If all class totals are equal, as for the same examples, and `independent` is not set.
 
     Examples
     --------
     >>> import bayesperf as bp
-    >>> old = bp.posterior(bp.ConfusionMatrix.from_counts(tp=10, fn=5, fp=0, tn=0))
-    >>> new = bp.posterior(bp.ConfusionMatrix.from_counts(tp=3, fn=3, fp=0, tn=0))
-    >>> round(bp.compare(new, old, "recall").prob_greater.item(), 10)
-    0.2371815636
-
-    Three systems evaluated on the same examples:
-
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_predictions(frame["actual"], frame["predicted"], pos_label="malignant",
     ...                                          by={"model": frame["model"]}, example=frame["example"])
@@ -187,7 +177,7 @@ def _checked_rope(rope: Any, contrast: str) -> float:
 
 
 def _check_shrinkage(shrink: bool, families: Any, dim: str, one_of_two: bool) -> None:
-    """Refuse to draw systems together that do not lie along a dim, and families without it."""
+    """Refuse to shrink systems that do not lie along a dim, and families without shrinkage."""
     if shrink and one_of_two:
         raise InputTypeError(
             "shrink",
@@ -265,7 +255,7 @@ def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
 
 
 def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
-    """Compare two marginals, or all systems along a dim of one, whose draws are joint."""
+    """Compare two marginals, or all systems along a dim of one marginal with joint draws."""
     if b is not None:
         return compare_marginals(a, b, asked)
     if not a.joint:
@@ -279,7 +269,7 @@ def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
 
 
 def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | None) -> Comparison:
-    """Return the comparison of systems each of which is drawn towards those like it."""
+    """Return the comparison of shrunk systems."""
     if comparison.systems is None:
         raise InputError(
             "shrink", "a prediction of a new test set is no estimate of a system.", "Compare without `shrink`."
@@ -339,7 +329,7 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
 
 
 def _share_totals(examples: xr.DataArray | None, dim: str) -> bool:
-    """Whether any two systems along a dim have the same number of examples in every class, and any at all."""
+    """Whether any two systems along a dim have the same, nonzero, number of examples in every class."""
     if examples is None or dim not in examples.dims:
         return False
     totals = class_totals(examples).transpose(dim, ...).values

@@ -35,7 +35,8 @@ _MOST_SHRUNK = 200
 def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, of_luck: bool = True) -> str:
     """Return one to three sentences on a comparison, for each of the first few places along its leading dims.
 
-    See `Comparison.in_words`. The last is on the luck of the best of several, unless it is said elsewhere.
+    See `Comparison.in_words`. The last sentence is on the luck of the best of several, unless the text says it
+    elsewhere.
     """
     leading = comparison.contrast.leading
     leading = leading.isel(pair=0, drop=True) if comparison.many else leading
@@ -51,7 +52,7 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, o
 
 
 def _of_choice(comparison: Comparison) -> str:
-    """Say how much better the best of several systems looks than it is, because it was chosen."""
+    """Say how much better the best of several systems looks than it is, because of selection."""
     systems = comparison.systems
     if comparison.shrunk is not None and systems is not None:
         return SHRUNK if systems.families is None else SHRUNK_IN_FAMILIES
@@ -110,7 +111,7 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
 
 
 def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
-    """Say which of several systems is the best, and what the difference to the next, or to the baseline, is."""
+    """Say which of several systems is the best, and by how much it differs from the next, or from the baseline."""
     metric, names = metric_title(comparison.metric), _names(comparison)
     if comparison.greater_is_better is None:
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
@@ -154,7 +155,7 @@ def _best_and_baseline(comparison: Comparison, at: tuple[int, ...], ci_prob: flo
 def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
-    """Say the contrast of two systems, the first and the second of a pair."""
+    """State the contrast of two systems, the first and the second of a pair."""
     names, (mean, lower, upper) = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
     figures = estimate(mean, lower, upper, ci_prob, ci_kind)
     what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")

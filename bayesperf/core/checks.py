@@ -75,11 +75,10 @@ def rope(value: Any) -> float:
     return half_width
 
 
-def two_names(names: Sequence[Any], different: bool = False) -> tuple[Any, Any]:
-    """Return the names of two systems, which may have to be different."""
-    if isinstance(names, str) or len(names) != 2 or (different and names[0] == names[1]):
-        expected = "two different names" if different else "two, of a and of b"
-        raise InputError("names", f"must be {expected}; they are {names!r}.")
+def two_names(names: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the names of two systems."""
+    if isinstance(names, str) or len(names) != 2:
+        raise InputError("names", f"must be two, of a and of b; they are {names!r}.")
     return names[0], names[1]
 
 

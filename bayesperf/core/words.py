@@ -21,7 +21,8 @@ OPEN = "as likely as not"
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
     "auc": "AUC", "brier": "Brier score", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR",
-    "fpr": "FPR", "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest", "roc": "ROC",
+    "fpr": "FPR", "mae": "MAE", "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest",
+    "rmse": "RMSE", "roc": "ROC",
 }  # fmt: skip
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
@@ -133,7 +134,7 @@ def metric_title(name: str) -> str:
     >>> metric_title("pass_at_4"), metric_title("pass_hat_4")
     ('pass@4', 'pass^4')
     """
-    name = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^")
+    name = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^").replace("maj_at_", "maj@")
     parts = [_NAMES.get(part, part) for part in name.split("_")]
     return " ".join(part.upper() if len(part) > 1 and part[1:].isdigit() else part for part in parts)
 

@@ -1,4 +1,4 @@
-"""The one contract of curves: points over a dim, joint draws of them, and what follows from both."""
+"""The contract of all curves: points over a dim, joint draws of them, and what follows from both."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ NAMELESS = ""
 class Curve(Answer):
     """A curve of one system or of several: points over a dim, and joint draws of them.
 
-    The kinds (`ThresholdCurve`, `DecisionCurve`, `ReliabilityCurve`, `ExpectedPerformanceCurve`) say what their points
-    and draws are; all else is here. Several systems lie along the dim ``model``.
+    The kinds (`ThresholdCurve`, `DecisionCurve`, `ReliabilityCurve`, `ExpectedPerformanceCurve`) define their points
+    and draws; all else is here. Several systems lie along the dim ``model``.
     """
 
     # The dim along which the curve runs, the band that is drawn unless another is asked for, and the function of
@@ -78,12 +78,12 @@ class Curve(Answer):
         Parameters
         ----------
         x : float or array-like (k,)
-            Values of the dim along which the curve runs.
+            Values of the dim of the curve.
 
         Returns
         -------
         xarray.Dataset
-            What `dataset` has there, over that dim if there are several values.
+            The points of `dataset` at these values, over that dim if there are several.
 
         Raises
         ------
@@ -107,14 +107,14 @@ class Curve(Answer):
         ci_prob : float
             Probability of the band.
         kind : {"pointwise", "simultaneous"}
-            "pointwise": at each place by itself the curve is inside with that probability. "simultaneous": it is so
-            everywhere at once. The default is "pointwise", of reliability curves "simultaneous".
+            "pointwise": at each single place the band contains the curve with that probability. "simultaneous": it does
+            so everywhere at once. The default is "pointwise", for reliability curves "simultaneous".
 
         Returns
         -------
         xarray.Dataset
-            Equal-tailed bounds. Of a simultaneous band a share `ci_prob` of the drawn curves lie wholly inside. The
-            notes of each kind of curve say where the bounds are, and how often they cover.
+            Equal-tailed bounds. A simultaneous band contains a proportion `ci_prob` of the drawn curves entirely. The
+            notes on each kind of curve say where the bounds are, and how often they cover.
 
         Raises
         ------
@@ -160,8 +160,8 @@ class Curve(Answer):
         Parameters
         ----------
         **options
-            ``ci_prob`` and ``kind`` of the band, ``ax``, and what else the function of `bayesperf.plots` for this kind
-            of curve takes: `curve`, `decision_curve`, `reliability` or `epc`.
+            ``ci_prob`` and ``kind`` of the band, ``ax``, and the other options of the function in `bayesperf.plots` for
+            this kind of curve: `curve`, `decision_curve`, `reliability` or `epc`.
         """
         from bayesperf import plots
 
@@ -177,13 +177,13 @@ class Curve(Answer):
 
 
 class CurveOfParts(Curve):
-    """A curve made of a part for each system, by its name: `NAMELESS` of a system that has none."""
+    """A curve with a part for each system, by name: `NAMELESS` for a system without one."""
 
     parts: Mapping[Any, Any]
 
     @property
     def names(self) -> list[Any]:
-        """The names of the systems; empty of one that has none."""
+        """The names of the systems; empty for one without a name."""
         return [] if [*self.parts] == [NAMELESS] else [*self.parts]
 
     def sel(self, *, model: Any) -> Self:
@@ -218,7 +218,7 @@ class CurveOfParts(Curve):
 
 
 def pointwise(curves: Array, prob: float) -> Array:
-    """Return the equal-tailed intervals of curves (draws, k) at each place, (k, 2), of the draws that are defined."""
+    """Return the equal-tailed intervals of curves (draws, k) at each place, (k, 2), from the draws that are defined."""
     quantile = np.nanquantile if np.isnan(curves).any() else np.quantile
     # Between infinite draws nothing is interpolated.
     method: Any = "inverted_cdf" if np.isinf(curves).any() else "linear"
@@ -226,9 +226,9 @@ def pointwise(curves: Array, prob: float) -> Array:
 
 
 def simultaneous(curves: Array, prob: float) -> Array:
-    """Return the rank envelope that wholly holds at least a share `prob` of curves (draws, k), (k, 2).
+    """Return the rank envelope that entirely contains at least a proportion `prob` of curves (draws, k), (k, 2).
 
-    It is made of the draws in which the curve is defined everywhere.
+    It uses the draws in which the curve is defined everywhere.
     """
     undefined = np.isnan(curves).any(1)
     whole = curves[~undefined] if undefined.any() else curves
@@ -242,7 +242,7 @@ KINDS = tuple(BANDS)
 
 
 def band_of_draws(drawn: xr.DataArray, prob: float, kind: str) -> xr.DataArray:
-    """Return the band of drawn curves, whose last dims are the curve's and ``draw``; others lead."""
+    """Return the band of drawn curves, whose last dims are the curve's dim and ``draw``; other dims lead."""
     *leading, places, draws = drawn.shape
     curves = drawn.values.reshape(-1, places, draws)
     if np.isnan(curves).all(-1).any():
@@ -253,5 +253,5 @@ def band_of_draws(drawn: xr.DataArray, prob: float, kind: str) -> xr.DataArray:
 
 
 def widened(bounds: Array, observed: Array) -> Array:
-    """Return intervals (…, 2) widened, where need be, to hold the observed values (…,)."""
+    """Return intervals (…, 2), widened if necessary to contain the observed values (…,)."""
     return np.stack([np.minimum(bounds[..., 0], observed), np.maximum(bounds[..., 1], observed)], axis=-1)

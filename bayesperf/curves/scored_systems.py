@@ -36,7 +36,7 @@ def marginal_of_scores(
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims, or of a distribution.
 
-    `examples` are those of the marginal, or how many there are of every class.
+    `examples` are the examples of the marginal, or their number in every class.
     """
     if not isinstance(values, Distribution):
         values = Draws.of(quantity.metric, values.reshape(-1, 1, values.shape[-1]), quantity.bounds)
@@ -81,7 +81,7 @@ def orders_of(scores: Array) -> Codes:
 
 
 def bootstrap_of(clusters: Any) -> str:
-    """Return how a Bayesian bootstrap is called, of clusters or, if there are none (None), of examples."""
+    """Return the name of a Bayesian bootstrap, of clusters or, if there are none (None), of examples."""
     return "Bayesian bootstrap" if clusters is None else "Bayesian bootstrap of clusters"
 
 

@@ -372,7 +372,9 @@ def _of_seen(columns: Mapping[str, Column]) -> list[float]:
         return list(range(int(seen[0]), int(seen[-1]) + 1))
     if len(seen) > _MOST_GRADES:
         raise InputError(
-            "grades", f"hold {len(seen):,} different values, which is no scale.", "Name the grades, in `scale`."
+            "grades",
+            f"hold {len(seen):,} different values, which is no scale.",
+            "Name the grades, in `scale`; credit without a scale is curves.weighted_score('mean', grades)'s.",
         )
     return seen
 

@@ -3,8 +3,9 @@
 from bayesperf.groups.averaging_labels import average_labels
 from bayesperf.groups.pooling import Pooled, pool
 from bayesperf.groups.slicing import Slices, slices
+from bayesperf.groups.voted_answers import majority_vote
 
-__all__ = ["Pooled", "Slices", "average_labels", "pool", "slices"]
+__all__ = ["Pooled", "Slices", "average_labels", "majority_vote", "pool", "slices"]
 
 
 def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
 from bayesperf.data.clusters import Clusters, of_table
 from bayesperf.data.counted import Counted
@@ -17,9 +17,9 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 
 
 def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
-    """Return the share of the choices of k attempts that are all failures, C(n − c, k)/C(n, k); NaN of fewer than k.
+    """Return the proportion of choices of k attempts that all fail, C(n − c, k)/C(n, k); NaN with fewer than k.
 
-    It is the unbiased estimate of (1 − p)^k, p being the probability that an attempt passes (Chen et al. 2021,
+    This is the unbiased estimate of (1 − p)^k, where p is the probability that an attempt passes (Chen et al. 2021,
     Evaluating large language models trained on code, equation 1).
     """
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -28,12 +28,12 @@ def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
 
 
 def score_of_k(attempts: NDArray[Any], passed: NDArray[Any], k: int, every: bool) -> Array:
-    """Return the share of choices of k attempts in which one passes, or `every` one; NaN with fewer than k."""
+    """Return the proportion of choices of k attempts in which one passes, or `every` one; NaN with fewer than k."""
     return all_fail(attempts, attempts - passed, k) if every else 1 - all_fail(attempts, passed, k)
 
 
 def quantity_of_k(k: int, every: bool, scope: Scope) -> Quantity:
-    """Return what the probability is called that at least one of k attempts passes, or `every` one."""
+    """Return the name of the probability that at least one of k attempts passes, or `every` one."""
     words = f"probability that {f'all of {k} attempts pass' if every else f'at least one of {k} attempts passes'}"
     return Quantity(f"pass_hat_{k}" if every else f"pass_at_{k}", scope, "", True, words, (0.0, 1.0))
 
@@ -101,7 +101,11 @@ def as_parts_of_examples(
     of_row = clusters.table[:, columns.ravel()].toarray().reshape(clusters.size, systems, classes)
     attempts, passed = of_row.sum(-1), of_row[..., place]
     refuse_too_few(attempts, k, clusters.name)
-    asked = attempts > 0
-    solved = np.where(asked, score_of_k(attempts, passed, k, every), 0)
+    return in_parts(clusters.name, score_of_k(attempts, passed, k, every), attempts > 0)
+
+
+def in_parts(name: str, scores: Array, asked: Booleans) -> Clusters:
+    """Return questions as clusters of one example each, right in part, of scores (Q, S) of those that were asked."""
+    solved = np.where(asked, scores, 0)
     parts = np.stack([np.zeros_like(solved), np.zeros_like(solved), asked - solved, solved], -1)
-    return of_table(clusters.name, csr_array(parts.reshape(clusters.size, -1)))
+    return of_table(name, csr_array(parts.reshape(len(parts), -1)))

@@ -1,4 +1,4 @@
-"""The average of a metric over the labels of examples that have several: a joint posterior of all labels."""
+"""The average of a metric over the labels of examples with several labels: a joint posterior of all labels."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def average_labels(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> Marginal:
-    """Return the posterior of the mean of a metric over labels, of examples that have several labels or none.
+    """Return the posterior of the mean of a metric over labels, for examples with several labels or none.
 
-    It is what scikit-learn calls the macro average of multilabel predictions. Labels that are found, or missed, in the
-    same examples say the same thing more than once: the average is less certain than that of as many labels by
-    themselves, and this takes it into account.
+    This is scikit-learn's macro average of multilabel predictions. Labels that are found, or missed, in the same
+    examples repeat the same information. So the average is less certain than for independent labels, and this function
+    takes that into account.
 
     Parameters
     ----------
     y_true, y_pred : array-like (n, L)
-        Arrays or frames of 0 and 1, a column a label.
+        Arrays or frames of 0 and 1, with a column for each label.
     metric : str or Metric
-        A metric of two classes, as "f1".
+        A metric of two classes, such as "f1".
     prior : str or Prior, optional
         Prior of each label's cells, as in `bayesperf.posterior`.
     labels : sequence, optional
@@ -68,20 +68,20 @@ def average_labels(
     Returns
     -------
     Marginal
-        Computed from draws; `Marginal.mcse` gives their Monte Carlo error. Each label by itself, exactly, is
+        Computed from draws; `Marginal.mcse` gives their Monte Carlo error. For each label by itself, exactly, use
         ``posterior(y_true, y_pred)[metric]``.
 
     Raises
     ------
     ValueError
-        If the arrays are not of 0 and 1 and of the same shape, the metric is not of two classes, or the prior has no
-        pseudo-counts, or not the same number for all labels.
+        If the arrays are not of 0 and 1 and of the same shape, the metric is not for two classes, or the prior has no
+        pseudo-counts, or a different number for some labels.
 
     Notes
     -----
-    The joint outcomes of all labels, (in or not, predicted or not) of each, have a Dirichlet process as their prior
-    whose margins are the Dirichlet priors of the labels: see `bayesperf.posteriors.joint_systems.joint_posterior`. The
-    posterior of each label is therefore the same as if it was judged alone.
+    The joint outcomes of all labels, (in or not, predicted or not) for each, have a Dirichlet process as their prior,
+    whose margins are the Dirichlet priors of the labels: see `bayesperf.posteriors.joint_systems.joint_posterior`. So
+    the posterior of each label is the same as if it had been judged alone.
 
     Examples
     --------

@@ -23,11 +23,11 @@ _BLOCK = 2**18
 def cluster_cells(
     clusters: Clusters, alpha: Array, draws: int, seed: int, of_prior: Sequence[np.random.Generator] | None = None
 ) -> Array:
-    """Return draws of cells (M, n, K, K) of systems, by the Bayesian bootstrap of the clusters they were judged in.
+    """Return draws of cells (M, n, K, K) of systems, by the Bayesian bootstrap of the clusters that they judged.
 
     The cells are proportional to Σ_g v_g C_g + ε: C_g are the counts of cluster g, v_g its weight (`cluster_weights`)
     and ε_c ~ Gamma(α_c) the pseudo-examples of the prior. Systems that were judged in the same clusters have the same
-    weights; where they have examples of their own there, sizes are those of all of them together.
+    weights; if they have their own examples there, a cluster's size is their total.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def cluster_cells(
     alpha : array (M, K, K)
         Pseudo-examples.
     draws, seed : int
-        How many, and of which seed.
+        Number and seed of the draws.
     of_prior : sequence of Generator, optional
         Sources of the pseudo-examples of each system. By default systems with the same counts in every cluster have the
         same, so that they never differ.

@@ -1,18 +1,19 @@
 """Examples that come in clusters, by the Bayesian bootstrap: any metric, any number of classes, several systems.
 
-Cells are drawn in proportion to Σ_g v_g C_g + ε. The counts C_g of each of the G clusters have a weight
-v_g ~ Gamma((G − 2)/G), which gives a mean over clusters the variance S²/G of samples of clusters. The prior's
-pseudo-examples ε_c ~ Gamma(α_c) leave a width to empty cells. With clusters of unequal sizes the weights vary more: the
-shape is (G* − 2)/G* times (1 − h_g)/(1 − 1/G), where h_g is the cluster's share of all examples and G* = 1/Σ h_g² the
-number of clusters of equal size that would say as much; the mean stays. Metrics are of examples: a cluster weighs by
-its size. Clusters of one example each have nearly the posterior of independent examples.
+Cells are drawn in proportion to Σ_g v_g C_g + ε. The counts C_g of each of the G clusters have a weight v_g ~ Gamma((G
+− 2)/G), which gives a mean over clusters the variance S²/G of samples of clusters. The prior's pseudo-examples ε_c ~
+Gamma(α_c) leave a width to empty cells. With clusters of unequal sizes the weights vary more: the shape is (G* − 2)/G*
+times (1 − h_g)/(1 − 1/G), where h_g is the cluster's proportion of all examples and G* = 1/Σ h_g² the number of
+clusters of equal size with the same information; the mean stays. Metrics are averaged over examples: a cluster weighs
+by its size. Clusters of one example each have nearly the posterior of independent examples.
 
-In repeated cross-validation of several classifiers the clusters are the examples, drawn whole with what each repeat
-said of them. The prior's pseudo-examples then count once, and an example as often as there are repeats.
+In repeated cross-validation of several classifiers the clusters are the examples, drawn whole with their predictions in
+every repeat. The prior's pseudo-examples then count once, and an example once for each repeat.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Self
@@ -36,7 +37,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.quantity import Scope
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 
@@ -49,13 +50,13 @@ class ClusterWeights(StoredDraws):
     cm : ConfusionMatrix or Outcomes
         The counts, with the clusters as a leading dim, or counted with them.
     dim : str
-        What a cluster is.
+        The name of the clusters.
     prior : Prior
         The prior of the cells.
     random_seed : int
         Seed of the draws.
     prevalence : "observed", None or Prevalence
-        That of the cells, as `Posterior` has it.
+        The prevalence of the cells, as in `Posterior`.
     """
 
     independent: bool = True
@@ -89,7 +90,7 @@ class ClusterWeights(StoredDraws):
 
     @property
     def units(self) -> int:  # type: ignore[override]
-        """The fewest clusters that a system was judged in."""
+        """The smallest number of clusters in which a system was judged."""
         return int(self.judged.min())
 
     def joint_over(self, dim: str) -> bool:
@@ -109,18 +110,18 @@ class ClusterWeights(StoredDraws):
     # ── What the clusters cost ──
 
     def design_effect(self, metric: str | Metric) -> xr.DataArray:
-        """Return the variance of a metric relative to its variance with independent examples.
+        """Return the variance of a metric divided by its variance with independent examples.
 
         Parameters
         ----------
         metric : str or Metric
-            A metric, whose variance is that of its posterior.
+            A metric; its variance is the posterior variance.
 
         Returns
         -------
         xarray.DataArray
-            Over the leading dims: about 1 where examples of a cluster are no more alike than others; 2 where twice as
-            many examples are needed as of independent ones.
+            An array over the leading dims: about 1 if examples of a cluster are no more alike than others; 2 if twice
+            as many examples are needed as with independent ones.
 
         References
         ----------
@@ -140,7 +141,7 @@ class ClusterWeights(StoredDraws):
         return ((clustered / independent) ** 2).rename("design_effect")
 
     def independent_examples(self, metric: str | Metric) -> xr.DataArray:
-        """Return the number of independent examples that would say as much of a metric: theirs over the design effect.
+        """Return the number of independent examples with the same information on a metric: n over the design effect.
 
         Parameters
         ----------
@@ -150,7 +151,7 @@ class ClusterWeights(StoredDraws):
         Returns
         -------
         xarray.DataArray
-            Over the leading dims.
+            An array over the leading dims.
         """
         return (self.summed.total / self.design_effect(metric)).rename("independent_examples")
 
@@ -184,38 +185,22 @@ class ClusterWeights(StoredDraws):
         alpha = np.zeros((len(of_row), 2, 2))
         alpha[:, 1] = np.stack([of_row.sum(-1) - of_row[:, right], of_row[:, right]], -1)
         leading = xr.zeros_like(self.summed.total, dtype=float).rename(None)
-        # Systems that solve the same of these questions may differ on others. The same draws serve every k.
+        # The same draws serve every k.
         contents = self.summed.cells.values.reshape(-1, self._alpha[0].size)
         own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
-        of_questions = cluster_cells(questions, alpha, self.cells.sizes["draw"], self.random_seed, own)[:, :, 1]
-        values = of_questions[..., 1] / of_questions.sum(-1)
         quantity = quantity_of_k(k, every, Scope("new_group", self.dim))
-        return Marginal(
-            quantity,
-            Draws.of(quantity.metric, values[:, None], (0.0, 1.0)),
-            leading,
-            inference="Posterior",
-            random_seed=self.random_seed,
-            joint=True,
-            score=self._solved(quantity.metric, questions),
-        )
-
-    def _solved(self, name: str, questions: Clusters) -> xr.DataArray:
-        """Return the mean of the questions' scores, over the leading dims."""
-        failed, solved = questions.table.sum(0).reshape(-1, 4)[:, 2:].T
-        leading = self.summed.total
-        return leading.copy(data=(solved / (solved + failed)).reshape(leading.shape)).rename(name)
+        return share_of_questions(quantity, questions, alpha, leading, own, self.cells.sizes["draw"], self.random_seed)
 
     # ── Counts ──
 
     @cached_property
     def clusters(self) -> Clusters:
-        """The clusters and the cells that their examples are in."""
+        """The clusters and the cells of their examples."""
         return _clusters(self.cm, self.dim)
 
     @cached_property
     def summed(self) -> Counted:
-        """The counts of all clusters together, which know of none."""
+        """The counts of all clusters together, without the clusters."""
         return _summed(self.cm, self.dim)
 
     @cached_property
@@ -239,15 +224,51 @@ class ClusterWeights(StoredDraws):
 
     @property
     def sizes(self) -> str:
-        """How many clusters systems were judged in, in words."""
+        """The number of clusters in which systems were judged, in words."""
         low, high = int(self.judged.min()), int(self.judged.max())
         return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
     @property
     def few(self) -> str:
-        """What is said of few clusters; empty if they are enough."""
+        """A sentence on few clusters; empty if there are enough."""
         few = about_few(self.units, f"{self.sizes} {self.dim}s")
         return few and f"{few}. fit(cm, model='groups') has a prior of that"
+
+
+def share_of_questions(
+    quantity: Quantity,
+    questions: Clusters,
+    alpha: Array,
+    leading: xr.DataArray,
+    own: Sequence[np.random.Generator],
+    draws: int,
+    random_seed: int,
+) -> Marginal:
+    """Return the mean of the scores of questions, as a new one has it, joint for the systems that were asked them.
+
+    Parameters
+    ----------
+    questions : Clusters
+        With parts of an example that are right and wrong; see `attempts.in_parts`.
+    alpha : array (S, 2, 2)
+        Pseudo-questions, in the second row: failed and solved.
+    leading : DataArray
+        The systems.
+    own : sequence of Generator
+        Sources of the pseudo-questions of each: systems that solve the same of these questions may differ on others.
+    """
+    of_questions = cluster_cells(questions, alpha, draws, random_seed, own)[:, :, 1]
+    values = of_questions[..., 1] / of_questions.sum(-1)
+    failed, solved = questions.table.sum(0).reshape(-1, 4)[:, 2:].T
+    return Marginal(
+        quantity,
+        Draws.of(quantity.metric, values[:, None], (0.0, 1.0)),
+        leading,
+        inference="Posterior",
+        random_seed=random_seed,
+        joint=True,
+        score=leading.copy(data=(solved / (solved + failed)).reshape(leading.shape)).rename(quantity.metric),
+    )
 
 
 def _clusters(cm: Counted, dim: str) -> Clusters:
@@ -271,7 +292,7 @@ def pool_clusters(
     draws: int,
     random_seed: int,
 ) -> Posterior:
-    """Return the posterior of counts in clusters, and warn of what they say little about; see `bayesperf.pool`."""
+    """Return the posterior of counts in clusters, and warn where they say little; see `bayesperf.pool`."""
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "clusters")
     if not (resolved.concentration(cm) > 0).all():
         raise InputError(

@@ -26,7 +26,7 @@ Answer = Literal["mean", "groups", "new_group"]
 
 @dataclass(frozen=True)
 class GroupShares:
-    """Shares of successes that differ between groups, by the beta-binomial model, for some rows of counts a system.
+    """Proportions of successes that differ between groups, by the beta-binomial model, for rows of counts.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class GroupShares:
         return self._betas("new group", *self._concentration)
 
     def all_alike(self, trials: int, successes: bool) -> Array:
-        """Probability that all of so many trials in a new group succeed, or fail, by p and ρ, (systems, draws, rows).
+        """Probability that all of k trials in a new group succeed, or fail, by p and ρ, (systems, draws, rows).
 
         E[(1 − x)^k] of x ~ Beta(a, b) is a ratio of gamma functions, Γ(b + k) Γ(a + b)/(Γ(b) Γ(a + b + k)), here as a
         product, in which nothing cancels. E[x^k] is the same with a and b exchanged.

@@ -30,14 +30,14 @@ def draws(
     data : xarray.DataArray
         Counts (…, group, actual, predicted) of two classes.
     parameters : mapping
-        Those of the priors, by name: Dirichlet of ``rates`` (…, actual, predicted) and ``prevalence`` (…, actual); Beta
-        of ``dispersion`` (…, actual, 2) and, for clusters, of ``prevalence_dispersion`` (…, 2).
+        Parameters of the priors, by name: Dirichlet of ``rates`` (…, actual, predicted) and ``prevalence`` (…, actual);
+        Beta of ``dispersion`` (…, actual, 2) and, for clusters, of ``prevalence_dispersion`` (…, 2).
     rngs : sequence of numpy.random.Generator
         One for each system.
     size : tuple of two int
         Chains and draws.
     dim, groups, repeats, design
-        The options of the model. The parameters of the priors already are those of the kind of groups.
+        The options of the model. The parameters of the priors already belong to the kind of groups.
 
     Raises
     ------

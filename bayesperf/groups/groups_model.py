@@ -55,15 +55,15 @@ class GroupsModel(Held):
     dim : str
         The dim of the groups.
     kind : {"random", "clusters"}
-        What the groups are.
+        The kind of groups.
     dispersion_weights : tuple of two float
         The Beta prior of the dispersion.
     repeats : int
-        By which the likelihood is divided.
+        The divisor of the likelihood.
     design : {"joint", "by_actual"}
         How the test set was sampled.
     n_draws, random_seed : int
-        Of the posteriors.
+        Number and seed of the posteriors' draws.
     dispersion_given : bool
         Whether the caller gave the prior of the dispersion.
     """
@@ -97,7 +97,7 @@ class GroupsModel(Held):
 
     @cached_property
     def new_group(self) -> Posterior:
-        """Prediction of the metrics of a group not seen yet.
+        """Prediction of the metrics of a new group.
 
         Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
         """
@@ -148,8 +148,8 @@ class GroupsModel(Held):
     def dispersion_ratio(self) -> xr.DataArray:
         """How much the groups' rates vary, relative to the binomial's variance: Pearson's X²/(groups − 1).
 
-        About 1 where groups differ by chance alone. Coordinate ``defined`` is False, and the ratio 1 by convention,
-        where there is nothing to compare: fewer than two groups with examples, or all of them right, or all wrong.
+        About 1 if groups differ by chance alone. Coordinate ``defined`` is False, and the ratio 1 by convention, if
+        there is nothing to compare: fewer than two groups with examples, or all of them right, or all wrong.
         """
         ratio, defined = (part.reshape(self._rows.shape) for part in self._draws.dispersion_ratio())
         labelled = self._rows.copy(data=ratio).rename("dispersion_ratio")
@@ -162,7 +162,7 @@ class GroupsModel(Held):
 
     @cached_property
     def overlap(self) -> xr.DataArray:
-        """Mass that prior and posterior of the dispersion have in common; near 1, the data say nothing about it."""
+        """The overlap of prior and posterior of the dispersion; near 1, the data say nothing about it."""
         shared = self._draws.rates.model.dispersion.overlap(_beta(self.dispersion_weights))
         return self._rows.copy(data=shared.reshape(self._rows.shape)).rename("overlap")
 

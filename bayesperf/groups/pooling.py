@@ -1,4 +1,10 @@
-"""Pooling counts over groups (folds, sites, days, images): the answers, and the arguments of `pool`."""
+"""Pooling counts over groups (folds, sites, days, images): the answers, and the arguments of `pool`.
+
+The model has a beta-binomial for each actual class. The bootstrap weights whole clusters; systems judged in the same
+clusters have the same weights, so their comparison is paired. No cross-validation estimates the spread over training
+sets, or describes the model refitted on all data: intervals from random folds with up to about 100 examples are
+somewhat optimistic.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +56,10 @@ class Pooled(Answer):
     Attributes
     ----------
     mean : Posterior
-        Of metrics at the population's mean rates; by the Bayesian bootstrap of metrics over examples, whose `source`
-        knows what the clusters cost (``mean.source.design_effect``).
+        Posterior of metrics at the population's mean rates; by the Bayesian bootstrap, of metrics over examples, whose
+        `source` knows what the clusters cost (``mean.source.design_effect``).
     model : GroupsModel or None
-        What the groups are like, with the prior of the dispersion; None by the bootstrap, which has no model of them.
+        The model of the groups, with the prior of the dispersion; None by the bootstrap, which has no such model.
     """
 
     mean: Posterior
@@ -66,7 +72,7 @@ class Pooled(Answer):
 
     @property
     def new_group(self) -> Posterior:
-        """Prediction of the metrics of a group not seen yet."""
+        """Prediction of the metrics of a new group."""
         return self._model("new_group", "what a new one will be like").new_group
 
     @property
@@ -92,19 +98,19 @@ class Pooled(Answer):
 
     @checked
     def pass_at_k(self, k: int) -> Marginal:
-        """Return the probability that at least one of k attempts passes, where groups are questions asked repeatedly.
+        """Return the probability that at least one of k attempts passes, if groups are questions asked repeatedly.
 
-        An attempt that passes is a true positive, one that fails a false negative.
+        An attempt that passes is a true positive, one that fails is a false negative.
 
         Parameters
         ----------
         k : int
-            Number of attempts, at least 1, and at most as many as there are of every question.
+            Number of attempts, from 1 to the smallest number of attempts at a question.
 
         Returns
         -------
         Marginal
-            By the model, with a last leading dim ``of``: a new question of the population, and the mean over these
+            By the model, with a last leading dim ``of``: a new question from the population, and the mean over these
             questions. By the bootstrap, a new question, joint for systems that were asked the same questions. Its
             `observed` is the unbiased estimate (Chen et al. 2021, Evaluating large language models trained on code,
             equation 1).
@@ -116,18 +122,18 @@ class Pooled(Answer):
 
         Notes
         -----
-        Questions differ more than sites do: many are nearly always solved, or hardly ever. Their dispersion is Beta(1,
-        1), whatever it is for metrics, unless `pool` was given another. docs/coverage.md has how often intervals cover.
+        Questions differ more than sites: many are nearly always solved, or hardly ever. Their dispersion is Beta(1, 1),
+        whatever it is for metrics, unless `pool` was given another. docs/coverage.md shows how often intervals cover.
 
         A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
-        and ρ; these questions with the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one attempt
-        they are the mean over questions, and the share of questions' rates. Systems are independent.
+        and ρ; for these questions it is the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one
+        attempt, these are the mean over questions, and the mean of the questions' rates. Systems are independent.
 
-        By the Bayesian bootstrap, each question has the score 1 − C(n − c, k)/C(n, k), c of n attempts having passed,
-        whose mean over attempts is 1 − (1 − p)^k. The mean of the scores over questions is drawn with weights v_g of
-        questions that all systems share, so that `bayesperf.compare` compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g
-        v_g + ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are
-        its pseudo-examples in the cells of true positives and of false negatives.
+        By the Bayesian bootstrap, each question has the score 1 − C(n − c, k)/C(n, k) if c of n attempts passed; its
+        mean over attempts is 1 − (1 − p)^k. The mean of the scores over questions is drawn with weights v_g of
+        questions that all systems share, so `bayesperf.compare` compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g v_g +
+        ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are its
+        pseudo-examples in the cells of true positives and of false negatives.
 
         Examples
         --------
@@ -157,25 +163,25 @@ class Pooled(Answer):
 
     @checked
     def pass_hat_k(self, k: int) -> Marginal:
-        """Return the probability that all of k attempts pass (pass^k), where groups are questions asked repeatedly.
+        """Return the probability that all of k attempts pass (pass^k), if groups are questions asked repeatedly.
 
-        A new question passes all of them with probability E[x^k], x ~ Beta(κp, κ(1 − p)), these questions with the mean
-        of x_g^k. All else is as in `pass_at_k`.
+        A new question passes all of them with probability E[x^k], x ~ Beta(κp, κ(1 − p)); for these questions it is the
+        mean of x_g^k. All else is as in `pass_at_k`.
 
         Parameters
         ----------
         k : int
-            Number of attempts, at least 1, and at most as many as there are of every question.
+            Number of attempts, from 1 to the smallest number of attempts at a question.
 
         Returns
         -------
         Marginal
-            As of `pass_at_k`.
+            As in `pass_at_k`.
 
         Raises
         ------
         ValueError
-            As of `pass_at_k`.
+            As in `pass_at_k`.
 
         References
         ----------
@@ -204,7 +210,7 @@ class Pooled(Answer):
     def summary(
         self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
     ) -> pd.DataFrame:
-        """Return a tidy table of the three answers; by the bootstrap, which has one, that of `mean`.
+        """Return a tidy table of the three answers; by the bootstrap, which has one answer, that of `mean`.
 
         Parameters
         ----------
@@ -214,7 +220,7 @@ class Pooled(Answer):
         Returns
         -------
         pandas.DataFrame
-            As of `Posterior.summary`, with a first column ``answer`` = mean, new group or group, and a column of the
+            As from `Posterior.summary`, with a first column ``answer`` = mean, new group or group, and a column for the
             groups' coordinates, empty for the first two.
         """
         if self.model is None:
@@ -237,16 +243,14 @@ class Pooled(Answer):
         return summary
 
     def in_words(self, metric: str | Metric | None = None, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
-        """Return sentences on a metric: its mean over groups, that of a new group, and the groups at the ends.
+        """Return sentences on a metric: its mean over groups, a new group, and the groups at the ends.
 
         Parameters
         ----------
         metric : str or Metric, optional
-            One with a single value, not one a class; by default recall of two classes, else accuracy.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+            A metric with a single value, not one for each class; by default recall for two classes, else accuracy.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Examples
         --------
@@ -254,19 +258,20 @@ class Pooled(Answer):
         >>> cells = {"tp": [8, 19, 30], "fn": [2, 1, 10], "fp": [1, 0, 2], "tn": [9, 20, 28]}
         >>> sites = bp.ConfusionMatrix.from_counts(**cells, dims={"site": ["north", "east", "south"]})
         >>> print(bp.pool(sites, "site", "clusters").in_words("recall"))
-        Over 3 sites, the mean of recall is 0.793 (95 % HDI 0.632–0.934; observed 57 of 70). Of a new site recall is \
-        0.790 (95 % HDI 0.513–1.000). Of the sites themselves recall is 0.800 (95 % HDI 0.621–0.957; observed 8 of 10) \
-        for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI 0.644–0.882; observed \
-        30 of 40) for south.
+        Over all sites like these 3, mean recall is 0.793 (95 % HDI 0.632–0.934; observed 57 of 70). For a new site, \
+        recall is 0.790 (95 % HDI 0.513–1.000). Among these 3 sites, recall is 0.800 (95 % HDI 0.621–0.957; \
+        observed 8 of 10) for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI \
+        0.644–0.882; observed 30 of 40) for south.
         """
         metric = metric or self._usual
         if self.model is None:
             return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
-        dim, number = self.model.dim, self.model.number
+        dim = self.model.dim
+        number = self.model.cm.counts.sizes[dim]
         answers = {
-            f"over {number}, the mean of": self.mean,
-            f"of a new {dim}": self.new_group,
-            f"of the {dim}s themselves": self.by_group,
+            f"over all {dim}s like these {number}, mean": self.mean,
+            f"for a new {dim},": self.new_group,
+            f"among these {number} {dim}s,": self.by_group,
         }
         checks.probability("ci_prob", ci_prob)
         said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
@@ -284,7 +289,7 @@ class Pooled(Answer):
         Parameters
         ----------
         metric : str or Metric, optional
-            As of `in_words`.
+            As in `in_words`.
         **options
             The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
         """
@@ -315,66 +320,53 @@ def pool(
 ) -> Pooled:
     """Pool matrices over groups that differ: folds, sites, subjects, days, images.
 
-    The model answers three questions: the population's mean, each of these groups, and a new group. The bootstrap
-    answers one, for any metric and number of classes: how good a system is on examples that come in clusters, and how
-    much better than another on the same clusters.
+    The model (`bayesperf.groups.groups_model`) answers for the population's mean, each of these groups, and a new
+    group. The bootstrap (`bayesperf.groups.cluster_weights`) says, for any metric and number of classes, how good a
+    system is on examples that come in clusters, and how much better than another on the same clusters.
 
     Parameters
     ----------
     cm : ConfusionMatrix or Outcomes
-        With the leading dim `dim`, or counted with clusters (``cluster=``); for the model, binary, or right and wrong.
-        Other leading dims are systems: the model pools each on its own, the bootstrap draws them jointly.
+        Counts with the leading dim `dim`, or with clusters (``cluster=``); for the model, binary, or right and wrong.
+        Other leading dims are systems, which the model pools one by one and the bootstrap draws jointly.
     dim : str, optional
-        The leading dim of the groups, by default "fold". Omit it for counts with clusters.
+        The leading dim of the groups, by default "fold"; none for counts with clusters.
     groups : {"random", "clusters"}, optional
         "random" (the model's default): random folds of one data set, whose rates hardly differ (ρ ~ Beta(1, 24)) and
         which share one prevalence. "clusters": sites, subjects, days or images, each with its own prevalence; ρ ~
         Beta(1, 9).
     repeats : int, optional
-        How often cross-validation was repeated; `dim` then has repeats × k folds, and each example weighs 1/repeats. By
-        default what `cm` knows, if `ConfusionMatrix.from_cross_validation` made it (its dims ``repeat`` and ``fold``
-        are pooled together), otherwise 1.
+        Number of repeats of cross-validation; `dim` then has repeats × k folds, and each example weighs 1/repeats. By
+        default 1, or what `ConfusionMatrix.from_cross_validation` knows (``repeat`` and ``fold`` are pooled together).
     dispersion : tuple of two float, optional
-        (a, b) of another Beta prior of ρ, the dispersion of the rates.
+        (a, b) of another Beta prior of ρ, the dispersion: the correlation of two examples of a group.
     method : {"model", "bayesian_bootstrap"}, optional
         By default the model, and for counts with clusters the bootstrap.
     prior : str or Prior, optional
         For the bootstrap, as in `bayesperf.posterior`; the default for more than two classes is Perks'.
     design : {"joint", "by_actual"}
         As in `bayesperf.posterior`; under "by_actual", supply the prevalence by `Posterior.at_prevalence`.
-    draws : int, optional
-        Number of draws; 10,000 by default, and 5,000 for more than two classes.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
+    draws, random_seed
+        Number of draws (10,000 by default, and 5,000 for more than two classes), and their seed.
 
     Returns
     -------
     Pooled
         After the bootstrap, its ``mean`` is a posterior over examples; `by_group`, `new_group` and `dispersion` raise.
+        docs/coverage.md shows how often the intervals cover.
 
     Raises
     ------
     TypeError, ValueError
-        If `cm` is neither a ConfusionMatrix nor Outcomes, or has no such dim; if an argument is not of its kind or not
-        of the method. For the model, if there are more than two classes, nobody counted the true negatives, or
-        `repeats` does not divide the number of folds or is missing for folds that share examples. For the bootstrap, if
-        a system has fewer than three clusters.
+        If `cm` is neither a ConfusionMatrix nor Outcomes, or has no such dim; if an argument is invalid or does not
+        belong to the method. For the model, if there are more than two classes or no true negatives, or `repeats` does
+        not divide the folds or is missing for folds that share examples; for the bootstrap, below three clusters.
 
     Warns
     -----
-    PriorWarning
-        If the data say nothing of the dispersion (few, small groups), so that the interval of a new group is the
-        prior's. For the bootstrap, if a cell has no examples in any cluster.
-    DependenceWarning
-        For the bootstrap, if there are fewer than 20 clusters, or systems share only some of them.
-
-    Notes
-    -----
-    The model (`bayesperf.groups.groups_model`) has a beta-binomial for each actual class, in which ρ, the dispersion,
-    is the correlation of two examples of a group. The bootstrap (`bayesperf.groups.cluster_weights`) weights whole
-    clusters; systems judged in the same clusters have the same weights, so their comparison is paired. docs/coverage.md
-    shows how often the intervals cover. No cross-validation estimates the spread over training sets, or the model
-    refitted on all data: intervals from random folds of up to about 100 examples are somewhat optimistic.
+    PriorWarning, DependenceWarning
+        If the interval for a new group is the prior's, because the data say nothing about the dispersion. For the
+        bootstrap, if a cell has no examples; if there are fewer than 20 clusters, or systems share only some of them.
 
     Examples
     --------
@@ -382,20 +374,10 @@ def pool(
     >>> frame = bp.datasets.load("breast_cancer")
     >>> cm = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by=["model", "fold"],
     ...                                    pos_label="malignant")
-    >>> recall = bp.pool(cm.sel(model="naive_bayes")).summary("recall")
-    >>> recall[["answer", "fold", "mean", "ci_lower", "ci_upper"]].head(3).round(2)
-          answer fold  mean  ci_lower  ci_upper
-    0       mean       0.88      0.83      0.94
-    1  new group       0.88      0.76      1.00
-    2      group    0  0.84      0.73      0.94
-
-    Three classes, and several examples of each patient:
-
-    >>> import numpy as np
-    >>> patient, y_true = np.repeat(np.arange(30), 6), np.tile([0, 1, 2], 60)
-    >>> y_pred = np.where(patient % 5 == 0, (y_true + 1 + patient % 2) % 3, y_true)
-    >>> bp.pool(bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": patient}))
-    <bayesperf.groups.Pooled: 30 patients, 3 classes, over examples>
+    >>> bp.pool(cm.sel(model="naive_bayes")).new_group["recall"].hdi().values.round(2)
+    array([0.76, 1.  ])
+    >>> bp.pool(bp.Outcomes.from_correct([0, 1, 1] * 20, cluster={"patient": [*range(20)] * 3}))
+    <bayesperf.groups.Pooled: 20 patients, 2 outcomes, over examples>
     """
     if not isinstance(cm, Counted):
         raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")

@@ -30,8 +30,7 @@ class Rows(NamedTuple):
 def rows_of_slices(found: Slices, metric: str | Metric, worst: int, ci_prob: float, ci_kind: Kind) -> list[Rows]:
     """Return the rows of the levels of each dim and, of several dims, of the worst slices.
 
-    Levels have their own observed mix of the other dims, so that what was observed and what is estimated are of the
-    same.
+    Levels have their own observed mix of the other dims, so that observed and estimated figures describe the same mix.
     """
     interval = ci_prob, ci_kind
     rows = [_rows(f"each {dim}", found.levels(dim, metric, mix="own"), _MOST_LEVELS, *interval) for dim in found.dims]

@@ -1,4 +1,4 @@
-"""`slices`: where a classifier fails, of a test set that is sliced by several dims at once."""
+"""`slices`: where a classifier fails, in a test set that is sliced by several dims at once."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class Slices(Answer):
     Attributes
     ----------
     cm : ConfusionMatrix
-        The counts; every leading dim is one of slices.
+        The counts; every leading dim is a dim of slices.
     rates : xarray.DataArray
         Draws of the rates of each slice, (…, chain, draw, rate): prevalence, recall and specificity, or accuracy.
     prior_rates : xarray.DataArray
         Draws of the same rates from the prior, in the same form.
     spread : xarray.Dataset
         Draws (…, effect, rate) of how much the levels of each dim and interaction differ, ``posterior`` and ``prior``;
-        its attribute ``measure`` says in which measure.
+        its attribute ``measure`` names the measure.
     prior_text : str
         The prior, in words.
     independent : bool
@@ -105,19 +105,20 @@ class Slices(Answer):
         metric : str or Metric
             By default recall, or the accuracy.
         mix : {"same", "own"}
-            The weights of the slices of a level, which are those of the other dims. "same": the observed mix of all
-            examples, so that levels differ by themselves and not by who is examined there. "own": the level's own
-            observed mix, so that they differ as they were met; a level without examples has equal weights.
+            The weights of a level's slices, from the other dims. "same": the observed mix of all examples, so that
+            levels differ by themselves and not by who is examined there. "own": the level's own observed mix, so that
+            they differ as observed; a level without examples has equal weights.
         before_data : bool
-            Whether to return the prior: what the model says of these levels, with the same weights, without the data.
+            Whether to return the prior: the model's distribution for these levels, with the same weights, without the
+            data.
 
         Returns
         -------
         Marginal
-            Over `dim`. Recall is averaged over the mix of positive examples, specificity over that of negative ones;
-            the accuracy of several classes over that of all. Prevalence is a level's own, of all its examples, at
-            either mix. Other metrics are computed from these: precisions at the same mix differ by how well and how
-            often, but not by which, examples of a class are met.
+            An array over `dim`. Recall is averaged over the mix of positive examples, specificity over the mix of
+            negative ones; the accuracy of several classes over the mix of all. Prevalence is a level's own, from all
+            its examples, at either mix. Other metrics are computed from these: precisions at the same mix depend on how
+            well, and how often, but not on which examples of a class occur.
 
         Examples
         --------
@@ -216,13 +217,13 @@ class Slices(Answer):
         Parameters
         ----------
         metric : str or Metric
-            One that has a direction; by default recall, or the accuracy.
+            A metric with a direction; by default recall, or the accuracy.
 
         Returns
         -------
         xarray.DataArray
-            Over the dims of the slices. 0 for slices without an example of the metric: nothing is known of how they
-            fail beyond what the others say.
+            An array over the dims of the slices. 0 for slices without an example of the metric: nothing is known about
+            them beyond what the others say.
 
         Examples
         --------
@@ -255,10 +256,10 @@ class Slices(Answer):
         Returns
         -------
         pandas.DataFrame
-            Columns: the dims; ``n``, how many examples the metric is of (positive ones for recall; all, for a metric
-            that is no share); ``observed``, empty without examples; ``mean``, ``ci_lower``, ``ci_upper``; and, if the
-            metric has a direction, ``prob_worst`` (see `prob_worst`) beside ``by_chance``, what it would be if all
-            slices with examples were equally likely to be the worst.
+            Columns: the dims; ``n``, the number of the metric's trials (positives for recall; all examples for a metric
+            that is no proportion); ``observed``, empty without examples; ``mean``, ``ci_lower``, ``ci_upper``; and, if
+            the metric has a direction, ``prob_worst`` (see `prob_worst`) beside ``by_chance``, its value if all slices
+            with examples were equally likely to be the worst.
 
         Examples
         --------
@@ -301,31 +302,31 @@ class Slices(Answer):
     ) -> pd.DataFrame:
         """Return the gaps between all pairs of levels of a dim.
 
-        A level's metric is an average over its slices, with weights of the other dims that are the same for both levels
-        of a pair (``mix="same"``, the observed mix of all examples), or those of each level (``mix="own"``); see
-        `levels`. A gap at the same mix is of the levels themselves. Between their own mixes it also holds whatever the
-        other dims differ by: if a site examines the old and the old are harder, that is a part of its gap.
+        A level's metric is an average over its slices. The weights of the other dims are the same for both levels of a
+        pair (``mix="same"``, the observed mix of all examples), or each level's own (``mix="own"``); see `levels`. A
+        gap at the same mix compares the levels themselves. A gap at their own mixes also contains the differences in
+        the other dims: if a site examines the old and the old are harder, that is a part of its gap.
 
         Parameters
         ----------
         dim : str
             A dim of the slices.
         metric : str or Metric
-            By default recall, or the accuracy. For fairness recall (true positive rate), fpr, or precision.
+            By default recall, or the accuracy. For fairness: recall (true positive rate), fpr, or precision.
         above : float
             The gap δ that matters.
         mix : {"same", "own"}
-            Over what the other dims are averaged.
+            The weights for the average over the other dims.
         ci_prob, ci_kind
             Probability and kind of the intervals.
 
         Returns
         -------
         pandas.DataFrame
-            A row a pair of levels, `dim` and ``{dim}_other``: ``mean``, ``ci_lower`` and ``ci_upper`` of the first's
-            metric less the other's; ``prob_greater``, that it is above 0; ``prob_above``, that the gap is more than δ
-            in either direction; and ``prior_above``, the same probability before the data. Where the last two are
-            alike, the data add nothing.
+            A row for each pair of levels, `dim` and ``{dim}_other``: ``mean``, ``ci_lower`` and ``ci_upper`` of the
+            first's metric minus the other's; ``prob_greater``, the probability that it is above 0; ``prob_above``, that
+            the gap is more than δ in either direction; and ``prior_above``, the same probability before the data. If
+            the last two are alike, the data add nothing.
 
         Examples
         --------
@@ -365,9 +366,9 @@ class Slices(Answer):
     ) -> Marginal:
         """Return the distribution of the gap between the best and the worst level of a dim.
 
-        It is a maximum less a minimum of uncertain values: above the gap of any two levels, and above 0 even if all
-        levels are alike. Say how probable it is that it is more than what matters, by ``.prob_above(δ)``, and how
-        probable it was before the data, which is often nearly as much.
+        It is the maximum minus the minimum of uncertain values: above the gap of any two levels, and above 0 even if
+        all levels are alike. Report the probability that it exceeds what matters, ``.prob_above(δ)``, and the same
+        probability before the data, which is often nearly as high.
 
         Parameters
         ----------
@@ -409,16 +410,17 @@ class Slices(Answer):
         Returns
         -------
         pandas.DataFrame
-            A row a rate and effect: ``mean``, ``ci_lower`` and ``ci_upper`` of the standard deviation of its levels on
-            the logit scale, averaged over the other dims (of slices by `bayesperf.pool`, of the dispersion ρ), the same
-            of its prior (``prior_mean``, ``prior_lower``, ``prior_upper``), and ``prob_largest``, that it is the
-            largest of the rate's, beside the prior's ``prior_largest``. Where posterior and prior are alike, the data
-            do not say.
+            A row for each rate and effect: ``mean``, ``ci_lower`` and ``ci_upper`` of the standard deviation of its
+            levels on the logit scale, averaged over the other dims (for slices by `bayesperf.pool`, of the dispersion
+            ρ), the same from its prior (``prior_mean``, ``prior_lower``, ``prior_upper``), and ``prob_largest``, the
+            probability that it is the largest for the rate, beside the prior's ``prior_largest``. If posterior and
+            prior are alike, the data do not say.
 
         Notes
         -----
-        It is of the levels in the table, not of a population of them, of whose standard deviation σ a few levels say
-        little, however well they are known (Gelman 2005, Annals of Statistics 33). σ is ``spread`` of the fit.
+        The standard deviation describes the levels in the table, not a population of levels: a few levels say little
+        about a population's standard deviation σ, however well they are known (Gelman 2005, Annals of Statistics 33). σ
+        is ``spread`` in the fit.
 
         Examples
         --------
@@ -442,8 +444,8 @@ class Slices(Answer):
     ) -> str:
         """Return sentences: which slice is probably the worst, the largest gap of each dim, and which dim matters most.
 
-        Each probability stands beside the probability without the data, and the sentences say where the data add
-        nothing to it (see `sentences`).
+        Each probability stands beside its value without the data, and the sentences say where the data add nothing to
+        it (see `sentences`).
 
         Parameters
         ----------
@@ -475,9 +477,9 @@ class Slices(Answer):
 
         Notes
         -----
-        A slice is named as the worst if the odds of this are at least ten times those by chance, 1 : (slices − 1), as
-        it is chosen among several. A gap is said to be shown if its odds are at least three times those before the
-        data. How often this happens where nothing varies is on the coverage page.
+        A slice is named as the worst if the odds for this are at least ten times the odds by chance, 1 : (slices − 1),
+        because it is chosen among several. A gap is reported as shown if its odds are at least three times the odds
+        before the data. The coverage page shows how often this happens if nothing varies.
 
         Examples
         --------
@@ -631,29 +633,29 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
         A fit of the model ``slices``, ``bp.fit(cm, "slices")``; or the counts of two classes along a single dim, for
         which nothing has to be sampled (`bayesperf.pool`).
     draws : int
-        Number of draws, of counts.
+        Number of draws, for counts.
     random_seed : int or numpy.random.Generator
-        Seed, of counts.
+        Seed, for counts.
 
     Returns
     -------
     Slices
-        With the verbs ``summary``, ``prob_worst``, ``levels``, ``gap``, ``largest_gap``, ``which_dim``, ``in_words``,
-        and ``plot``; ``slices[metric]`` is the `Marginal` of a metric over all slices.
+        It has the methods ``summary``, ``prob_worst``, ``levels``, ``gap``, ``largest_gap``, ``which_dim``,
+        ``in_words``, and ``plot``; ``slices[metric]`` is the `Marginal` of a metric over all slices.
 
     Raises
     ------
     TypeError
-        If `data` are neither.
+        If `data` is neither.
     ValueError
-        If the fit is of another model or of several systems, or the counts have other than one leading dim.
+        If the fit is of another model or of several systems, or the counts do not have exactly one leading dim.
 
     Notes
     -----
-    Each slice is drawn towards what its levels say, the more so the fewer examples it has; the prevalence of a slice is
-    its own. Of a single dim, rates are beta-binomial (`bayesperf.pool`, clusters) in the place of the model's
-    logit-normal ones. The two agree to a tenth of the interval's width, unless few examples are nearly all right: of
-    five sites that were right in 98 of 100 examples, lower limits are apart by up to 40 % of it.
+    The model pulls each slice towards what its levels say, and more strongly if it has few examples; a slice has its
+    own prevalence. With a single dim, rates are beta-binomial (`bayesperf.pool`, clusters) instead of the model's
+    logit-normal rates. The two agree to a tenth of the interval's width, unless there are few examples and nearly all
+    are right: for five sites with 98 of 100 examples right, the lower limits differ by up to 40 % of it.
 
     Examples
     --------

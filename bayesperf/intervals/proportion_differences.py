@@ -31,10 +31,10 @@ def proportion_difference(
     confidence: float = 0.95,
     method: str = "newcombe",
 ) -> Any:
-    """Return confidence intervals of rate a − rate b, of independent trials.
+    """Return confidence intervals of rate a − rate b, from independent trials.
 
-    Of two systems on the same examples trials are paired: `bayesperf.intervals.delta` or `bootstrap`,
-    with ``contrast="difference"``, has their interval.
+    If two systems share examples, their trials are paired: use `bayesperf.intervals.delta` or `bootstrap` with
+    ``contrast="difference"``.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def proportion_difference(
     confidence : float
         Nominal coverage, between 0 and 1.
     method : {"newcombe", "miettinen_nurminen", "agresti_caffo", "wald"}
-        "newcombe" puts the limits of two Wilson intervals together; "miettinen_nurminen" inverts the score test;
-        "agresti_caffo" is "wald" after one success and one failure more for each; "wald" is the textbook's.
+        "newcombe" combines the limits of two Wilson intervals; "miettinen_nurminen" inverts the score test;
+        "agresti_caffo" is "wald" after adding one success and one failure to each; "wald" is the textbook interval.
 
     Returns
     -------
     numpy.ndarray or xarray.DataArray
-        With a last axis of 2, lower and upper; inside [−1, 1]. Of a DataArray, that dim is ``ci_bound``. Without trials
-        of a or of b it is [−1, 1].
+        With a last axis of 2, lower and upper; inside [−1, 1]. For a DataArray, that dim is ``ci_bound``. Without
+        trials of a or of b it is [−1, 1].
 
     Raises
     ------

@@ -37,15 +37,15 @@ def proportion(
     confidence : float
         Nominal coverage, between 0 and 1.
     method : {"wilson", "wald", "agresti_coull", "agresti_coull_add2", "clopper_pearson", "jeffreys"}
-        "wilson" inverts the score test. "wald" is the textbook's p̂ ± z√(p̂(1 − p̂)/n). "agresti_coull" adds z²/2
-        successes and as many failures to the latter, "agresti_coull_add2" two and two. "clopper_pearson" inverts the
-        exact test: it covers at least as often as it says, often more. "jeffreys" is the equal-tailed interval of
-        Beta(k + ½, n − k + ½).
+        "wilson" inverts the score test. "wald" is the textbook interval p̂ ± z√(p̂(1 − p̂)/n). "agresti_coull" first
+        adds z²/2 successes and z²/2 failures, "agresti_coull_add2" two of each. "clopper_pearson" inverts the exact
+        test: it covers at least as often as stated, often more. "jeffreys" is the equal-tailed interval of Beta(k + ½,
+        n − k + ½).
 
     Returns
     -------
     numpy.ndarray or xarray.DataArray
-        With a last axis of 2, lower and upper; inside [0, 1]. Of a DataArray, that dim is ``ci_bound``. Without trials
+        With a last axis of 2, lower and upper; inside [0, 1]. For a DataArray, that dim is ``ci_bound``. Without trials
         it is [0, 1].
 
     Raises
@@ -60,9 +60,9 @@ def proportion(
 
     Notes
     -----
-    Brown, Cai & DasGupta (2001), Statistical Science 16: "wilson" and "jeffreys" for few trials; "wald" covers far less
-    than it says, at 40 trials and more. They let "jeffreys" begin at 0 without successes and end at 1 without failures;
-    here, as in other packages, it is left as it is, so that it excludes these.
+    Brown, Cai & DasGupta (2001), Statistical Science 16, recommend "wilson" and "jeffreys" for few trials; "wald"
+    covers far less than stated, at 40 trials and more. They start "jeffreys" at 0 without successes and end it at 1
+    without failures; here, as in other packages, it is not changed, so that it excludes these.
 
     Examples
     --------

@@ -1,4 +1,12 @@
-"""The posterior of a system's cells if the true labels of some examples only are known."""
+"""The posterior of a system's cells if the true labels of some examples only are known.
+
+Examples of a stratum have the same labels from the judge and the system. If the verified ones were chosen at random
+within strata, the likelihood separates over the strata, without any assumption on how judge and system depend on each
+other (Begg & Greenes 1983, Biometrics 39, 207–215; see `bayesperf.labels.voter_cells`). With everything verified, this
+is Dirichlet(α + counts). With more than two classes, or with `strata`, most strata have no verified example, so they
+share a model of how accurate each vote is (`bayesperf.labels.votes`), drawn by importance sampling; Monte Carlo errors
+account for it. Each of several systems has the figures that it has alone; `bayesperf.compare` takes them together.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +79,7 @@ def verify(
         What decided which examples to verify, or tells how often systems err: a bin of the score, a source.
     prior : str or Prior, optional
         Prior of the cells of each system. By default Jeffreys', spread evenly over the judge's labels, for two classes
-        without `strata`; otherwise the strata share a prior (see Notes).
+        without `strata`; otherwise the strata share a prior (`bayesperf.labels.votes`).
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`.
     draws : int, optional
@@ -83,6 +91,7 @@ def verify(
     -------
     Posterior
         Its source is `Verified`, with independent draws; if nothing is missing, as in `bayesperf.posterior`.
+        `bayesperf.labels.verifying` has the mathematics, docs/coverage.md how often intervals cover.
 
     Raises
     ------
@@ -99,20 +108,8 @@ def verify(
     ConvergenceWarning
         If the draws of the shared model are worth fewer than 100 independent ones.
 
-    Notes
-    -----
-    Examples of a stratum have the same labels from the judge and the system. If the verified ones were chosen at random
-    within strata, the likelihood separates over the strata, without any assumption on how judge and system depend on
-    each other (Begg & Greenes 1983, Biometrics 39, 207–215; see `bayesperf.labels.voter_cells`). With everything
-    verified, this is Dirichlet(α + counts). With more than two classes, or with `strata`, most strata have no verified
-    example, so they share a model of how accurate each vote is (`bayesperf.labels.votes`), drawn by importance
-    sampling; Monte Carlo errors account for it. docs/coverage.md shows how often intervals cover. Each of several
-    systems has the figures that it has alone; `bayesperf.compare` takes them together.
-
     Examples
     --------
-    Two hundred examples, of which every fifth is verified, and a judge who errs in one of ten:
-
     >>> import numpy as np
     >>> from bayesperf import labels
     >>> rng = np.random.default_rng(0)

@@ -1,12 +1,12 @@
 """How many examples do we need? Plans for the next test set, from the evidence so far and its uncertainty.
 
-`sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
-be shown to be better than another, `interval_width` when an interval will be narrow enough. `labels` is for examples
-that are there and whose true labels are not. `decision` asks what more examples are worth to a decision at a threshold.
-`attempts` says of questions that were asked several times whether more attempts or more questions are needed.
+`sample_size` asks when a requirement will be shown met (or settled either way), `comparison` when one system will be
+shown better than another, and `interval_width` when an interval will be narrow enough. `labels` is for examples that
+exist but have no true label yet. `decision` asks what more examples are worth to a decision at a threshold. `attempts`
+asks whether a pass rate needs more attempts at each question or more questions.
 
-A plan is for one look, at its end. Whoever looks as examples come in goes by the confidence sequence of
-`bayesperf.monitor`, which holds however often one looks; ``sample_size(look_every=…)`` says how many more that takes.
+A plan is for one look, at its end. If you look as examples come in, use the confidence sequence of `bayesperf.monitor`,
+which is valid however often you look; ``sample_size(look_every=…)`` says how many more examples that takes.
 """
 
 from bayesperf.plan.deciding import decision

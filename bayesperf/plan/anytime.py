@@ -1,4 +1,4 @@
-"""What batches say of a share of examples however often one looks: its confidence sequence, and what it decides."""
+"""What batches say about a proportion of examples, however often you look: its confidence sequence and verdict."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _MOST_PLACES = 4
 def anytime_intervals(
     observed: xr.DataArray, requirement: float, greater_is_better: bool, dim: str, confidence: float
 ) -> dict[str, xr.DataArray]:
-    """Return limits that hold at all looks at once, and what they say of a requirement; none of what is no share.
+    """Return limits that are valid at all looks at once, and their verdict; nothing for metrics that are no proportion.
 
     Parameters
     ----------
     observed : xarray.DataArray (…, dim, …)
-        Scores of all examples so far; of a share with the coordinate ``trials``.
+        Scores of all examples so far; for a proportion with the coordinate ``trials``.
     requirement, greater_is_better
-        The bound, and whether the metric is to be above it.
+        The bound, and whether the metric should be above it.
     dim : str
         The dim of the looks.
     confidence : float
-        That of all intervals together.
+        Confidence of all intervals together.
 
     Returns
     -------
     dict of str to xarray.DataArray
-        ``anytime_lower`` and ``anytime_upper``: the part that the intervals of all looks so far have in common, NaN
-        once they have none; ``anytime_verdict``, "met", "missed", "open", or "contradicted" once they have none.
+        ``anytime_lower`` and ``anytime_upper``: the intersection of the intervals at all looks so far, NaN once it is
+        empty; ``anytime_verdict``, "met", "missed", "open", or "contradicted" once it is empty.
     """
     if "trials" not in observed.coords:
         return {}
@@ -59,7 +59,7 @@ def anytime_intervals(
 
 
 def anytime_in_words(data: xr.Dataset) -> str:
-    """Return a sentence on the last look of what `bayesperf.monitor` found."""
+    """Return a sentence on the last look of a `bayesperf.monitor`."""
     facts = data.attrs
     name, relation = metric_title(facts["metric"]), "at least" if facts["greater_is_better"] else "at most"
     if "anytime_verdict" not in data:

@@ -1,4 +1,4 @@
-"""How many more examples is a decision worth: whether to follow a system at a threshold, treat all, or treat none."""
+"""What more examples are worth to a decision: to follow a system at a threshold, to treat all, or to treat none."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ _STRATEGIES = {SYSTEM: "following the system", TREAT_ALL: "treating all", TREAT_
 
 @dataclass(frozen=True, eq=False)
 class DecisionValue(Held):
-    """What more examples are worth to a decision, in net benefit per example decided upon.
+    """The value of more examples to a decision, in net benefit per example decided upon.
 
     Attributes
     ----------
     strategies : DecisionCurve
-        At the threshold alone.
+        The decision curve at this one threshold.
     """
 
     strategies: DecisionCurve
 
     @property
     def threshold(self) -> float:
-        """The probability from which on one acts."""
+        """The probability above which to act, between 0 and 1."""
         return float(self.strategies.data.thresholds[0])
 
     @property
     def best(self) -> str:
-        """The strategy that is the best as things stand: "system", "treat_all" or "treat_none"."""
+        """The best strategy, given the data so far: "system", "treat_all" or "treat_none"."""
         means = self.strategies.strategies.isel(threshold=0).mean("draw")
         return str(means["strategy"].values[means.values.argmax()])
 
     @property
     def prob_best(self) -> float:
-        """The probability that it is."""
+        """The probability that this strategy is the best."""
         return float(self.strategies.prob_best.isel(threshold=0).sel(strategy=self.best))
 
     def curve(self, n: Counts) -> tuple[Array, Array]:
@@ -81,41 +81,41 @@ def decision(
 ) -> Plan:
     """Return what more labelled examples are worth to a decision, and how many leave little to be gained.
 
-    The decision is whether to follow a system from a threshold on, to treat all, or to treat none. As long as it is
-    uncertain which does the most good the wrong one may be taken, and examples are worth what they save of that: the
+    The decision is whether to follow a system at a threshold, to treat all, or to treat none. As long as you do not
+    know which does the most good, you may take the wrong one. Examples are worth the loss that they prevent: the
     expected value of sample information (Sadatsafavi et al. 2025).
 
     Parameters
     ----------
     y_true, y_prob
-        Labels and probabilities of the examples at hand, as in `bayesperf.decision_curve`; or BinnedScores.
+        Labels and probabilities of the examples so far, as in `bayesperf.decision_curve`; or BinnedScores.
     threshold : float
-        The probability from which on one acts, between 0 and 1.
+        The probability above which to act, between 0 and 1.
     share : float
-        The share of the value of perfect information that the examples are to bring.
+        The proportion of the value of perfect information that the examples must bring.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     draws : int
-        Of the posterior, and so many new data sets.
+        Number of draws from the posterior, and of new data sets.
     random_seed : int or numpy.random.Generator
-        Their seed.
+        Seed of the draws.
 
     Returns
     -------
     Plan
-        Its ``curve`` is the value of more examples, its ``limit`` that of perfect information, and its ``target`` the
-        share of that.
+        Its ``curve`` is the value of more examples, its ``limit`` the value of perfect information, and its ``target``
+        the required proportion of that.
 
     Raises
     ------
     ValueError
-        As `bayesperf.decision_curve`; or if a million examples do not bring that share.
+        As `bayesperf.decision_curve`; or if a million examples do not bring that proportion.
 
     Notes
     -----
-    The answer is found to one part in fifty, and rests on simulated data sets: with 20,000 draws another seed moves it
-    by some per cent. The value is per example decided upon: times how many there will be, and less what labels cost, it
-    says whether they are worth having at all.
+    The answer is accurate to one part in fifty, and rests on simulated data sets: with 20,000 draws, another seed moves
+    it by some per cent. The value is per example decided upon. Multiply it by the number of such examples and subtract
+    the cost of the labels to see whether they are worth it at all.
 
     References
     ----------

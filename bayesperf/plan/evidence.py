@@ -1,4 +1,4 @@
-"""The evidence that a plan starts from: a metric's posterior so far, what its trials are, and its update by more."""
+"""The evidence that a plan starts from: a metric's posterior so far, its trials, and its update by more trials."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _CELLS = {"correct": "tp", "wrong": "fn"}
 
 @dataclass(frozen=True, eq=False)
 class MetricEvidence:
-    """A metric's posterior as the evidence stands.
+    """A metric's posterior, given the evidence.
 
     Attributes
     ----------
     post : Posterior
-        Of the matrix, a Dirichlet.
+        Posterior of the matrix, a Dirichlet.
     metric : Metric
-        What is planned for.
+        The metric of the plan.
     distribution : Beta, TransformedBeta or None
         Its posterior, if it is a Beta or an increasing function of one.
     seen : str
@@ -77,11 +77,11 @@ class MetricEvidence:
 
     @property
     def trials(self) -> str:
-        """What the metric's trials are called."""
+        """The name of the metric's trials."""
         return _TRIALS.get(self.cells, "examples")
 
     def share_of_trials(self, prevalence: float | None) -> float | None:
-        """Return the share of examples that are trials, at a given prevalence or by the evidence; None if unknown."""
+        """Return the proportion of trials among examples, at a given prevalence or by the evidence, or None."""
         if prevalence is not None:
             positive = checks.probability("prevalence", prevalence)
             if self.trials not in ("positives", "negatives"):
@@ -165,7 +165,7 @@ def requirement_of(metric: str | Metric, bound: Any) -> Metric:
     Raises
     ------
     ValueError
-        If the metric has no better direction, or the bound is not between those of the metric.
+        If the metric has no better direction, or the bound is outside the metric's range.
     """
     required = _with_direction(metric)
     low, high = required.bounds
@@ -187,14 +187,14 @@ def _with_direction(name: str | Metric) -> Metric:
 def metric_evidence(
     evidence: Any, prior: str | priors.Prior | None, metric: str | Metric, name: str = "evidence"
 ) -> MetricEvidence:
-    """Return what evidence says of a metric.
+    """Return the evidence on a metric.
 
     Raises
     ------
     TypeError
-        If the evidence is of another kind.
+        If the evidence is of an unsupported type.
     ValueError
-        If it has leading dims, or the metric cannot be had, or has no better direction.
+        If it has leading dims, or the metric is not available, or has no better direction.
     """
     planned = _with_direction(metric)
     if planned.average == "per_class":

@@ -1,7 +1,7 @@
-"""The assurance of a claim about one proportion by its confidence sequence, looked at again and again: exact sums.
+"""The assurance of a claim about one proportion by its confidence sequence, with repeated looks: exact sums.
 
-Of n new trials of a proportion S ~ Beta(a, b), k succeed. Given those, the next one does with probability (a + k)/(a +
-b + n). Runs of which nothing is shown yet go on, and their distribution over k is carried from trial to trial.
+n new trials of a proportion S ~ Beta(a, b) have k successes. Given these, the next trial succeeds with probability (a +
+k)/(a + b + n). Runs that have shown nothing yet continue, and their distribution over k is carried from trial to trial.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ MOST = 2**17
 
 @held
 class LooksCost(NamedTuple):
-    """What it costs to look again and again, and to stop as soon as the confidence sequence shows something.
+    """The cost of repeated looks that stop as soon as the confidence sequence shows something.
 
     Attributes
     ----------
     every : int
         New trials between two looks.
     mean : float
-        Mean number of new trials until it is shown that the requirement is met or that it is not, at most those of the
-        plan.
+        Mean number of new trials until the sequence shows that the requirement is met or that it is not, at most the
+        plan's number.
     at_the_end : int or None
-        How many are needed for one look, at their end, by the posterior probability; None if a million are not enough.
+        Number of trials for one look, at their end, by the posterior probability; None if a million are not enough.
     """
 
     every: int
@@ -53,17 +53,17 @@ class LooksCost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Looks(OneCount, Held):
-    """The claim that S > x, of a proportion S ~ Beta(a, b), and how looks at more and more trials may bear it out.
+    """The claim that S > x, for a proportion S ~ Beta(a, b), and how looks at more and more trials may show it.
 
     Attributes
     ----------
     a, b, x, confidence : float
-        As of `OneCount`, the confidence being that of the confidence sequence. By it S > x is shown once its lower
-        limit is x or more, S < x once the upper is at most x; then looking ends.
+        As in `OneCount`, with the confidence of the confidence sequence. It shows S > x once its lower limit is x or
+        more, and S < x once its upper limit is at most x; then looking ends.
     every : int
         New trials between two looks.
     successes, trials : int
-        Those so far, at which the first look was.
+        Successes and trials so far, at the first look.
     """
 
     every: int
@@ -71,11 +71,11 @@ class Looks(OneCount, Held):
     trials: int = 0
 
     def smallest_n(self, assurance: float, either_way: bool) -> int | None:
-        """Return the smallest n by which the assurance is reached; None if it is beyond `MOST`."""
+        """Return the smallest n by which the assurance is reached; None if it is above `MOST`."""
         return smallest_of_all(lambda most: self.shown_up_to(most, either_way) >= assurance, MOST)
 
     def mean_trials(self, n: int) -> float:
-        """Return the mean number of trials if one stops as soon as either is shown, and after n at the latest."""
+        """Return the mean number of trials if looking stops as soon as either is shown, and after n at the latest."""
         return float((1 - self.shown_up_to(n, True)[:n]).sum())
 
     def shown_up_to(self, most: int, either_way: bool) -> Array:

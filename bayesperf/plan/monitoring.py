@@ -1,4 +1,4 @@
-"""A system evaluated batch by batch: what is known of it after each."""
+"""A system evaluated batch by batch: the posterior after each batch."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Monitor(Answer):
     dataset : xarray.Dataset
         Over the steps, and other leading dims: ``mean`` of the metric's posterior after that step, its ``interval``
         (dim ``ci_bound`` = lower, upper), the probability ``prob_met`` that the metric meets the requirement, and the
-        number of ``examples`` so far. Of a metric that is a share of examples also a confidence sequence:
-        ``anytime_lower`` and ``anytime_upper``, what the intervals of all steps so far have in common, and
-        ``anytime_verdict``, whether they show that the requirement is "met" or "missed", leave it "open", or have
-        nothing in common and so are "contradicted" (limits are then NaN). The settings are in ``attrs``.
+        number of ``examples`` so far. A metric that is a proportion of examples also has a confidence sequence.
+        ``anytime_lower`` and ``anytime_upper`` are the intersection of its intervals at all steps so far.
+        ``anytime_verdict`` says whether they show that the requirement is "met" or "missed", leave it "open", or have
+        no intersection and so are "contradicted" (limits are then NaN). The settings are in ``attrs``.
     posterior : Posterior
-        Of the cells, after each step.
+        Posterior of the cells, after each step.
     """
 
     dataset: xr.Dataset
@@ -57,16 +57,16 @@ class Monitor(Answer):
     def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
         """Plot the metric with its intervals, and the probability that the requirement is met, over the examples.
 
-        The axes to draw in, if any are given, are two: see `bayesperf.plots.monitor`.
+        If axes are given, there must be two: see `bayesperf.plots.monitor`.
         """
         from bayesperf import plots
 
         return plots.monitor(self, ax=ax)
 
     def in_words(self) -> str:
-        """Return sentences on the last step: the metric, how probably it meets the requirement, and what is shown.
+        """Return sentences on the last step: the metric, how probably it meets the requirement, and the verdict.
 
-        What is shown is what the confidence sequence shows, however often one looked.
+        The verdict comes from the confidence sequence, so it is valid however often you looked.
 
         Examples
         --------
@@ -100,22 +100,22 @@ def monitor(
     ci_prob: float = 0.95,
     ci_kind: Kind = "hdi",
 ) -> Monitor:
-    """Return what is known of a metric after each batch of examples.
+    """Return the posterior of a metric after each batch of examples, and whether it meets a requirement.
 
     Parameters
     ----------
     cm : ConfusionMatrix or Outcomes
-        Counts of the batches, in their order along `dim`; other leading dims (models) are followed side by side.
+        Counts of the batches, in order along `dim`; other leading dims (models) are followed side by side.
     requirement : float
-        What the metric is to be above; below, if less of it is better.
+        The metric must be above this; below it, if a smaller metric is better.
     metric : str or Metric
-        What is followed.
+        The metric to follow.
     dim : str
         The dim of the batches.
     prior : str or Prior, optional
-        Of the cells before the first batch, as in `bayesperf.posterior`.
+        Prior of the cells before the first batch, as in `bayesperf.posterior`.
     ci_prob, ci_kind
-        The interval; the confidence sequence has the same probability.
+        Probability and kind of the interval; the confidence sequence has the same probability.
 
     Returns
     -------
@@ -124,21 +124,21 @@ def monitor(
     Raises
     ------
     ValueError
-        If there is no such dim, the metric cannot be had or has no better direction, or the requirement is outside its
-        bounds.
+        If there is no such dim, the metric is not available or has no better direction, or the requirement is outside
+        its bounds.
 
     Notes
     -----
-    Each batch's posterior is the prior of the next: after any number of batches it is the posterior of their sum,
-    whatever the order and however often one looks. So a probability of 0.95 means the same whether one looks once or
-    stops as soon as it is reached: of systems that the prior describes, at least 95 % of those stopped there meet the
-    requirement. What stopping early changes is the frequency of errors for *one* system whose metric is fixed: the more
-    often one looks, the more probably it passes once by luck. The result and its figure say so.
+    Each batch's posterior is the prior of the next. After any number of batches it is the posterior of their sum,
+    whatever the order and however often you look. So a probability of 0.95 means the same whether you look once or stop
+    as soon as you reach it: among systems that follow the prior, at least 95 % of those that stop there meet the
+    requirement. Stopping early changes the frequency of errors for *one* system whose metric is fixed: the more often
+    you look, the more probably it passes once by luck. The result and its figure say so.
 
-    To bound such errors, use ``anytime_verdict``, from a confidence sequence
+    To bound such errors, use ``anytime_verdict``. It comes from a confidence sequence
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
-    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever one stops. The
-    limits combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
+    between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever you stop. The limits
+    combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
     probability of at most 1 − `ci_prob`. Each system, and each class, has its own sequence. Only proportions of
     independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
 

@@ -1,4 +1,4 @@
-"""How many more labels are needed, where examples are plenty and their true labels are not."""
+"""How many more labels are needed, if examples are plenty and their true labels are not."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class LabelsLeft(Held):
     Attributes
     ----------
     value : LabelValue
-        The variance that labels leave.
+        The variance that remains after labels.
     confidence : float
-        Probability of the interval, or with which the requirement is settled.
+        Probability of the interval, or the probability that settles the requirement.
     distance : float or None
-        The posterior mean less the requirement; None if the width is asked for.
+        The posterior mean minus the requirement; None if the plan is for a width.
     by_chance : int or None
-        Labels that are enough if examples are chosen by chance; None if all are not.
+        The number of labels that is enough if examples are chosen at random; None if all are not enough.
     """
 
     value: LabelValue
@@ -52,7 +52,7 @@ class LabelsLeft(Held):
         return np.array([self.reached(each, self.value.allocation) for each in n.tolist()]), np.zeros(len(n))
 
     def reached(self, n: int, allocation: Callable[[int], Array | Counts]) -> float:
-        """Return the width, or the probability, after n labels that are spent in some way."""
+        """Return the width, or the probability, after n labels that are allocated in some way."""
         variance = self.value.variance(allocation(min(n, self.available)))
         if self.distance is None:
             return float(-2 * ndtri((1 - self.confidence) / 2) * np.sqrt(variance))
@@ -70,7 +70,7 @@ class LabelsLeft(Held):
         return float(sum(ndtr((side * away - margin) / moves) for side in (1, -1)))
 
     def smallest_n(self, target: float, allocation: Callable[[int], Array | Counts]) -> int | None:
-        """Return the smallest number of labels, spent in some way, that is enough; None if all are not."""
+        """Return the smallest number of labels, allocated in some way, that is enough; None if all are not."""
         sign = 1 if self.distance is None else -1
 
         def holds(n: int) -> bool:
@@ -103,25 +103,25 @@ def labels(
     Parameters
     ----------
     posterior : Posterior
-        Of a partly verified sample (`bayesperf.labels.verify`): of one system, or of two, and then the
-        difference of the two is planned for.
+        Posterior of a partly verified sample (`bayesperf.labels.verify`) of one system or two; with two systems, the
+        plan is for their difference.
     metric : str or Metric
         A metric with a single value.
     width : float, optional
-        Width that the credible interval is to have.
+        Width that the credible interval should have.
     requirement : float, optional
-        In place of a width: what the metric is required to be. It is settled once the probability that the metric is
+        Instead of a width: the required value of the metric. It is settled once the probability that the metric is
         above it is at least `confidence`, or at most one minus that.
     confidence : float
-        Probability of the interval, or with which the requirement is settled.
+        Probability of the interval, or the probability that settles the requirement.
     assurance : float
-        Probability, as things stand, that it will be settled.
+        Probability, given the data so far, that it will be settled.
 
     Returns
     -------
     Plan
-        Its ``n`` counts labels that go where `bayesperf.labels.next_labels` says; its ``model.by_chance`` those of
-        examples chosen by chance.
+        Its ``n`` counts labels allocated as `bayesperf.labels.next_labels` advises; its ``model.by_chance`` counts
+        labels of examples chosen at random.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def labels(
 
     Notes
     -----
-    The posterior is taken for normal, with the variance that labels are expected to leave (to first order, see
+    The plan treats the posterior as normal, with the variance that labels are expected to leave (to first order, see
     `bayesperf.labels.next_labels`). With few labels it is a plan, not a promise: verify in batches and plan anew.
 
     Examples

@@ -1,7 +1,7 @@
 """The assurance of a claim about one proportion: exact sums, for all numbers of new trials at once.
 
-Of n new trials of a proportion S ~ Beta(a, b), K ~ Beta-binomial(n, a, b) succeed, after which S ~ Beta(a + K,
-b + n − K). They show that S > x if P(S > x | K) ≥ confidence, which is so from some number of successes on.
+n new trials of a proportion S ~ Beta(a, b) have K ~ Beta-binomial(n, a, b) successes, after which S ~ Beta(a + K, b + n
+− K). They show that S > x if P(S > x | K) ≥ confidence, which holds from some number of successes on.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _NEAR_WHOLE = 1e-3
 
 @dataclass(frozen=True)
 class OneCount(Held):
-    """The claim that S > x, of a proportion S ~ Beta(a, b), and how new trials of it may bear it out.
+    """The claim that S > x, for a proportion S ~ Beta(a, b), and how new trials may show it.
 
     Attributes
     ----------
     a, b, x : float
-        The proportion as the evidence stands, and the bound.
+        The proportion, given the evidence, and the bound.
     confidence : float
         Posterior probability that shows the claim.
     """
@@ -42,7 +42,7 @@ class OneCount(Held):
 
     @property
     def probability_now(self) -> float:
-        """The probability of the claim as the evidence stands."""
+        """The probability of the claim, given the evidence."""
         return float(special.betaincc(self.a, self.b, self.x))
 
     def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
@@ -50,7 +50,7 @@ class OneCount(Held):
         return self.shown_up_to(int(n.max()), either_way)[n], np.zeros(len(n))
 
     def smallest_n(self, assurance: float, either_way: bool) -> int | None:
-        """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
+        """Return the smallest n from which on the assurance is reached; None if it is above a million."""
         return smallest.smallest_of_all(lambda most: self.shown_up_to(most, either_way) >= assurance)
 
     def shown_up_to(self, most: int, either_way: bool) -> Array:
@@ -86,7 +86,7 @@ def beta_binomial_pmf(k: Any, n: Any, a: float, b: float) -> Array:
 
 
 def fewest_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
-    """Return the least k with P(S > x | k of n) ≥ confidence, or n + 1 if there is none, for n = 0, 1, …, most."""
+    """Return the smallest k with P(S > x | k of n) ≥ confidence, or n + 1 if there is none, for n = 0, 1, …, most."""
     few = np.arange(min(most, _EVERY) + 1)
     low = smallest.fewest_successes(lambda k, n: special.betaincc(a + k, b + n - k, x) >= confidence, few)
     return low if most <= _EVERY else np.concatenate([low, _fewest_of_many_trials(a, b, x, confidence, most)])

@@ -1,4 +1,4 @@
-"""The answer of every plan: a number, what it counts, and the curve that it lies on."""
+"""The answer of every plan: a number, what it counts, and its curve."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class UnreachableError(ValueError):
     Attributes
     ----------
     limit : float
-        The assurance that ever more examples tend to.
+        The limit of the assurance with ever more examples.
     settles : Plan or None
-        What settles the question one way or the other, if a million trials can.
+        The plan that settles the question one way or the other, if a million trials can.
     """
 
     def __init__(self, message: str, limit: float, settles: Plan | None = None):
@@ -50,10 +50,10 @@ class UnreachableError(ValueError):
 
 
 class PlanModel(Protocol):
-    """What a plan's curve is computed by."""
+    """The model that computes a plan's curve."""
 
     def curve(self, n: Counts) -> tuple[Array, Array]:
-        """Return the planned quantity after n more of what is counted, and its Monte Carlo standard errors."""
+        """Return the planned quantity after n more counted trials, and its Monte Carlo standard errors."""
 
     def in_words(self, plan: Plan) -> str:
         """Return the plan in sentences."""
@@ -70,27 +70,27 @@ class Plan(Answer):
     counts : str
         What `n` counts: "positives" for recall, "examples" for accuracy, "labels".
     claim : str
-        What is planned for, in words.
+        The aim of the plan, in words.
     quantity : {"assurance", "width", "value"}
         What `curve` shows: the probability that the claim will be shown, the expected width of an interval, or the
         value of the examples to a decision, in net benefit per example decided upon.
     target : float
         The assurance, width or value asked for.
     reached : float
-        What it is at `n`.
+        The value of the quantity at `n`.
     mcse : float
         The Monte Carlo standard error of `reached`; 0 if it is an exact sum, NaN if it is not known.
     limit : float
-        Where it tends to with ever more examples. For a requirement that is to be met, it is the probability that it is
-        met as the evidence stands; for a decision, the value of perfect information.
+        Its limit with ever more examples. For a requirement to be shown met, it is the probability that it is met,
+        given the evidence; for a decision, the value of perfect information.
     basis : str
         Evidence and prior, in words.
     share : float or None
-        Share of examples that are counted, if known.
+        Proportion of examples that `n` counts, if known.
     model : PlanModel
-        What the curve is computed by.
+        The model that computes the curve.
     looks : LooksCost or None
-        What looking again and again costs, if it was planned for.
+        The cost of repeated looks, if the plan includes them.
     """
 
     n: int
@@ -108,15 +108,15 @@ class Plan(Answer):
 
     @property
     def examples(self) -> int:
-        """Examples that hold `n` trials of the metric on average, n divided by their share.
+        """Number of examples that contain `n` trials of the metric on average: n divided by their proportion.
 
-        Chance makes it some more or fewer: to be sure, take examples until n of them are trials. Where the share comes
-        from the evidence, it is its posterior mean.
+        By chance it takes some more or fewer: to be sure, collect examples until n of them are trials. If the
+        proportion comes from the evidence, it is the posterior mean.
 
         Raises
         ------
         ValueError
-            If it is not known which share of the examples are trials.
+            If the proportion of examples that are trials is not known.
         """
         if self.share is None:
             raise InputError(
@@ -127,7 +127,7 @@ class Plan(Answer):
         return math.ceil(self.n / self.share - 1e-9)
 
     def curve(self, n: ArrayLike | None = None) -> xr.DataArray:
-        """Return the planned quantity against the number of what is counted.
+        """Return the planned quantity by the number that the plan counts.
 
         Parameters
         ----------
@@ -137,7 +137,8 @@ class Plan(Answer):
         Returns
         -------
         xarray.DataArray
-            With dim ``n``; 0-d for one number. Its coordinate ``mcse`` is the Monte Carlo standard error of each.
+            An array with dim ``n``; 0-d for one number. Its coordinate ``mcse`` is the Monte Carlo standard error of
+            each value.
         """
         asked = self._numbers() if n is None else np.asarray(n)
         if asked.ndim > 1 or not asked.size:
@@ -153,7 +154,7 @@ class Plan(Answer):
         return np.unique(np.linspace(0, max(2 * self.n, 20), points).astype(np.int64))
 
     def summary(self) -> pd.DataFrame:
-        """Return a table of one row: what is needed, for what, and how near the target it comes."""
+        """Return a table with one row: what is needed, for what, and how near the target it comes."""
         return pd.DataFrame([{name: getattr(self, name) for name in _SUMMARY}])
 
     def plot(self, n: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
@@ -163,7 +164,7 @@ class Plan(Answer):
         return plots.plan(self, n, ax=ax)
 
     def in_words(self) -> str:
-        """Return one or two sentences: how many new examples are needed, for what, and what that rests on.
+        """Return one or two sentences: how many new examples are needed, for what, and on what evidence.
 
         Examples
         --------
@@ -181,7 +182,7 @@ class Plan(Answer):
 
 
 def assurance_in_words(plan: Plan) -> str:
-    """Return a sentence on a plan by which a claim is shown with some probability."""
+    """Return a sentence on a plan that shows a claim with some probability."""
     if not plan.n:
         return f"No new {plan.counts} are needed: those at hand show {plan.claim} already."
     error = f" (Monte Carlo error {plan.mcse:.2g})" if plan.mcse else ""
@@ -190,7 +191,7 @@ def assurance_in_words(plan: Plan) -> str:
 
 
 def width_in_words(plan: Plan) -> str:
-    """Return a sentence on a plan by which an interval is narrow enough."""
+    """Return a sentence on a plan for a narrow interval."""
     reached, asked = f"{plan.reached:.3f}", f"({plan.target:g} was asked for)"
     if not plan.n:
         return f"No new {plan.counts} are needed: with those at hand the {plan.claim} is {reached} already {asked}."

@@ -1,4 +1,4 @@
-"""What more attempts at each question, or more questions, would say of a pass rate."""
+"""What more attempts at each question, or more questions, would add to what we know about a pass rate."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ _PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "attempts without end": (1, np
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AttemptsPlan(Answer):
-    """Whether a pass rate is uncertain for its reruns or for its questions. Made by `bayesperf.plan.attempts`.
+    """Whether reruns or questions make a pass rate uncertain. Made by `bayesperf.plan.attempts`.
 
     Attributes
     ----------
     passed, asked : xarray.DataArray
-        Numbers of attempts that passed, and of all, with the dim of the questions last.
+        Numbers of attempts that passed, and of all attempts, with the dim of the questions last.
     mean, dispersion : array (systems, draws)
-        Draws of the mean pass rate of questions, and of the share of an attempt's variance that is between questions.
+        Draws of the mean pass rate over questions, and of the proportion of an attempt's variance that lies between
+        questions.
     random_seed : int
         Of the draws.
     """
@@ -55,7 +56,7 @@ class AttemptsPlan(Answer):
 
     @property
     def dim(self) -> str:
-        """What the questions are called."""
+        """The name of the questions' dim."""
         return str(self.asked.dims[-1])
 
     @property
@@ -70,17 +71,17 @@ class AttemptsPlan(Answer):
 
     @property
     def always(self) -> xr.DataArray:
-        """Number of questions of which every attempt passed."""
+        """Number of questions with a pass in every attempt."""
         return ((self.passed == self.asked) & (self.asked > 0)).sum(self.dim).rename("always")
 
     @property
     def never(self) -> xr.DataArray:
-        """Number of questions of which no attempt passed."""
+        """Number of questions with no pass in any attempt."""
         return ((self.passed == 0) & (self.asked > 0)).sum(self.dim).rename("never")
 
     @property
     def rerun_share(self) -> Marginal:
-        """Posterior of the share of the pass rate's variance that is noise of reruns; the rest is between questions."""
+        """Posterior of the proportion of the pass rate's variance due to reruns; the rest lies between questions."""
         noise = (1 - self.dispersion) / self.attempts.values.reshape(-1, 1)
         share = noise / (self.dispersion + noise)
         quantity = Quantity("rerun_share", Scope("itself"), words="share of variance by reruns", bounds=(0.0, 1.0))
@@ -88,17 +89,17 @@ class AttemptsPlan(Answer):
         return Marginal(quantity, Draws(share[:, None], (0.0, 1.0)), leading, random_seed=self.random_seed)
 
     def standard_error(self, questions: float = 1, attempts: float = 1) -> xr.DataArray:
-        """Return the expected standard error of the pass rate, by multiples of the questions and attempts made.
+        """Return the expected standard error of the pass rate with more or fewer questions and attempts.
 
         Parameters
         ----------
         questions, attempts : float
-            How many times as many as now; infinitely many attempts leave the variance between questions.
+            Multiples of the current numbers; infinitely many attempts leave the variance between questions.
 
         Returns
         -------
         xarray.DataArray
-            Over the systems.
+            An array over the systems.
 
         Raises
         ------
@@ -118,21 +119,21 @@ class AttemptsPlan(Answer):
         return np.asarray(np.sqrt(variance / (questions * self.questions.values.reshape(-1, 1))))
 
     def questions_for(self, width: float, attempts: int | None = None, ci_prob: float = 0.95) -> xr.DataArray:
-        """Return how many questions the interval of the pass rate needs to have a width, as its variance is expected.
+        """Return how many questions the interval of the pass rate needs for a given width, by its expected variance.
 
         Parameters
         ----------
         width : float
             Width of the interval.
         attempts : int, optional
-            Attempts at each question; by default as many as now.
+            Attempts at each question; by default the current number.
         ci_prob : float
             Probability of the interval.
 
         Returns
         -------
         xarray.DataArray of int
-            Over the systems.
+            An array over the systems.
 
         Raises
         ------
@@ -147,7 +148,7 @@ class AttemptsPlan(Answer):
         return self.questions.copy(data=np.ceil(variance * (2 * z / width) ** 2).astype(int))
 
     def summary(self) -> pd.DataFrame:
-        """Return the standard error of the pass rate now, and by more attempts or more questions."""
+        """Return the standard error of the pass rate now, and with more attempts or more questions."""
         rows = []
         for index, name in enumerate(place_names(self.questions)):
             for plan, (questions, attempts) in _PLANS.items():
@@ -166,7 +167,7 @@ class AttemptsPlan(Answer):
         return plots.attempts(self, ax=ax)
 
     def in_words(self) -> str:
-        """Return sentences on what the uncertainty of the pass rate is due to, and what would lessen it.
+        """Return sentences on what makes the pass rate uncertain, and what would reduce the uncertainty.
 
         Examples
         --------
@@ -207,9 +208,9 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     Parameters
     ----------
     outcomes : Outcomes
-        Right or wrong attempts, with a dim of the questions, or counted with these as clusters (``cluster=``).
+        Right or wrong attempts, with a dim for the questions, or counted with the questions as clusters (``cluster=``).
     dim : str, optional
-        The dim of the questions, if they are one; by default ``question``. Others are systems, each by itself.
+        The dim of the questions, if they are a dim; by default ``question``. Other dims are systems, each by itself.
     draws, random_seed
         Of the posterior.
 
@@ -220,14 +221,15 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     Raises
     ------
     TypeError, ValueError
-        If `outcomes` are of another type or have more than two grades, or some system was asked no question twice.
+        If `outcomes` have another type or more than two grades, or some system was asked no question twice.
 
     Notes
     -----
     The probability that an attempt passes differs between questions, x ~ Beta(κp, κ(1 − p)); ρ = 1/(1 + κ) ~ Beta(1, 1)
-    is the share of an attempt's variance p(1 − p) that is between questions. The pass rate is the mean over questions,
-    each of which counts once, however often it was asked. With R attempts at each of Q questions it has the variance
-    p(1 − p)(ρ + (1 − ρ)/R)/Q: more attempts lessen the second part only. R is the harmonic mean of unequal numbers.
+    is the proportion of an attempt's variance p(1 − p) that lies between questions. The pass rate is the mean over
+    questions, and each question counts once, however often it was asked. With R attempts at each of Q questions its
+    variance is p(1 − p)(ρ + (1 − ρ)/R)/Q: more attempts reduce only the second part. With unequal numbers of attempts,
+    R is their harmonic mean.
 
     Examples
     --------

@@ -1,7 +1,16 @@
 """How many examples do we need? Plans for the next test set, from the evidence so far and its uncertainty.
 
-`sample_size` asks when a requirement will be shown to be met (or settled either way), `comparison` when one system will
-be shown to be better than another, `interval_width` when an interval will be narrow enough.
+`sample_size` asks when a requirement will be shown met (or settled either way), `comparison` when one system will be
+shown better than another, and `interval_width` when an interval will be narrow enough.
+
+If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes, and
+P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n up to
+twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are summed if they
+are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n itself differs by a
+tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The confidence sequence of
+`look_every` is two-sided, at `confidence`, and looks first at the evidence; its assurance is an exact sum, too, and
+rises with n. Adcock (1997), Sample size determination: a review; O'Hagan, Stevens & Campbell (2005), Assurance in
+clinical trial design.
 """
 
 from __future__ import annotations
@@ -61,81 +70,58 @@ def sample_size(
     Parameters
     ----------
     requirement : float
-        What the metric is to be above; below, if less of it is better.
+        The metric must be above this; below it, if a smaller metric is better.
     confidence : float
         Posterior probability that shows the requirement met, above 0.5.
     assurance : float
-        Probability, as the evidence stands, that the new examples will show it.
+        Probability, given the evidence, that the new examples will show it.
     metric : str or Metric
-        What is required.
+        The metric of the requirement.
     prior : str or Prior, optional
-        As in `bayesperf.posterior`; not beside a Posterior.
+        As in `bayesperf.posterior`; not allowed with a Posterior.
     evidence : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
-        What is known so far; by default the prior alone. A marginal is a rate (`posterior_of_rate`). Two counts are of
-        the metric's trials, for two classes: positives found and positives for recall; false positives and negatives
-        for fpr; true positives and all that are or are called positive for jaccard and f1.
+        The data so far; by default the prior alone. Two counts are the metric's successes and trials: positives found
+        and positives for recall, false positives and negatives for fpr, true positives and all that are or are called
+        positive for jaccard and f1.
     question : {"meet", "settle"}
         "meet": to show that the requirement is met. "settle": to show that it is met or missed (P ≤ 1 − `confidence`).
     prevalence : float, optional
-        Proportion of positives among new examples, for `Plan.examples` only; by default that of the evidence.
+        Proportion of positives among new examples, for `Plan.examples` only; by default the proportion in the evidence.
     look_every : int, optional
-        Plan for looks after every so many new trials, until the confidence sequence of `bayesperf.monitor` shows
-        something; this takes more trials. ``looks`` has their mean number, and the number of the plan for one look. For
-        proportions of examples.
-    simulations : int
-        Number of simulated outcomes for metrics without a Beta posterior, unless there are fewer outcomes.
-    random_seed : int or numpy.random.Generator
-        Seed of the simulated outcomes.
+        For proportions, plan for a look after every `look_every` new trials until the confidence sequence of
+        `bayesperf.monitor` shows something. ``looks`` has the mean number of trials, and the number for one look at the
+        end.
+    simulations, random_seed
+        Number of simulated outcomes for metrics without a Beta posterior (unless there are fewer), and their seed.
 
     Returns
     -------
     Plan
         Its ``n`` counts the metric's trials (positives for recall); without a Beta posterior, examples.
+        `bayesperf.plan.sample_sizes` says which figures are exact sums and which are simulated, and names the sources.
 
     Raises
     ------
     UnreachableError
-        With question "meet", if the requirement is now met with a probability of at most `assurance`, to which the
-        assurance tends with ever more examples. The error states it, and what would settle the question.
+        With question "meet", if the requirement is met now with a probability of at most `assurance`; the assurance
+        tends to this probability with ever more examples. The error states it, and says what would settle the question.
     ValueError
         If the metric is not available or has no better direction, the requirement is outside its bounds, a million
-        trials are not enough, or another argument is not of its kind.
-
-    Notes
-    -----
-    If the metric is monotone in a proportion S ~ Beta(a, b), n new trials bring K ~ Beta-binomial(n, a, b) successes,
-    and P(S > x | K) grows with K: the assurance is an exact tail sum, which is not monotone in n but a saw, so every n
-    up to twice the answer is examined. For other metrics (balanced accuracy, MCC, macro averages) all outcomes are
-    summed if they are at most `simulations`, otherwise simulated. `Plan.mcse` is the error of the assurance at n; n
-    itself differs by a tenth to a fifth between seeds. For metrics known by draws, each outcome takes 1,000 draws. The
-    confidence sequence of `look_every` is two-sided, at `confidence`, and looks first at the evidence; its assurance is
-    an exact sum, too, and rises with n. Adcock (1997), Sample size determination: a review; O'Hagan, Stevens & Campbell
-    (2005), Assurance in clinical trial design.
+        trials are not enough, or another argument is invalid.
 
     Examples
     --------
-    The system found 4 of 5 positives, and recall must not be below 0.7:
-
     >>> import bayesperf as bp
     >>> try:
     ...     bp.plan.sample_size(0.7, metric="recall", evidence=(4, 5))
     ... except bp.plan.UnreachableError as error:
     ...     print(f"The assurance tends to {error.limit:.3f}; {error.settles.n} positives settle it.")
     The assurance tends to 0.663; 197 positives settle it.
-    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(4, 5), question="settle", prevalence=0.1)
-    >>> plan.n, plan.examples
-    (197, 1970)
-
-    It found 40 of 50 positives, so the requirement is probably met:
-
     >>> bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50))
     <bayesperf.Plan: 138 positives; assurance 0.8166 (wanted 0.8) of P(recall > 0.7) ≥ 0.95>
-
-    A look after every ten takes more trials, most of which are rarely needed:
-
-    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10)
-    >>> plan.n, round(plan.looks.mean), plan.looks.at_the_end
-    (790, 296, 138)
+    >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10, prevalence=0.1)
+    >>> plan.n, plan.examples, round(plan.looks.mean), plan.looks.at_the_end
+    (790, 7900, 296, 138)
     """
     _check_probabilities(confidence, assurance)
     requirement_of(metric, requirement)
@@ -172,15 +158,15 @@ def comparison(
     Parameters
     ----------
     a : ConfusionMatrix, Posterior, Marginal or (successes, trials)
-        Evidence of the first system; or, with `b` left out, the matrix of two judged on the same examples. The new
-        examples are then the same for both, too.
+        Evidence on the first system; or, without `b`, the matrix of two systems judged on the same examples. Then both
+        systems judge the same new examples, too.
     b : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
-        Evidence of the second, judged on other examples. Each system then gets new examples of its own.
+        Evidence on the second system, judged on other examples. Each system then gets its own new examples.
     metric : str or Metric
-        A share of examples, or a function of one; of systems judged on the same examples, a share of all examples of
-        certain classes: accuracy, error rate, recall, specificity and the like.
+        A proportion of examples, or a function of one. For systems judged on the same examples, a proportion of all
+        examples in certain classes: accuracy, error rate, recall, specificity and the like.
     margin : float
-        By how much a must be better; negative if it may be worse by so much (non-inferiority).
+        How much better a must be; negative if it may be worse by this much (non-inferiority).
     confidence, assurance, prior, prevalence
         As in `sample_size`.
     question : {"settle", "meet"}
@@ -190,22 +176,22 @@ def comparison(
     Returns
     -------
     Plan
-        Its ``n`` counts the metric's trials of each system.
+        Its ``n`` counts the metric's trials for each system.
 
     Raises
     ------
     UnreachableError
         As `sample_size`.
     ValueError
-        If the metric is no such share, or another argument is not of its kind.
+        If the metric is no such proportion, or another argument is invalid.
 
     Notes
     -----
-    An outcome is two counts: each system's successes or, on the same examples, those on which one alone is right. The
-    probability that it leaves rises with a's count and falls with b's, so the assurance is
-    Σ_k P(K_b = k) P(K_a ≥ c(k) | k), with c(k) the number at which that probability is enough. Of few examples the sum
-    is exact. Of many c(k) is interpolated, and tried where that leaves it open; of more than 2,000 the sum runs over
-    evenly spaced k.
+    An outcome is two counts: each system's successes or, on the same examples, the numbers on which exactly one system
+    is right. The posterior probability of an outcome rises with a's count and falls with b's, so the assurance is Σ_k
+    P(K_b = k) P(K_a ≥ c(k) | k), where c(k) is the number at which that probability is enough. With few examples the
+    sum is exact. With many, c(k) is interpolated, and computed where interpolation leaves it open; with more than 2,000
+    the sum runs over evenly spaced k.
 
     Examples
     --------
@@ -246,16 +232,15 @@ def interval_width(
     Parameters
     ----------
     width : float
-        Of the interval, on the metric's scale.
+        Width of the interval, on the metric's scale.
     confidence : float
-        Probability that the interval holds.
+        Probability of the interval.
     metric : str or Metric
-        One whose posterior is a Beta or a function of one: recall, precision, specificity, accuracy, jaccard, f1.
+        A metric whose posterior is a Beta or a function of one: recall, precision, specificity, accuracy, jaccard, f1.
     prior, evidence, prevalence
         As in `sample_size`.
     assurance : float, optional
-        Probability, as the evidence stands, that the width will be at most `width`. By default the expected width is
-        to be.
+        Probability, given the evidence, that the width will be at most `width`. By default the expected width must be.
 
     Returns
     -------
@@ -265,7 +250,7 @@ def interval_width(
     Raises
     ------
     ValueError
-        If the metric has no such posterior, or an argument is not of its kind.
+        If the metric has no such posterior, or an argument is invalid.
 
     Examples
     --------
@@ -403,7 +388,7 @@ def _check_probabilities(confidence: float, assurance: float) -> None:
 
 
 class AssuranceModel(Protocol):
-    """How probable it is that new examples show a claim: `OneCount`, `TwoCounts`, `Looks` and `SimulatedOutcomes`."""
+    """The probability that new examples show a claim: `OneCount`, `TwoCounts`, `Looks` and `SimulatedOutcomes`."""
 
     @property
     def confidence(self) -> float:
@@ -411,13 +396,13 @@ class AssuranceModel(Protocol):
 
     @property
     def probability_now(self) -> float:
-        """The probability of the claim as the evidence stands."""
+        """The probability of the claim, given the evidence."""
 
     def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
         """Return the probability that n examples show the claim (or either it or its contrary), and its errors."""
 
     def smallest_n(self, assurance: float, either_way: bool) -> int | None:
-        """Return the smallest n from which on the assurance is reached; None if it is beyond a million."""
+        """Return the smallest n from which on the plan has the assurance; None if it is above a million."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,7 +421,7 @@ class Assurance(Held):
 
 
 class PlanText(NamedTuple):
-    """What a plan is of: what is counted, the claim, the evidence, and the share of examples that are counted."""
+    """The words of a plan: what it counts, the claim, the evidence, and the proportion of examples that it counts."""
 
     counts: str
     claim: str

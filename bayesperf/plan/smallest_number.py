@@ -21,14 +21,14 @@ _FEW, _COARSE = 32, 50
 def smallest_of_all(holds_up_to: Callable[[int], NDArray[np.bool_]], greatest: int | None = None) -> int | None:
     """Return the smallest n from which on a condition holds, looking at every number.
 
-    The condition is seen to hold up to twice the answer at least. None if the answer is beyond the greatest.
+    The condition holds at least up to twice the answer. None if the answer is above the largest.
 
     Parameters
     ----------
     holds_up_to : callable
         From a number to whether the condition holds at 0, 1, … and that number.
     greatest : int, optional
-        The greatest answer that is looked for, by default `MOST`.
+        The largest answer to look for, by default `MOST`.
     """
     most, greatest = 2048, MOST if greatest is None else greatest
     while most <= 2 * greatest:
@@ -77,7 +77,7 @@ def fewest_successes(shown: Callable[[Counts, Counts], NDArray[np.bool_]], trial
     Parameters
     ----------
     shown : callable
-        From successes and trials to whether so many show it, as any more then do.
+        From successes and trials to whether they show it; more successes then do, too.
     trials : numpy.ndarray (m,)
         Numbers of trials.
     """

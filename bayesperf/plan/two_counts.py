@@ -189,7 +189,7 @@ class IndependentCounts(TwoCounts):
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts(TwoCounts):
-    """Of n examples judged by two systems those on which the first or the second alone is right, and the same claim.
+    """Numbers of n examples of two systems on which only the first or only the second is right; the same claim.
 
     Attributes
     ----------

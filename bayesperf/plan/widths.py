@@ -26,11 +26,11 @@ class IntervalWidth(Held):
     Attributes
     ----------
     distribution : Beta or TransformedBeta
-        The quantity as the evidence stands.
+        The distribution of the quantity, given the evidence.
     prob : float
         Probability of the interval.
     max_width : float, optional
-        If given, `curve` has the probability that the width is at most this; else the expected width.
+        If given, `curve` is the probability that the width is at most this; else the expected width.
     """
 
     distribution: ExactDistribution
@@ -39,7 +39,7 @@ class IntervalWidth(Held):
 
     @property
     def limit(self) -> float:
-        """What the curve tends to with ever more trials."""
+        """The limit of the curve with ever more trials."""
         return 0.0 if self.max_width is None else 1.0
 
     def curve(self, n: Counts) -> tuple[Array, Array]:
@@ -50,7 +50,7 @@ class IntervalWidth(Held):
         return width_in_words(plan) if self.max_width is None else assurance_in_words(plan)
 
     def smallest_n(self, target: float) -> int | None:
-        """Return the smallest n from which on the target is met; None if it is beyond a million."""
+        """Return the smallest n from which on the target is met; None if it is above a million."""
         sign = 1 if self.max_width is None else -1
         return smallest_by_bisection(lambda n: sign * self._at(n) <= sign * target, sawtooth=True)
 
@@ -62,7 +62,7 @@ class IntervalWidth(Held):
     def of_outcomes(self, n: int) -> Array:
         """Return the widths after 0, 1, …, n successes of n, (n + 1,).
 
-        They are about proportional to √(k (n − k)): smooth in the angle whose squared sine is k/n.
+        The widths are about proportional to √(k (n − k)): smooth in the angle whose squared sine is k/n.
         """
         successes = np.arange(n + 1)
         angle = np.arcsin(np.sqrt(successes / max(n, 1)))

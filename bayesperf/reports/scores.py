@@ -412,15 +412,16 @@ class ScoredSystems:
         if self.split is None:
             return []
         at_half = [self._at_half(system) for system in self.systems]
-        summed = [system.expected.expected_performance(ci_prob=self.settings.ci_prob) for system in self.systems]
+        summed = [system.expected.expected_performance() for system in self.systems]
         rows: list[dict[str, Any]] = [
             self._row("half_total_error_rate", system, **rate)
             for system, rate in zip(self.systems, at_half, strict=True)
         ]
         for name in list(EXPECTED)[1:]:
             for system, rates in zip(self.systems, summed, strict=True):
-                interval = self._bounds(rates["interval"].sel(quantity=name).values)
-                rows.append(self._row(name, system, observed=rates[name].item(), **interval))
+                rate = rates.sel(quantity=name)
+                interval = self._bounds(rate.eti(self.settings.ci_prob).values)
+                rows.append(self._row(name, system, observed=rate.observed.item(), **interval))
         return rows
 
     @cached_property

@@ -1,4 +1,16 @@
-"""`fit`: a PyMC model of confusion matrices, sampled into an ArviZ tree."""
+"""`fit`: a PyMC model of confusion matrices, sampled into an ArviZ tree.
+
+A built-in model is compiled once in a process for its shapes, options and priors, and its common parts once on a
+machine; a model of the caller's own in every fit, and with ``compile_kwargs`` or ``idata_kwargs`` `pymc.sample`
+compiles every fit. The same seed gives the same figures under the same sampler and version; only the first fit of a
+model on a machine, which compiles it, may round differently. Exact draws of a system depend on its own counts only. The
+attributes of the group ``posterior`` have the method, versions, sampler, seed, priors and a hash of the data.
+
+The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and an example (a
+step of a sequence) for the others. The group is missing above 10⁷ values (draws × examples). With ``repeats`` > 1 the
+likelihood is a power, so there are no predictions and no log-likelihood. ``prior``, ``prior_predictive`` and
+``log_prior`` ignore a `pymc.Potential`. The attribute ``left_out`` of the tree says what is missing.
+"""
 
 from __future__ import annotations
 
@@ -67,76 +79,53 @@ def fit(
     Parameters
     ----------
     data : ConfusionMatrix, or what the model takes
-        `bayesperf.models.table` tells which data a model takes. Paired counts are a `ConfusionMatrix` of two systems
-        on the same examples; transitions a pair ``(y_true, y_pred)`` in the order of time; fold scores a DataArray
-        (dataset, model, fold); scores or probabilities a pair ``(y_true, y_score)``; answers of raters `Ratings`. Ids
-        of sequences, or of groups of probabilities, are ``options["by"]``.
+        `bayesperf.models` says what each kind of data is, and `bayesperf.models.table` which kind a model takes.
     model : str, callable or module
         One of `bayesperf.models.names`; or a function ``(data, priors) -> pymc.Model`` that takes the counts as a
         DataArray (attribute ``pos_label``) and has observed data and a variable ``cells`` (…, actual, predicted); or an
-        imported, edited copy of a file of `bayesperf.models`. A built-in model is compiled once in a process for its
-        shapes, options and priors, and its common parts once on a machine; your own model in every fit.
+        imported, edited copy of a file of `bayesperf.models`.
     priors : mapping, optional
         By name of the model's ``PRIORS``: unnamed PyMC distributions (``pm.Beta.dist(9, 1)``), PreliZ distributions, or
         objects with ``create_variable(name)``.
     options : mapping, optional
-        Options of the model's ``build``, such as ``{"groups": "clusters", "dim": "site"}``. The dim of groups is by
-        default the only leading dim, else ``fold``. Under ``{"design": "by_actual"}`` metrics that depend on prevalence
-        need a prior of prevalence, or `Posterior.at_prevalence` after `Posterior.from_datatree`.
+        Options of the model's ``build``, such as ``{"dim": "site"}``; see `bayesperf.models`. Under ``{"design":
+        "by_actual"}`` metrics that depend on prevalence need a prior of it, or `Posterior.at_prevalence`.
     pos_label : label, optional
         The positive class of two; by default the one of the data, or the one that the labels imply.
     method : {"auto", "mcmc", "exact"}
-        "exact" draws independently, from the closed form of the posterior or, for ``groups`` of two classes, by
-        quadrature; it compiles nothing. "auto" is "exact" if the model has such a form under these priors and options,
-        except for a given setting of the sampler (`tune` included) and for a copy of a model's file, whose closed form
-        may be unedited. The attribute ``method`` of the group ``posterior`` says which it was.
-    draws, tune, chains : int
-        As in `pymc.sample`.
+        "exact" draws independently, from a closed form or, for ``groups`` of two classes, by quadrature; it compiles
+        nothing. "auto" is "exact" if the model has such a form under these priors and options, except for a given
+        setting of the sampler (`tune` included) and for a copy of a model's file, whose closed form may be unedited.
+    draws, tune, chains, progressbar
+        As in `pymc.sample`; the progress bar is shown on terminals and in notebooks.
     random_seed : int or numpy.random.Generator, optional
-        By default a new seed. The same seed gives the same figures under the same sampler and version; both are
-        recorded. Only the first fit of a model on a machine, which compiles it, may round differently. Exact draws of a
-        system depend on its own counts only.
-    progressbar : bool
-        Shown on terminals and in notebooks.
+        By default a new seed, which is recorded.
     metrics : sequence of str, optional
-        Metrics to add as variables; by default the available ones of a summary. A metric that is already a variable of
-        the model (``recall`` of ``rates``) stays; if another variable has its name, the metric is refused.
+        Metrics to add as variables; by default the available ones of a summary. One that is a variable of the model
+        already (``recall`` of ``rates``) stays; if another variable has its name, it is refused.
     **sample_kwargs
         Settings of the sampler. ``nuts_sampler`` is "nutpie" (default), "pymc", "numpyro" or "blackjax".
-        ``target_accept`` is by default what the model's file declares, else 0.95. The chains start near ``initvals``,
-        by the names of variables. With ``compile_kwargs`` or ``idata_kwargs``, `pymc.sample` compiles every fit.
+        ``target_accept`` is by default what the model's file declares, else 0.95; chains start near ``initvals``.
 
     Returns
     -------
     xarray.DataTree
         Groups ``posterior`` (``cells`` and a variable for each metric; ``recall_group``, ``recall_new`` if a model has
-        ``cells_group``, ``cells_new``), ``prior``, ``posterior_predictive``, ``prior_predictive``, ``observed_data``,
-        ``log_likelihood``, ``log_prior`` and ``sample_stats``. The attributes of ``posterior`` have versions, sampler,
-        seed, priors and a hash of the data. `Posterior.from_datatree` takes the tree.
+        ``cells_group``, ``cells_new``; attributes that tell how it was drawn), ``prior``, ``posterior_predictive``,
+        ``prior_predictive``, ``observed_data``, ``log_likelihood``, ``log_prior`` and ``sample_stats``.
 
     Raises
     ------
     TypeError, ValueError
-        If the data are not what the model takes; if there is no such model, option, prior or setting of the sampler; if
-        a prior has the wrong support or shape, or no use under these options; if a metric cannot be computed; if
-        `method` asks for an exact form that does not exist; if a model of your own has no cells or no likelihood, or a
-        density of 0 where sampling starts.
+        If the data are not what the model takes; if there is no such model, option, prior, setting or exact form; if a
+        prior has the wrong support or shape, or no use here; if a metric cannot be computed; if a model of your own
+        has no cells or no likelihood, or a density of 0 where sampling starts.
 
     Warns
     -----
-    ConvergenceWarning
-        If transitions diverged, R̂ > 1.01 or the effective sample size of a variable is below 400.
-    UserWarning
-        If an installed package has changed, so that `pymc.sample`, which takes longer, is called instead.
-    IdentifiabilityWarning
-        If raters are too few for what is asked of them, or the prior decides (`labels.identifiability`).
-
-    Notes
-    -----
-    The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and an example (a
-    step of a sequence) for the others. The group is missing above 10⁷ values (draws × examples). With ``repeats`` > 1
-    the likelihood is a power, so there are no predictions and no log-likelihood. ``prior``, ``prior_predictive`` and
-    ``log_prior`` ignore a `pymc.Potential`. The attribute ``left_out`` of the tree says what is missing.
+    ConvergenceWarning, IdentifiabilityWarning, UserWarning
+        If transitions diverged, R̂ > 1.01 or an effective sample size is below 400; if raters are too few for what is
+        asked, or the prior decides; if an installed package has changed, so that the slower `pymc.sample` is called.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The circular block bootstrap of samples in the order of time."""
+"""The circular block bootstrap of samples in order of time."""
 
 from __future__ import annotations
 
@@ -40,53 +40,53 @@ def block_bootstrap(
     pos_label: Any = None,
     labels: Iterable[Any] | None = None,
 ) -> xr.DataArray:
-    """Return the confidence interval of a metric of dependent samples, by resampling blocks of them.
+    """Return the confidence interval of a metric on dependent samples, by resampling blocks of them.
 
-    A frequentist reference for `posterior`, which supposes a chain; this supposes that samples farther apart than a
-    block are independent. Of short sequences its intervals are too narrow: see the notes.
+    A frequentist reference for `posterior`. The posterior assumes a chain; the bootstrap assumes that samples farther
+    apart than a block are independent. With short sequences its intervals are too narrow: see the notes.
 
     Parameters
     ----------
     metric : str or Metric
         Any metric of a matrix of two classes.
     block : int, optional
-        Samples of a block, at most those of the shortest sequence. By default what is estimated to be best for this
-        metric; in ``attrs["block"]``.
+        Samples in a block, at most the length of the shortest sequence. By default the estimated best length for this
+        metric, in ``attrs["block"]``.
     confidence : float
         Nominal coverage, between 0 and 1.
     n_resamples : int
-        Resamples.
+        Number of resamples.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same figures; by default a new one, in ``attrs["random_seed"]``.
+        The same seed gives the same figures; by default a new seed, in ``attrs["random_seed"]``.
     y_true, y_pred, by, pos_label, labels
         As in `posterior`.
 
     Returns
     -------
     xarray.DataArray
-        With dim ``ci_bound`` = lower, upper: the percentile interval. The coordinate ``standard_error`` is the standard
+        The percentile interval, with dim ``ci_bound`` = lower, upper. The coordinate ``standard_error`` is the standard
         deviation of the resampled values.
 
     Raises
     ------
     ValueError
-        If a block is longer than a sequence: resample whole sequences then, by ``bayesperf.intervals.bootstrap(cm,
+        If a block is longer than a sequence: then resample whole sequences, by ``bayesperf.intervals.bootstrap(cm,
         metric, cluster="sequence")``. If the metric is undefined (0/0) in these samples.
 
     Warns
     -----
     UserWarning
-        If the metric is undefined in some resamples (they are left out), or the same in all.
+        If the metric is undefined in some resamples (they are omitted), or the same in all.
 
     Notes
     -----
-    The circular block bootstrap of Politis & Romano (1992): blocks start at any sample with the same probability, and
-    one that reaches the end of its sequence goes on at its beginning. The last block is cut so that a resample has as
-    many samples as were observed. Cumulated counts give the counts of any block at once, so no label is moved.
+    The circular block bootstrap of Politis & Romano (1992): blocks start at every sample with the same probability, and
+    a block that reaches the end of its sequence continues at the beginning. The last block is cut, so that a resample
+    has the observed number of samples. Cumulative counts give the counts of any block at once, so no label is moved.
 
-    The block is that of Politis & White (2004), Econometric Reviews 23, as corrected by Patton, Politis & White (2009),
-    Econometric Reviews 28: with R(k) the autocovariances of the samples' influence on the metric, its gradient at their
-    state, and w a flat-top window over the lags at which they are not yet negligible,
+    The block length is that of Politis & White (2004), Econometric Reviews 23, as corrected by Patton, Politis & White
+    (2009), Econometric Reviews 28: with R(k) the autocovariances of the samples' influence on the metric (its gradient
+    at their state), and w a flat-top window over the lags at which these are not yet negligible,
 
         block = [3n/2 · (Σ w|k|R(k) / Σ w R(k))²]^(1/3), at most 3√n or n/3, rounded up.
 
@@ -135,7 +135,7 @@ class Blocks:
 
     @classmethod
     def of(cls, sequences: LabelSequences, block: int) -> Blocks:
-        """Return the blocks of some length, circular within each sequence."""
+        """Return the blocks of a given length, circular within each sequence."""
         n = len(sequences.states)
         cumulated = np.zeros((n + 1, 4), np.int64)
         np.cumsum(sequences.states[:, None] == np.arange(4), axis=0, out=cumulated[1:])
@@ -177,9 +177,9 @@ def influence(statistic: Statistic, sequences: LabelSequences) -> Array:
 
 
 def best_block_length(values: Array, sequence: Codes) -> int:
-    """Return the length of blocks that estimates the variance of a mean of dependent values (n,) best.
+    """Return the length of blocks that best estimates the variance of a mean of dependent values (n,).
 
-    This is the rule of Politis & White, as corrected, with its authors' constants; lags are within sequences.
+    This is the rule of Politis & White, as corrected, with the authors' constants; lags are within sequences.
     """
     n = len(values)
     deviations = values - values.mean()

@@ -1,7 +1,7 @@
 """The Markov chain of actual and predicted labels: its transitions counted, its parameters drawn, the chain simulated.
 
-A state is 2·actual + predicted, with labels as 0 and 1 in their order. The axes of parameters come first in every array
-and those of draws last. The model and its letters are in `bayesperf.models._stationary`.
+A state is 2·actual + predicted, with labels as 0 and 1 in their order. In every array the axes of parameters come first
+and the axes of draws last. `bayesperf.models._stationary` has the model and its letters.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _LEAST = 2.0**-53
 
 
 class LabelSequences(NamedTuple):
-    """Sequences of labels one after the other, each in the order of time.
+    """Sequences of labels one after the other, each in order of time.
 
     Attributes
     ----------
     states : array (n,)
         State of each sample.
     sequence : array (n,)
-        Which sequence each sample is of, ascending.
+        The sequence of each sample, ascending.
     cm : ConfusionMatrix
         Counts of all samples.
     """
@@ -46,7 +46,7 @@ class LabelSequences(NamedTuple):
 
     @property
     def starts(self) -> Booleans:
-        """Which samples are the first of their sequence, (n,)."""
+        """Whether each sample is the first of its sequence, (n,)."""
         return np.diff(self.sequence, prepend=-1) > 0
 
 
@@ -133,7 +133,7 @@ class ChainParameters(NamedTuple):
         return np.reshape(stationary(self.stay, theta), (2, 2, *self.stay.shape[1:]))
 
     def transition_matrix(self) -> Array:
-        """Return the probabilities (4, 4, …) of the next state, given the present one."""
+        """Return the probabilities (4, 4, …) of the next state, given the current one."""
         actual = np.stack([np.stack([self.stay[0], 1 - self.stay[0]]), np.stack([1 - self.stay[1], self.stay[1]])])
         predicted = np.moveaxis(np.stack([1 - self.theta, self.theta], 3), 0, 2)
         return np.reshape(actual[:, None, :, None] * predicted, (4, 4, *self.stay.shape[1:]))

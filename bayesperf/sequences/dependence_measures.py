@@ -1,4 +1,4 @@
-"""How much samples in the order of time depend on each other: design effects, Bayes factors, autocorrelations."""
+"""How much samples in order of time depend on each other: design effects, Bayes factors, autocorrelations."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ def design_effect(
     pos_label: Any = None,
     labels: Iterable[Any] | None = None,
 ) -> xr.DataArray:
-    """Return how many of these samples are worth one independent sample, for a metric.
+    """Return how many of these samples carry as much information as one independent sample, for a metric.
 
     Parameters
     ----------
     metric : str or Metric
         Any metric of a matrix of two classes.
     y_true, y_pred, by, prior, chain, pos_label, labels
-        As in `posterior`; the effect is that of the chain of mean parameters.
+        As in `posterior`; the effect is for the chain with the mean parameters.
 
     Returns
     -------
     xarray.DataArray
-        0-d: D, the variance of the metric in a long sequence over that in as many independent samples. Its ``attrs``:
-        ``effective_size``, n/D (recall has only the positives for trials: of them, positives/D are effective), and
-        ``independent_coverage``, how often the 95 % interval of order 0 then covers the long-run metric, about
-        2Φ(1.96/√D) − 1.
+        0-d: D, the variance of the metric in a long sequence divided by its variance in the same number of independent
+        samples. Its ``attrs``: ``effective_size``, n/D (the trials of recall are only the positives, so positives/D are
+        effective), and ``independent_coverage``, how often the 95 % interval of order 0 then covers the long-run
+        metric, about 2Φ(1.96/√D) − 1.
 
     Notes
     -----
@@ -90,9 +90,9 @@ def design_effect(
 
 
 def variance_ratio(chain: ChainParameters, metric: Callable[[Any], Any]) -> Array:
-    """Return by what factor a metric of a long chain varies more than that of independent samples, for each draw.
+    """Return the variance of a metric in a long chain divided by that in independent samples, for each draw.
 
-    The letters are those of `design_effect`.
+    The letters are the same as in `design_effect`.
     """
     w = np.moveaxis(chain.stationary_cells().reshape(4, *chain.stay.shape[1:]), 0, -1)
     t = np.moveaxis(chain.transition_matrix(), (0, 1), (-2, -1))
@@ -130,13 +130,13 @@ def bayes_factor(
     -------
     xarray.DataArray
         ``log_bayes_factor``, natural logarithms, over dim ``of``: "actual", whether the actual label depends on the
-        previous one; "predicted", whether a prediction, given the actual label, depends on what went before. Above 0
-        the samples speak for dependence, below for independence; 3 is odds of twenty to one.
+        previous one; "predicted", whether a prediction, given the actual label, depends on previous labels. Above 0 the
+        samples support dependence, below 0 independence; 3 means odds of twenty to one.
 
     Notes
     -----
-    With b(u, v) = log B(u + c, v + c) − log B(c, c), c the prior: of actual labels
-    b(n_01, n_00) + b(n_11, n_10) − b(sums); of predictions Σ_g [Σ_hj b(m_ghj1, m_ghj0) − b(sums)].
+    With b(u, v) = log B(u + c, v + c) − log B(c, c) and prior c: for actual labels b(n_01, n_00) + b(n_11, n_10) −
+    b(sums); for predictions Σ_g [Σ_hj b(m_ghj1, m_ghj0) − b(sums)].
 
     Examples
     --------
@@ -176,34 +176,34 @@ def autocorrelation(
 ) -> xr.Dataset:
     """Check the chain: compare the autocorrelation of correctness with what the chain predicts.
 
-    A chain forgets. Where errors persist through a scene that it does not see, correctness stays correlated at long
-    lags, and the chain's intervals are too narrow as well.
+    A chain forgets. If errors persist through a scene that it does not see, correctness stays correlated at long lags,
+    and the chain's intervals are too narrow as well.
 
     Parameters
     ----------
     lags : sequence of int, optional
-        How many samples apart; each shorter than the longest sequence. By default 1, 2, 5, 10 and 25, without those
-        that are too long for the sequences: at least half of the samples have a sample this much later in their
-        sequence. Sequences of ten samples keep 1, 2 and 5.
+        Distances between samples; each shorter than the longest sequence. By default 1, 2, 5, 10 and 25, without those
+        too long for the sequences: at least half of the samples must have a sample this much later in their sequence.
+        Sequences of ten samples keep 1, 2 and 5.
     y_true, y_pred, by, prior, chain, labels
         As in `posterior`.
     draws : int
-        Simulations behind the band.
+        Number of simulations for the band.
     random_seed : int or numpy.random.Generator
-        Their seed.
+        Seed of the simulations.
 
     Returns
     -------
     xarray.Dataset
         Over dim ``lag``: ``observed``, the autocorrelation of being right, within sequences; ``lower`` and ``upper``,
-        the 95 % band of the chain's own posterior predictive, of sequences as many and as long; ``outside``. The band
-        is simultaneous: at least 95 % of the simulations are inside it at all lags at once. Its ``attrs`` say which of
-        the default lags were too long, ``lags_left_out``.
+        the 95 % band of the chain's posterior predictive, for sequences of the same number and lengths; ``outside``.
+        The band is simultaneous: at least 95 % of the simulations are inside it at all lags at once. Its ``attrs`` name
+        the default lags that were too long, ``lags_left_out``.
 
     Warns
     -----
     DependenceWarning
-        If some lag is outside.
+        If the observed value at some lag is outside.
 
     Raises
     ------
@@ -212,8 +212,8 @@ def autocorrelation(
 
     Notes
     -----
-    The band is a rank envelope: at every lag it leaves out the same number of simulations at either end. Simulations
-    whose predictions are all right or all wrong have no autocorrelation; ``attrs["undefined"]`` is their share.
+    The band is a rank envelope: at every lag it excludes the same number of simulations at either end. Simulations
+    whose predictions are all right or all wrong have no autocorrelation; ``attrs["undefined"]`` is their proportion.
 
     Examples
     --------
@@ -277,7 +277,8 @@ def _correct(states: Codes) -> Booleans:
 def autocorrelations(correct: Booleans, sequence: Codes, lags: Sequence[int]) -> Array:
     """Return the autocorrelations (lags, m) within sequences of m series (n, m); NaN where a series is constant.
 
-    At each lag the mean over the pairs that far apart of one sequence, of deviations from the mean of all samples.
+    At each lag, this is the mean over pairs at that distance in one sequence, of deviations from the mean of all
+    samples.
     """
     mean = correct.mean(0)
     values = []
@@ -290,7 +291,7 @@ def autocorrelations(correct: Booleans, sequence: Codes, lags: Sequence[int]) ->
 
 
 def autocorrelation_band(values: Array) -> tuple[Array, Array]:
-    """Return the bounds (lags,) that hold at least 95 % of the simulated autocorrelations (lags, m) at all lags."""
+    """Return the bounds (lags,) that contain at least 95 % of the simulated autocorrelations (lags, m) at all lags."""
     outside = int(np.floor((1 - _BAND) * (values.shape[1] - 1)))
     lower, upper = rank_envelope(values.T, outside, ties="ordered").T
     return lower, upper

@@ -1,4 +1,4 @@
-"""Whether intervals that take samples for independent may be trusted."""
+"""Whether intervals that treat samples as independent are trustworthy."""
 
 from __future__ import annotations
 
@@ -43,30 +43,31 @@ def check_independence(
     draws: int = 4_000,
     random_seed: Any = 0,
 ) -> xr.Dataset:
-    """Check whether intervals of independent samples may be used for samples in the order of time.
+    """Check whether intervals for independent samples may be used for samples in order of time.
 
     Parameters
     ----------
     metric : str or Metric
-        Any metric of a matrix of two classes. Where labels stay for long and errors are yet independent of each other,
-        intervals of recall are right, and those of accuracy, which mixes both classes, are not.
+        Any metric of a matrix of two classes. If labels persist and errors are nevertheless independent of each other,
+        intervals for recall are right, and intervals for accuracy, which mixes both classes, are not.
     factor : float
-        By how much an interval may be too narrow, above 1. One of 95 % that is too narrow by 1.1 covers 92.5 %.
+        The factor by which an interval may be too narrow, above 1. A 95 % interval that is too narrow by 1.1 covers
+        92.5 %.
     draws : int
-        Draws behind the interval of the design effect.
+        Number of draws for the interval of the design effect.
     random_seed : int or numpy.random.Generator
-        Their seed.
+        Seed of the draws.
     y_true, y_pred, by, prior, chain, pos_label, labels
         As in `posterior`.
 
     Returns
     -------
     xarray.Dataset
-        ``log_bayes_factor`` (of), as by `bayes_factor`; ``design_effect`` D, as by `design_effect`, with its 95 %
+        ``log_bayes_factor`` (of), as in `bayes_factor`; ``design_effect`` D, as in `design_effect`, with its 95 %
         equal-tailed posterior interval ``design_effect_interval`` (ci_bound); ``effective_size``, n/D; ``narrowness``,
-        √D, by which intervals of independent samples are too narrow; ``independent_coverage``, how often one of 95 %
-        then covers. In its ``attrs`` the ``verdict``, "dependent", "independent" or "undecided", and what it means in
-        words, ``advice``.
+        √D, the factor by which intervals for independent samples are too narrow; ``independent_coverage``, how often a
+        95 % one then covers. Its ``attrs`` have the ``verdict``, "dependent", "independent" or "undecided", and its
+        meaning in words, ``advice``.
 
     Raises
     ------
@@ -80,9 +81,9 @@ def check_independence(
 
     Notes
     -----
-    The verdict is "independent" if even at the upper end of its interval √D is at most `factor`, and else
-    "undecided": the samples do not tell, and the posterior of the chain reckons with that. This is about the chain
-    alone: whether errors persist in other ways, as through hard scenes, `autocorrelation` shows.
+    The verdict is "independent" if even the upper end of the interval for √D is at most `factor`; otherwise, if not
+    "dependent", it is "undecided": the samples do not tell, and the posterior of the chain allows for it. This is about
+    the chain alone: `autocorrelation` shows whether errors persist in other ways, such as through hard scenes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The posterior of the long-run cells of a Markov chain of labels, and what it predicts of the next samples."""
+"""The posterior of the long-run cells of a Markov chain of labels, and its predictions for the next samples."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ DEPENDENT = "samples of a sequence depend on each other. Ask the posterior of ba
 class MarkovChain(StoredDraws):
     """Independent draws of a chain's long-run cells, with the chain's own parameters.
 
-    A prediction simulates new sequences, which start from the chain's stationary distribution and not where the
-    observed one ended. As neighbours are alike, it is wider than a prediction of independent samples.
+    A prediction simulates new sequences, which start from the chain's stationary distribution and not at the end of the
+    observed one. Neighbours are alike, so it is wider than a prediction for independent samples.
 
     Attributes
     ----------
     chain : ChainParameters
-        Draws of the transition probabilities as arrays; `parameters` has them labelled.
+        Draws of the transition probabilities as arrays; `parameters` has them with labels.
     starts : array (n,)
-        Which of the samples observed, sequence after sequence, are the first of their sequence.
+        Whether each observed sample, sequence after sequence, is the first of its sequence.
     entropy : tuple of int
-        The seed, and a key that makes this posterior's random numbers differ from those of others.
+        The seed, and a key that separates this posterior's random numbers from others.
     """
 
     independent: bool = True
@@ -111,39 +111,39 @@ def posterior(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> Posterior:
-    """Return the posterior of the system's long-run cells, from samples in the order of time.
+    """Return the posterior of the system's long-run cells, from samples in order of time.
 
-    The estimand is the long-run rate: in the stationary distribution of the chain. What the next m samples will show is
-    ``posterior(…).predict(m)``; what this sequence shows is known.
+    The estimand is the long-run rate, in the stationary distribution of the chain. ``posterior(…).predict(m)`` predicts
+    the next m samples; the rate in this sequence is known.
 
     Parameters
     ----------
     y_true, y_pred : array-like (n,)
-        Labels of two classes; those of one sequence in the order of time.
+        Labels of two classes; within a sequence, in order of time.
     by : mapping of one name to array-like (n,), or array-like (n,), optional
-        Which sequence each sample is of, as ``{"video": ids}``; ids may be interleaved. All sequences are taken to be
-        of one chain: rates that differ by sequence make them groups, for ``bayesperf.pool``.
+        The sequence of each sample, such as ``{"video": ids}``; ids may be interleaved. All sequences are assumed to
+        come from one chain: if rates differ by sequence, treat the sequences as groups, with ``bayesperf.pool``.
     prior : float
         Beta(prior, prior) on every transition probability; with ``order=0`` the Dirichlet weight of every cell.
     order : {1, 0}
         1: the chain. 0: samples are independent, and `by` and the order of time make no difference.
     chain : {"z_prev,g_prev", "z_prev"}
-        What a prediction depends on beside the actual label: the previous prediction and the previous actual label, or
-        the previous prediction alone. The second has fewer parameters but cannot express that errors come in runs
-        while labels change; its intervals are then too narrow (see the coverage page).
+        What a prediction depends on besides the actual label: the previous prediction and the previous actual label, or
+        the previous prediction alone. The second has fewer parameters but cannot express that errors come in runs while
+        labels change; its intervals are then too narrow (see the coverage page).
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     labels : sequence of two, optional
         Both labels, if only one occurs.
     draws : int
-        Draws of the chain's parameters.
+        Number of draws of the chain's parameters.
     random_seed : int or numpy.random.Generator
-        Their seed.
+        Seed of the draws.
 
     Returns
     -------
     Posterior
-        Carried by independent draws; of independent samples, exact.
+        Represented by independent draws; for independent samples, exact.
 
     Raises
     ------
@@ -152,15 +152,15 @@ def posterior(
 
     Notes
     -----
-    With n_ij transitions of the actual label, m_ghjv of the prediction and c the prior, a_0 ~ Beta(c + n_00, c + n_01),
-    a_1 ~ Beta(c + n_11, c + n_10) and θ_ghj ~ Beta(c + m_ghj1, c + m_ghj0), independently. The first sample of a
-    sequence is left out. The long-run cells are a closed form of them (`bayesperf.models._stationary`).
+    With n_ij transitions of the actual label, m_ghjv of the prediction and prior c, a_0 ~ Beta(c + n_00, c + n_01), a_1
+    ~ Beta(c + n_11, c + n_10) and θ_ghj ~ Beta(c + m_ghj1, c + m_ghj0), independently. The first sample of a sequence
+    is omitted. The long-run cells are a closed form of these (`bayesperf.models._stationary`).
 
-    The coverage page shows how often the intervals cover, for this chain and for sequences that are not one. Intervals
-    of accuracy are somewhat too wide if labels and errors persist for long, the prevalence π is ½ and recall equals
-    specificity. Accuracy is balanced accuracy, whose intervals are right, plus (π − ½)(recall − specificity), which
-    does not change to first order there. At the estimates, which are off that point, it does. This vanishes with more
-    samples.
+    The coverage page shows how often the intervals cover, for this chain and for sequences from other processes.
+    Intervals for accuracy are somewhat too wide if labels and errors persist for long, the prevalence π is ½ and recall
+    equals specificity. Accuracy is balanced accuracy, whose intervals are right, plus (π − ½)(recall − specificity),
+    which does not change to first order at that point. At the estimates, which are off that point, it does. This
+    vanishes with more samples.
 
     Examples
     --------

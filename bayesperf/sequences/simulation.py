@@ -30,29 +30,29 @@ def simulate(
     Parameters
     ----------
     n : int
-        Samples in each sequence.
+        Number of samples in each sequence.
     persistence : float
-        Of the actual label: (1 + λ)/2 with λ its autocorrelation at lag 1, so that 0.5 is independence. At prevalence
-        0.5 it is the probability that the label stays.
+        Persistence of the actual label: (1 + λ)/2 with λ its autocorrelation at lag 1, so 0.5 is independence. At
+        prevalence 0.5 it is the probability that the label stays.
     error_persistence : float, optional
-        Likewise of the prediction, given the actual label; by default as `persistence`.
+        The same for the prediction, given the actual label; by default equal to `persistence`.
     prevalence, recall, specificity : float
         Long-run rates.
     sequences : int
-        How many sequences.
+        Number of sequences.
     random_seed : int or numpy.random.Generator
         Seed.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``sequence`` (0, 1, …), ``actual`` and ``predicted`` (0 or 1), a row a sample.
+        Columns ``sequence`` (0, 1, …), ``actual`` and ``predicted`` (0 or 1), with a row for each sample.
 
     Raises
     ------
     ValueError
-        If no chain has these rates: predictions cannot be that persistent where recall and 1 − specificity are far
-        apart and the actual label changes often.
+        If no chain has these rates: predictions cannot persist this long if recall and 1 − specificity are far apart
+        and the actual label changes often.
 
     Notes
     -----

@@ -63,8 +63,7 @@ def simulation_based_calibration(
     thin : int
         Use every `thin`-th draw for the ranks: among correlated draws they are not uniform.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------

@@ -95,8 +95,7 @@ def coverage(
     draws, n_resamples : int
         Draws of a posterior that has no closed form, and resamples of a bootstrap.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------

@@ -73,8 +73,7 @@ def dependence(
     ci_prob : float
         Probability of the intervals.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------

@@ -68,8 +68,7 @@ def sequential(
     simulations : int
         Number of classifiers, each with its batches.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------

@@ -1,4 +1,14 @@
-"""How often an interval from one test set holds what the same classifier scores on another."""
+"""How often an interval from one test set holds what the same classifier scores on another.
+
+Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its intervals
+should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric, and "bootstrap"
+of the score on resampled examples. They answer another question: neither allows for the luck of the second test set,
+which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the second scores.
+
+Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed. If both tests have
+the same size, their scores and the limits of "predictive" and "bootstrap" are among the same few values, and scores
+often equal a limit.
+"""
 
 from __future__ import annotations
 
@@ -69,27 +79,24 @@ def repeated_splits(
         Kind of the intervals.
     pos_label : label, optional
         The positive class of two; inferred for {0, 1}, {-1, 1} and {False, True}.
-    draws : int
-        Number of draws behind each interval.
+    draws, simulations : int
+        Number of draws behind each interval, and of splits.
     keep_draws : int
         Number of draws to return for each split. `bayesperf.plots.split_scores` plots their distribution, pooled over
         splits, beside that of the scores (Caelen 2017, Fig. 4).
-    simulations : int
-        Number of splits.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
     xarray.Dataset
-        Over (distribution, metric, prob): ``coverage`` of the score on the third part, how often it lies below and
-        above the intervals (``lower_miss``, ``upper_miss``), and their mean ``width``. Over metric: the mean ``score``
-        and the proportion of ``undefined`` scores, which the others leave out. Each has its Monte Carlo standard error
-        (``coverage_mcse``, …) over splits of these data. Also ``intervals`` (simulation, distribution, metric, prob,
-        ci_bound), ``scores`` (simulation, metric) on the third part, ``counts`` of both parts (simulation, part,
-        actual, predicted) and, with `keep_draws`, ``draws`` (simulation, distribution, metric, draw). Settings are in
-        ``attrs``.
+        Over (distribution: predictive, posterior, bootstrap; metric; prob): ``coverage`` of the score on the third
+        part, how often it lies below and above the intervals (``lower_miss``, ``upper_miss``), and their mean
+        ``width``. Over metric: the mean ``score`` and the proportion of ``undefined`` scores, which the others leave
+        out. Each has its Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. Also
+        ``intervals`` (simulation, distribution, metric, prob, ci_bound), ``scores`` (simulation, metric) on the third
+        part, ``counts`` of both parts (simulation, part, actual, predicted) and, with `keep_draws`, ``draws``
+        (simulation, distribution, metric, draw). Settings are in ``attrs``.
 
     Raises
     ------
@@ -98,18 +105,6 @@ def repeated_splits(
     ValueError
         If a class has fewer than three examples, a metric has several values, `keep_draws` exceeds `draws`, or the
         prior is of rates.
-
-    Notes
-    -----
-    Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its
-    intervals should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric,
-    and "bootstrap" of the score on resampled examples. They answer another question: neither allows for the luck of the
-    second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the second
-    scores.
-
-    Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed. If both tests
-    have the same size, their scores and the limits of "predictive" and "bootstrap" are among the same few values, and
-    scores often equal a limit.
 
     Examples
     --------

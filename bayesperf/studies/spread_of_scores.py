@@ -52,8 +52,7 @@ def predictive_spread(
     draws : int
         Number of draws of each distribution.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------

@@ -603,7 +603,8 @@ def test_scores_in_json_are_the_librarys_figures(tmp_path, call, scored, command
         curve = bp.curves.epc((chosen["actual"], chosen["odds"]), pair, **kwargs)
         row = expected.loc[("half_total_error_rate", model)]
         assert row[["alpha", "threshold"]].tolist() == [0.5, curve.dataset["threshold"].sel(alpha=0.5).item()]
-        assert expected.loc[("G", model), "observed"] == pytest.approx(curve.expected_performance()["G"].item())
+        mean = curve.expected_performance().observed.sel(quantity="G").item()
+        assert expected.loc[("G", model), "observed"] == pytest.approx(mean)
     assert document["split"] == {
         "column": "part", "test": "Test", "n_test": len(test), "dev": "development", "n_dev": len(dev)
     }  # fmt: skip

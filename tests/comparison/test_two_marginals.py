@@ -118,19 +118,18 @@ def test_parts_of_areas_and_precision_recall_areas():
 def test_expected_performance_of_two_test_sets():
     (dev, first, second), options = (scored(60, 60, 1.5) for _ in range(3)), {"alphas": [0.2, 0.5], "draws": 400}
     a, b = bp.curves.epc(dev, first, **options), bp.curves.epc(dev, (second[0][:-1], second[1][:-1]), **options)
-    means = [curve.expected_performance_marginal() for curve in (a, b)]
+    means = [curve.expected_performance() for curve in (a, b)]
     comparison = bp.compare(*means)
     assert comparison.greater_is_better is False
     sd = np.hypot(*(side.sd() for side in means))
     np.testing.assert_allclose(comparison.difference.sd(), sd, rtol=4 / np.sqrt(2 * 400))
     tests = {"a": first, "b": (second[0][:-1], second[1][:-1])}
     joint = bp.curves.epc(dict.fromkeys("ab", dev), tests, **options)
-    apart = bp.compare(joint.expected_performance_marginal())
+    apart = bp.compare(joint.expected_performance())
     np.testing.assert_allclose(comparison.difference.sd(), apart.difference.sd().squeeze(), rtol=4 / np.sqrt(400))
-    np.testing.assert_allclose(means[0].eti(), a.expected_performance()["interval"])
     assert bp.compare(a.area, b.area).greater_is_better is False
     with pytest.raises(ValueError, match="a and b are of different things"):
-        bp.compare(means[0], b.expected_performance_marginal(0, 0.5))
+        bp.compare(means[0], b.expected_performance(0, 0.5))
     with pytest.raises(ValueError, match="a and b are of different things"):
         bp.compare(a.area, bp.curves.epc(dev, second, alphas=[0.2, 0.8]).area)
 

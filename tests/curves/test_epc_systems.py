@@ -27,15 +27,15 @@ mpl.use("Agg")
 def test_expected_performance_chosen_on_the_test_set_is_the_area_under_the_roc_curve(n, shift):
     """G = (A + 1/2)/2, to the resolution of the rates; and what is left of it, known as well."""
     y, score = normal(n, shift, seed=n)
-    found = epc_a_posteriori((y, score), prior="flat", draws=500).expected_performance()
+    found = epc_a_posteriori((y, score), prior="flat", draws=500).expected_performance().observed.sel(quantity="G")
     area = 1 - roc_auc_score(y, score)
     negatives, positives = (y == 0).sum(), (y == 1).sum()
-    assert found["G"].item() == pytest.approx((area + 0.5) / 2, abs=1 / (4 * min(negatives, positives)) + 1e-12)
+    assert found.item() == pytest.approx((area + 0.5) / 2, abs=1 / (4 * min(negatives, positives)) + 1e-12)
     if n <= 500:
         frr_at_no_far = (score[y == 1] <= score[y == 0].max()).mean()
         far_at_no_frr = (score[y == 0] >= score[y == 1].min()).mean()
         rest = far_at_no_frr / positives + frr_at_no_far / negatives
-        assert found["G"].item() == pytest.approx((area + 0.5) / 2 - rest / 8, abs=1e-12)
+        assert found.item() == pytest.approx((area + 0.5) / 2 - rest / 8, abs=1e-12)
 
 
 @pytest.mark.parametrize("criterion", ["far_frr", "precision_recall"])
@@ -59,11 +59,11 @@ def test_expected_performance_is_a_mean_over_alpha(criterion, bounds):
         ties = 1e-9 * (both if criterion == "far_frr" else -both)
         chosen = (np.abs(alphas[:, None] - values) + np.where(np.isinf(values), 0, ties)).argmin(1)
         means = np.array([np.nan if None in v else float(sum(v) / 2) for v in on_test])
-        assert found[name].item() == pytest.approx(means[chosen].mean(), abs=60 / 20_000)
-    assert found["G"].item() == pytest.approx((found["E_V1"] + found["E_V2"]).item() / 2, rel=1e-12)
-    for name in ("E_V1", "E_V2", "G"):
-        lower, upper = found["interval"].sel(quantity=name).values
-        assert lower < found[name] < upper
+        assert found.observed.sel(quantity=name).item() == pytest.approx(means[chosen].mean(), abs=60 / 20_000)
+    first, second, g = found.observed.values
+    assert g == pytest.approx((first + second) / 2, rel=1e-12)
+    lower, upper = found.eti().values.T
+    assert ((lower < found.observed) & (found.observed < upper)).all()
 
 
 def test_intervals_of_expected_performance_by_a_loop():
@@ -79,7 +79,7 @@ def test_intervals_of_expected_performance_by_a_loop():
         w = rng.standard_exponential(len(y))
         far, frr = called @ (w * (y == 0)) / w[y == 0].sum(), 1 - called @ (w * (y == 1)) / w[y == 1].sum()
         expected.append(weights @ (far + frr) / 2)
-    lower, upper = curve.expected_performance()["interval"].sel(quantity="G").values
+    lower, upper = curve.expected_performance().eti().sel(quantity="G").values
     # Standard error of a 2.5 % quantile of 1,000 near-normal draws: 0.085 of their deviation.
     np.testing.assert_allclose([lower, upper], np.quantile(expected, [0.025, 0.975]), atol=0.4 * np.std(expected))
 
@@ -131,7 +131,7 @@ def means_by_enumeration(y, score, dev, sample_weight, grid=2001):
 @pytest.mark.slow
 def test_difference_of_expected_performance_by_a_loop():
     curve = both(FIRST, SECOND, prior="haldane", draws=4000)
-    means = curve.expected_performance_marginal()
+    means = curve.expected_performance()
     drawn = means.joint_draws(4000)
     difference = drawn.sel(model="a") - drawn.sel(model="b")
     y, rng = FIRST[1][0], np.random.default_rng(3)
@@ -149,7 +149,7 @@ def test_difference_of_expected_performance_by_a_loop():
     assert compared.prob_greater.dims == ("quantity", "model", "model_other")
     np.testing.assert_allclose(compared.difference.mean().squeeze(), difference.mean("draw"), rtol=1e-9)
     # Of the thresholds themselves, without weights.
-    points = curve.expected_performance()[["E_V1", "E_V2", "G"]].to_array().transpose("model", "variable").values
+    points = curve.expected_performance().observed.values
     exact = [means_by_enumeration(y, test[1], dev, np.ones(len(y))) for dev, test in (FIRST, SECOND)]
     np.testing.assert_allclose(points, exact, atol=2e-3)
 
@@ -180,7 +180,7 @@ def test_differences_of_expected_performance_cover_as_the_documentation_says():
             first = rng.normal(size=100) + 1.5 * y
             sets.append((y, first, first + 0.7 * rng.normal(size=100)))
         systems = [[(labels, scores[j]) for labels, *scores in sets] for j in (0, 1)]
-        means = both(*systems, prior="haldane", draws=400, random_seed=i).expected_performance_marginal()
+        means = both(*systems, prior="haldane", draws=400, random_seed=i).expected_performance()
         low, high = bp.compare(means).difference.eti().sel(quantity="G").squeeze().values
         true = np.subtract(
             *(true_means((sets[0][0], sets[0][1 + j]), sd, 1.5)[2] for j, sd in ((0, 1), (1, 1.49**0.5)))
@@ -191,18 +191,18 @@ def test_differences_of_expected_performance_cover_as_the_documentation_says():
 
 @pytest.mark.slow
 def test_shared_weights_narrow_the_difference_of_expected_performance():
-    paired, apart = (bp.compare(both(FIRST, SECOND, paired=of).expected_performance_marginal()) for of in (True, False))
+    paired, apart = (bp.compare(both(FIRST, SECOND, paired=of).expected_performance()) for of in (True, False))
     assert (paired.difference.sd() < 0.7 * apart.difference.sd()).all()
-    alone = [epc(*system).expected_performance()["interval"].sel(quantity="G") for system in (FIRST, SECOND)]
+    alone = [epc(*system).expected_performance().eti().sel(quantity="G") for system in (FIRST, SECOND)]
     width = np.sqrt(sum(np.diff(interval) ** 2 for interval in alone)).item()
     assert np.diff(apart.difference.eti().sel(quantity="G")).item() == pytest.approx(width, rel=0.15)
     anew = both(FIRST, SECOND, resample="both", draws=300)
-    assert (bp.compare(anew.expected_performance_marginal(0.0, 0.5)).difference.sd() > 0).all()
+    assert (bp.compare(anew.expected_performance(0.0, 0.5)).difference.sd() > 0).all()
     assert "development sets like this one" in anew.estimand
     retrieval = both(FIRST, SECOND, criterion="precision_recall", alphas=[0.5], draws=50)
-    assert retrieval.expected_performance_marginal().greater_is_better is True
+    assert retrieval.expected_performance().greater_is_better is True
     with pytest.raises(ValueError, match=r"low and high must be in \[0, 1\], low the smaller"):
-        anew.expected_performance_marginal(0.5, 0.2)
+        anew.expected_performance(0.5, 0.2)
 
 
 def predicted(curve, alpha, data):

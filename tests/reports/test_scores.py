@@ -265,10 +265,11 @@ def test_expected_performance_is_the_librarys(frame, analysis, page):
     for system in ("new", "old"):
         found = bp.curves.epc(part_of(frame, system, "dev"), part_of(frame, system)).expected_performance()
         for name in ("E_V1", "E_V2", "G"):
-            low, high = found["interval"].sel(quantity=name).values
+            low, high = found.eti().sel(quantity=name).values
+            observed = found.observed.sel(quantity=name).item()
             row = rows.loc[(name, system)]
-            assert list(row[["observed", "ci_lower", "ci_upper"]]) == pytest.approx([found[name].item(), low, high])
-            assert f"{system} {found[name].item():.3f} {low:.3f}–{high:.3f}" in text
+            assert list(row[["observed", "ci_lower", "ci_upper"]]) == pytest.approx([observed, low, high])
+            assert f"{system} {observed:.3f} {low:.3f}–{high:.3f}" in text
 
 
 def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page):

@@ -1,4 +1,4 @@
-"""The area under the ROC curve, of scores and of what a report says of them."""
+"""The area under the ROC curve, from scores and from what a report says about them."""
 
 from __future__ import annotations
 
@@ -88,57 +88,57 @@ def roc_auc(
 ) -> Marginal:
     """Return the posterior of the area under the ROC curve: the probability that a positive scores above a negative.
 
-    Ties count half. Systems judged on the same examples are compared by ``compare(roc_auc(y_true, {"a": score_a, "b":
-    score_b}))``, two that were judged on different ones by ``compare(roc_auc(y_a, score_a), roc_auc(y_b, score_b))``.
+    Ties count half. Compare systems judged on the same examples by ``compare(roc_auc(y_true, {"a": score_a, "b":
+    score_b}))``, and two judged on different examples by ``compare(roc_auc(y_a, score_a), roc_auc(y_b, score_b))``.
 
     Parameters
     ----------
     y_true : array-like (n,) or BinnedScores
-        Labels of two classes; with `multi_class`, of any number. Or binned scores, by "bayesian_bootstrap" or "delong".
+        Labels of two classes, or more with `multi_class`. Or binned scores, for "bayesian_bootstrap" or "delong".
     y_score : array-like (n,) or (n, K), mapping or data frame
-        Scores; more means positive. With `multi_class` probabilities, a column a class. A mapping names systems.
+        Scores; higher means positive. With `multi_class`, a column of probabilities a class. A mapping names systems.
     method : {"bayesian_bootstrap", "delong", "binormal", "pairs"}
-        "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class, beside half an example
-        (or cluster) of a uniform rank that was not seen (Ferguson 1973). "delong": normal, with DeLong's variance, and
-        clipped to [0, 1]. "binormal": the model ``binormal_roc``. "pairs" takes pairs for independent; they are not.
+        "bayesian_bootstrap" assumes nothing about the scores: Dirichlet(1) weights in each class, and half an unseen
+        example (or cluster) with a uniform rank (Ferguson 1973). "delong": normal, with DeLong's variance, and clipped
+        to [0, 1]. "binormal": the model ``binormal_roc``. "pairs" treats pairs as independent; they are not.
     transform : {None, "logit"}
-        Of "delong": "logit" takes the log-odds of the area for normal, which covers better near 1.
+        For "delong": "logit" treats the log-odds of the area as normal, which covers better near 1.
     fpr, recall : (low, high), optional
         A part of the curve: the area below it between two false positive rates, or beside it between two recalls.
     standardized : bool
-        Whether the area of a part is on a scale on which chance is ½ and the greatest possible 1 (McClish 1989).
+        Whether the area of a part is rescaled so that chance is ½ and the largest possible area 1 (McClish 1989).
     multi_class : {None, "ovr", "ovo"}
         For more than two classes: each against the rest, or each pair of classes (Hand & Till 2001).
     average : {"macro", "weighted", None}
-        With `multi_class`, the mean by equal weights or by frequencies; None has the area of each class, of "ovr".
+        With `multi_class`, the mean by equal weights or by frequencies; None returns the area of each class, for "ovr".
     labels : sequence (K,), optional
         With `multi_class`, the classes in the order of the columns; by default sorted.
     cluster : array-like (n,) or mapping, optional
-        The cluster (patient, site) of each example, named as ``{"patient": ids}`` if you like; the first of nested ones
-        counts. A cluster has one weight, as in `bayesperf.pool`; by "delong" the variance is Obuchowski's (1997).
+        The cluster (patient, site) of each example, optionally named as ``{"patient": ids}``; the first of nested ones
+        counts. A cluster has one weight, as in `bayesperf.pool`; with "delong" the variance is Obuchowski's (1997).
     pos_label, draws, random_seed, progressbar
         As in `roc_curve`.
 
     Returns
     -------
     Marginal
-        Over ``label`` for all classes and ``model`` for systems, whose areas are joint.
+        A marginal over ``label`` for all classes and ``model`` for systems, whose areas are joint.
 
     Raises
     ------
     TypeError, ValueError
-        If options do not go together, scores are missing, or a class has too few examples or clusters.
+        If options contradict each other, scores are missing, or a class has too few examples or clusters.
 
     Warns
     -----
     DependenceWarning, UserWarning
-        Of "pairs" and of fewer than 20 clusters; if the interval has no width, or scores are shown not to be normal.
+        For "pairs" and for fewer than 20 clusters; if the interval has no width, or scores are shown not to be normal.
 
     Notes
     -----
-    What was not seen draws the mean a little towards ½. Beyond 10,000 examples neighbouring scores share 1,024 bins,
-    and examples of several systems 2,000 groups of a class. docs/coverage.md says how often intervals cover. DeLong's
-    test of two systems is 2 min(p, 1 − p), p being the ``prob_greater`` of their comparison by "delong".
+    The unseen example pulls the mean a little towards ½. Beyond 10,000 examples neighbouring scores share 1,024 bins,
+    and examples of several systems share 2,000 groups in a class. docs/coverage.md shows how often intervals cover.
+    DeLong's p-value for two systems is 2 min(p, 1 − p), with p their ``prob_greater`` by "delong".
 
     Examples
     --------
@@ -447,9 +447,9 @@ def auc_from_summary(
     dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     random_seed: Any = 0,
 ) -> Marginal:
-    """Return the distribution of an area under the ROC curve from what a report says of it.
+    """Return the distribution of an area under the ROC curve from the figures in a report.
 
-    Of scores themselves `roc_auc` says more.
+    If you have the scores, `roc_auc` says more.
 
     Parameters
     ----------
@@ -458,9 +458,9 @@ def auc_from_summary(
     n_pos, n_neg : int, array-like or xarray.DataArray
         Numbers of positive and of negative examples. They broadcast against each other and the areas.
     method : {"newcombe", "hanley_mcneil", "pairs"}
-        "newcombe" inverts a score test, so that intervals stay inside [0, 1], and have a width at areas of 0 and 1.
-        "hanley_mcneil" is the normal with the variance of these authors, its intervals clipped to [0, 1]. "pairs" takes
-        the pairs of a positive and a negative for independent trials, which they are not: see `roc_auc`.
+        "newcombe" inverts a score test, so intervals stay inside [0, 1], and have a width at areas of 0 and 1.
+        "hanley_mcneil" is normal with the variance of these authors; its intervals are clipped to [0, 1]. "pairs"
+        treats the pairs of a positive and a negative as independent trials, which they are not: see `roc_auc`.
     dims : sequence of str or mapping, optional
         Names of the axes of arrays, or a mapping of names to their coordinates.
     random_seed : int or numpy.random.Generator
@@ -474,15 +474,15 @@ def auc_from_summary(
     Warns
     -----
     DependenceWarning, UserWarning
-        Of "pairs"; of "hanley_mcneil", if an area is 0 or 1: the interval then has no width.
+        For "pairs"; for "hanley_mcneil", if an area is 0 or 1: the interval then has no width.
 
     Notes
     -----
     With A the area, n and m the numbers of examples, Q1 = A/(2 − A) and Q2 = 2A²/(1 + A), the variance of Hanley &
-    McNeil (1982, Radiology 143) is (A(1 − A) + (n − 1)(Q1 − A²) + (m − 1)(Q2 − A²))/(nm). Q1 and Q2 are those of
+    McNeil (1982, Radiology 143) is (A(1 − A) + (n − 1)(Q1 − A²) + (m − 1)(Q2 − A²))/(nm). Q1 and Q2 hold for
     exponential scores, a convention: no report of an area says how the scores are distributed. Newcombe's method 5
-    (2006, Statistics in Medicine 25) has (n + m)/2 in the place of n and m in its numerator, and solves ``|A −
-    observed| = z s(A)`` for A, with the standard error at A. docs/coverage.md says how often intervals cover.
+    (2006, Statistics in Medicine 25) replaces n and m in its numerator by (n + m)/2, and solves ``|A − observed| = z
+    s(A)`` for A, with the standard error at A. docs/coverage.md shows how often intervals cover.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""Areas under ROC curves by the Bayesian bootstrap: of one system, of several, of classes, of examples in clusters.
+"""Areas under ROC curves by the Bayesian bootstrap: for one system, several, classes, or examples in clusters.
 
-What is weighted are units: examples, clusters of them, or, of many examples, groups of a class put together at random.
-Weights of what was seen are too sure near an area of 1, and with few clusters: nothing in them knows of an example that
-ranks lower than all others did. So either class has half a unit more, of a rank that is uniform between none and all of
-the other class: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) of that base and weight instead of none.
+The weights belong to units: examples, clusters of them, or, with many examples, random groups within a class. Weights
+of the observed units are too sure near an area of 1, and with few clusters: nothing in them allows for an example that
+ranks lower than all others did. So each class has half a unit more, with a rank that is uniform between none and all of
+the other class: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) with that base and weight instead of none.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, p
 
 
 def observed_area(positive: Array, negative: Array) -> float:
-    """Return the share of pairs of scores that are in the right order, ties counted half."""
+    """Return the proportion of pairs of scores in the right order, with ties counted half."""
     return float(twice_below(positive, negative).sum()) / (2 * len(positive) * len(negative))
 
 
@@ -127,8 +127,8 @@ def units_of_examples(classes: Codes, rng: np.random.Generator) -> Units:
 def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Units, averaged: int = 1) -> OfWeights:
     """Return a function from weights of units to the areas of systems with scores (S, n), with what no unit has shown.
 
-    So many areas that are averaged have what is unseen of one all together. Otherwise their average would be as low as
-    each of them may be.
+    Areas that are averaged share the unseen weight of one area. Otherwise their average would be as low as each of them
+    may be.
     """
     members = np.flatnonzero(positive), np.flatnonzero(negative)
     systems = [_in_bins(of_system, members, units) for of_system in scores]
@@ -146,9 +146,9 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
 
 
 def with_unseen(areas: Array, unseen: Array, ranks: Array) -> Array:
-    """Return areas (S, draws) of populations in which a share of either class, (2, draws), was not seen.
+    """Return areas (S, draws) of populations in which a proportion of each class, (2, draws), was not seen.
 
-    Its ranks (2, S, draws) are the part of the other class that it is on the right side of.
+    Its ranks (2, S, draws) are the proportions of the other class on the right side of it.
     """
     of_positive, of_negative = unseen
     of_seen = (1 - of_negative) * areas + of_negative * ranks[1]
@@ -172,7 +172,7 @@ def drawn_figures(
 
 
 def shares(classes: Codes, units: Units) -> OfWeights:
-    """Return a function from weights of units to the shares of classes (n,), numbered from 0, in place of systems."""
+    """Return a function from weights of units to the proportions of classes (n,), numbered from 0."""
     table = tallied(classes, units.of_examples, (1 + int(classes.max()), units.number), np.float32)
 
     def of_weights(weights: Weights, _: np.random.Generator) -> Array:
@@ -201,8 +201,8 @@ def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Calla
 class ScoreBins(NamedTuple):
     """Scores next to each other put together in B bins: the area under weights of the bins.
 
-    Within a bin the share of the pairs that are in order is that of the sample, so the area has the right mean and
-    leaves out the variance within bins, of 1,024 bins less than a thousandth of it.
+    Within a bin the proportion of pairs in order is the sample's, so the area has the right mean and omits the variance
+    within bins, with 1,024 bins less than a thousandth of it.
     """
 
     # The bin of each score that occurs (V,), the numbers of positives and of negatives in each bin (2, B), and the

@@ -1,8 +1,8 @@
 """The covariance of areas under ROC curves.
 
 DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44: the area is the mean, over the examples of one class, of the
-proportion of the other class that each is on the right side of. By ranks (Sun & Xu 2014, IEEE Signal Processing Letters
-21) it takes n log n steps. Of clusters deviations are summed within them (Obuchowski 1997, Biometrics 53).
+proportion of the other class on the right side of each. By ranks (Sun & Xu 2014, IEEE Signal Processing Letters 21) it
+takes n log n steps. With clusters, deviations are summed within them (Obuchowski 1997, Biometrics 53).
 """
 
 from __future__ import annotations

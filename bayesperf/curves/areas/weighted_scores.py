@@ -1,4 +1,10 @@
-"""The posterior of any score that can be weighted, by the Bayesian bootstrap: of a score with a name, or a function."""
+"""The posterior of any score that takes weights, by the Bayesian bootstrap: a score with a name, or a function.
+
+In a sample, a positive with no negative above it has a precision of 1, whatever proportion of negatives would be above
+it in the population. So the Bayesian bootstrap of scikit-learn's sum of steps is biased upward if positives are few.
+"average_precision" evaluates every example at the middle of its weight, and lets the weight grow evenly between two
+negatives; with many examples this is the same.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +22,7 @@ from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError, warn
 from bayesperf.core.weights import weight_blocks
 from bayesperf.core.words import metric_title
+from bayesperf.curves.areas.mean_scores import MEAN_SCORES, mean_score
 from bayesperf.curves.scored_systems import (
     bootstrap_of,
     clusters_of_examples,
@@ -49,6 +56,7 @@ def weighted_score(
     y_score: Any = None,
     *,
     per_class: bool = False,
+    bounds: tuple[float, float] | None = None,
     greater_is_better: bool | None = None,
     pos_label: Any = None,
     cluster: Any = None,
@@ -56,35 +64,43 @@ def weighted_score(
     random_seed: Any = 0,
     progressbar: bool = True,
 ) -> Marginal:
-    """Return the posterior of a score that can be weighted, by the Bayesian bootstrap: weights ~ Dirichlet(1).
+    """Return the posterior of a score that takes weights, by the Bayesian bootstrap: weights ~ Dirichlet(1).
 
     Parameters
     ----------
     score_function : str or callable
-        Of two classes, fast: "brier" (the mean of (p − y)²), "log_loss", "average_precision" (smoothed: see below),
-        "calibration_in_the_large" (the mean of y − p), "calibration_slope" (of a logistic regression of the labels on
-        the log-odds; 1 is calibrated, less is overconfident), or ``probabilistic_`` before any binary metric:
-        "probabilistic_precision", "…_recall", "…_f1" have the sums of probabilities in place of counts (Yacouby & Axman
-        2020). Else a function ``(y_true, y_score, sample_weight=w)``, as those of `sklearn.metrics`.
-    y_true : array-like (n,) or BinnedScores
-        Labels. For "average_precision" binned scores may stand in the place of labels and scores.
+        For real values: "mean" (of credit, or of any score or loss of each example), "mae" and "rmse" (the mean
+        absolute and the root mean squared error of predicted numbers). For two classes: "brier" (the mean of (p − y)²),
+        "log_loss", "average_precision" (smoothed: see the module), "calibration_in_the_large" (the mean of y − p),
+        "calibration_slope" (from a logistic regression of the labels on the log-odds; 1 is calibrated, less is
+        overconfident), or ``probabilistic_`` before any binary metric: "probabilistic_precision", "…_recall", "…_f1"
+        use sums of probabilities instead of counts (Yacouby & Axman 2020). Otherwise a function ``(y_true, y_score,
+        sample_weight=w)``, like those in `sklearn.metrics`, which is slower.
+    y_true : array-like (n,), BinnedScores, mapping or data frame
+        Labels; for "mean" the values, or a mapping of systems to their values. For "average_precision" binned scores
+        may replace labels and scores.
     y_score : array-like (n,), mapping or data frame
-        Probabilities of the positive class; for "average_precision" any scores, for a function what it takes, a row
-        an example. A mapping (a data frame) from names of systems to what each gives the examples has the scores of all
-        these systems together, by one set of weights.
+        Probabilities of the positive class; for "mae" and "rmse" predicted numbers; for "average_precision" any scores;
+        for a function whatever it takes, a row for each example. A mapping (or data frame) of systems has the scores of
+        all of them on the same examples, which share one set of weights.
     per_class : bool
-        Whether the weights are Dirichlet(1) in each class by itself, which then keeps its share: of a test set made
-        with so many of each.
+        Whether the weights are Dirichlet(1) within each class, which then keeps its proportion: for a test set with
+        chosen numbers of each class.
+    bounds : tuple of two floats, optional
+        For "mean", "mae" and "rmse": the smallest and largest number that could occur, as ``(0, 1)``. One more example
+        is then at the ends of the range, half at either. Without it, intervals ignore rare values that did not occur.
     greater_is_better : bool, optional
-        Direction of a function. (A score with a name has its own.)
+        Direction of a function, or of "mean", where True is the default. (Other named scores have their own.)
     pos_label, cluster, draws, random_seed, progressbar
-        As in `bayesperf.roc_auc`. One seed gives as many examples the same weights: for other examples take another, if
-        you subtract draws yourself (`compare` sees to it).
+        As in `bayesperf.roc_auc`. The same seed gives the same weights to equally many examples: for other examples use
+        another seed if you subtract draws yourself (`compare` does).
 
     Returns
     -------
     Marginal
-        Over ``model`` for a mapping of systems, which `compare` compares.
+        A marginal over ``model`` for a mapping of systems, for `compare`. With ``bounds``, "mean" has an interval of
+        positive width even if all values are at one end. For values of 0 and 1 it is the Beta posterior of `Outcomes`,
+        and differences of systems are those of joint outcomes. docs/coverage.md shows how often intervals cover.
 
     Raises
     ------
@@ -95,15 +111,7 @@ def weighted_score(
     Warns
     -----
     UserWarning
-        If "average_precision" is of fewer than 20 positives.
-
-    Notes
-    -----
-    In a sample a positive that no negative is above has a precision of 1, whatever share of the negatives would be
-    above it in the population; so the Bayesian bootstrap of scikit-learn's sum of steps is biased upward where
-    positives are few. In "average_precision" every example is passed in the middle of its weight, and between two
-    negatives the weight passed grows evenly: with many examples that is the same. docs/coverage.md says what intervals
-    cover.
+        If "average_precision" has fewer than 20 positives.
 
     Examples
     --------
@@ -111,15 +119,21 @@ def weighted_score(
     >>> y_true, probability = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
     >>> bp.curves.weighted_score("brier", y_true, probability).eti().values.round(2)
     array([0.1 , 0.31])
-    >>> from sklearn.metrics import roc_auc_score
-    >>> bp.curves.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
-    0.76
+    >>> credit = {"new": [1, 0.5, 1, 0.8, 1], "old": [0.9, 0.5, 0.7, 0.2, 1]}
+    >>> bp.curves.weighted_score("mean", credit, bounds=(0, 1)).mean().values.round(2)
+    array([0.8 , 0.64])
     """
-    if greater_is_better is not None and not callable(score_function):
+    if greater_is_better is not None and not callable(score_function) and score_function != "mean":
         raise InputError(
             "greater_is_better", f"it is of a function; {score_function!r} has its own.", "Say it of a function alone."
         )
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
+    if isinstance(score_function, str) and score_function in MEAN_SCORES:
+        _refuse_classes(score_function, per_class, pos_label)
+        options: dict[str, Any] = {"cluster": cluster, "draws": draws, "seed": seed, "progressbar": progressbar}
+        return mean_score(score_function, y_true, y_score, bounds, greater_is_better, **options)
+    if bounds is not None:
+        raise InputError("bounds", f"they are of {', '.join(map(repr, MEAN_SCORES))}.", "Remove `bounds`.")
     sizes = None
     if y_score is None:
         if cluster is not None:
@@ -150,8 +164,15 @@ def weighted_score(
     )
 
 
+def _refuse_classes(name: str, per_class: bool, pos_label: Any) -> None:
+    """Refuse what is of classes for a score of real values."""
+    for argument, given in {"per_class": per_class, "pos_label": pos_label is not None}.items():
+        if given:
+            raise InputError(argument, f"{name!r} is of real values, which have no classes.", f"Remove `{argument}`.")
+
+
 class ScoreFunction(NamedTuple):
-    """A score of given examples under any weights."""
+    """A score for given examples under any weights."""
 
     # Its name, its bounds, and whether greater is better (None: neither, or unknown).
     name: str
@@ -161,7 +182,7 @@ class ScoreFunction(NamedTuple):
 
     @property
     def quantity(self) -> Quantity:
-        """What it is."""
+        """The quantity of the score."""
         return Quantity(
             self.name, greater_is_better=self.greater_is_better, words=metric_title(self.name), bounds=self.bounds
         )
@@ -238,13 +259,13 @@ def _within(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
 
 
 def score_function_named(name: str, y: Array, score: Array) -> ScoreFunction:
-    """Return the score function of a name for labels (1 is positive) and scores (n,)."""
+    """Return the score function with a name, for labels (1 is positive) and scores (n,)."""
     if isinstance(name, str) and name.startswith(PROBABILISTIC):
         return _probabilistic(name.removeprefix(PROBABILISTIC), y, score)
     if name not in SCORE_FUNCTIONS:
         raise InputError(
             "score_function",
-            f"must be one of {', '.join(map(repr, SCORE_FUNCTIONS))}, {PROBABILISTIC!r} and a "
+            f"must be one of {', '.join(map(repr, [*SCORE_FUNCTIONS, *MEAN_SCORES]))}, {PROBABILISTIC!r} and a "
             f"binary metric, or a function; it is {name!r}.",
         )
     make, bounds, greater_is_better = SCORE_FUNCTIONS[name]
@@ -301,7 +322,7 @@ def _average_precision(y: Array, score: Array) -> Weighted:
 
 
 def warn_of_few_positives(count: int) -> None:
-    """Warn of an average precision by few positives."""
+    """Warn of an average precision from few positives."""
     if count < ENOUGH_POSITIVES:
         warn(
             UserWarning,

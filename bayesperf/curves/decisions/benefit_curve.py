@@ -1,4 +1,4 @@
-"""The decision curve: the net benefit of systems over thresholds, with its draws and what they say."""
+"""The decision curve: the net benefit of systems over thresholds, with its draws and sentences."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class DecisionCurve(Curve):
     data : DecisionData
         The examples, by the thresholds between which systems place them.
     n_draws, random_seed : int
-        Of the draws.
+        Number and seed of the draws.
     elsewhere : Prevalence or None
-        The prevalence that takes the place of the test set's, of `at_prevalence`.
+        The prevalence that replaces the test set's, from `at_prevalence`.
 
     Notes
     -----
-    Bands are widened, where need be, to hold the observed curve; docs/coverage.md says what they cover.
+    Bands are widened if necessary to contain the observed curve; docs/coverage.md shows how often they cover.
 
     Examples
     --------
@@ -87,9 +87,10 @@ class DecisionCurve(Curve):
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """The observed ``net_benefit``, that of ``treat_all``, and ``standardised_net_benefit``, over ``threshold``.
+        """The observed ``net_benefit``, ``treat_all`` and ``standardised_net_benefit``, over ``threshold``.
 
-        Treating none has a net benefit of 0. The standardised one is divided by the prevalence: 1 is the best there is.
+        Treating none has a net benefit of 0. The standardised net benefit is divided by the prevalence: its maximum is
+        1.
         """
         negatives, positives = (self.data.of_groups(totals) for totals in np.moveaxis(self.data.class_totals, 1, 0))
         prevalence = positives / (positives + negatives)
@@ -131,12 +132,12 @@ class DecisionCurve(Curve):
 
     @checked
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
-        """Return the distribution of the net benefit of a less that of b by the same draws, over ``threshold``.
+        """Return the distribution of the net benefit of a minus that of b in the same draws, over ``threshold``.
 
         Parameters
         ----------
         a, b : label
-            Names of systems ("system" of one that has no name), "treat_all" or "treat_none".
+            Names of systems ("system" for one without a name), "treat_all" or "treat_none".
 
         Examples
         --------
@@ -188,22 +189,23 @@ class DecisionCurve(Curve):
 
     @property
     def prob_best(self) -> xr.DataArray:
-        """Probability that each system, treating all, or treating none has the greatest net benefit: ``strategy``."""
+        """Probability that each ``strategy`` (a system, treating all, treating none) has the largest net benefit."""
         best = self.strategies == self.strategies.max("strategy")
         return (best / best.sum("strategy")).mean("draw").rename("prob_best")
 
     def useful_ranges(self, probability: float = 0.95) -> pd.DataFrame:
-        """Return the ranges of thresholds at each of which the system is useful with at least a `probability`.
+        """Return the ranges of thresholds at which the system is useful with at least a `probability`.
 
         Parameters
         ----------
         probability : float
-            The least of `prob_useful`, at each threshold by itself.
+            The lowest `prob_useful` allowed, at each threshold by itself.
 
         Returns
         -------
         pandas.DataFrame
-            A row a range of neighbouring thresholds: ``low`` and ``high``, after ``model`` and the dims of ``by``.
+            A row for each range of neighbouring thresholds: ``low`` and ``high``, after ``model`` and the dims of
+            ``by``.
 
         Examples
         --------
@@ -223,7 +225,7 @@ class DecisionCurve(Curve):
 
     @property
     def value_of_perfect_information(self) -> xr.DataArray:
-        """What it would be worth, in net benefit per example, to know at each threshold which strategy is the best.
+        """The value, in net benefit per example, of knowing at each threshold which strategy is the best.
 
         E[max over strategies] − max over strategies of E (Sadatsafavi et al. 2022, Value of information analysis in
         external validation of risk prediction models, Medical Decision Making): what is lost on average because the
@@ -232,22 +234,22 @@ class DecisionCurve(Curve):
         return value_of_the_truth(self.strategies).rename("value_of_perfect_information")
 
     def value_of_more_examples(self, n: ArrayLike) -> xr.DataArray:
-        """Return what so many more examples are worth at each threshold, in net benefit per example decided upon.
+        """Return the value of n more examples at each threshold, in net benefit per example decided upon.
 
-        The expected value of sample information (Sadatsafavi et al. 2023): n examples are drawn from each drawn state
-        of the world, the posterior is updated by them, and the strategy that is then the best on average is taken. It
-        grows with n towards `value_of_perfect_information`. It is of one system, without clusters, at the test set's
+        The expected value of sample information (Sadatsafavi et al. 2023): for each drawn state of the world, draw n
+        examples, update the posterior with them, and take the strategy that is then the best on average. The value
+        grows with n towards `value_of_perfect_information`. It is for one system, without clusters, at the test set's
         own prevalence.
 
         Parameters
         ----------
         n : int or array-like of int (k,)
-            How many more examples are labelled.
+            Number of additional labelled examples.
 
         Returns
         -------
         xarray.DataArray
-            Over ``threshold`` (and the dims of ``by``), and over ``n`` if there are several.
+            An array over ``threshold`` (and the dims of ``by``), and over ``n`` if there are several.
 
         Examples
         --------
@@ -277,17 +279,17 @@ class DecisionCurve(Curve):
 
     @checked
     def at_prevalence(self, p: float | tuple[float, float]) -> DecisionCurve:
-        """Return the curve where another share of examples is positive, and systems err as often in either class.
+        """Return the curve for another proportion of positives, if systems err as often in each class.
 
         Parameters
         ----------
         p : float or (a, b)
-            The share of positives, or the parameters of its Beta distribution, as in `Posterior.at_prevalence`.
+            The proportion of positives, or the parameters of its Beta distribution, as in `Posterior.at_prevalence`.
 
         Notes
         -----
-        Thresholds stay what they are: probabilities that the systems gave in the test set. Where positives are rarer a
-        system that does not know it says too high ones, and less of it is useful.
+        Thresholds stay the same: they are probabilities that the systems gave in the test set. If positives are rarer
+        and a system does not know it, its probabilities are too high, and fewer thresholds are useful.
 
         Examples
         --------
@@ -307,9 +309,9 @@ class DecisionCurve(Curve):
         Parameters
         ----------
         at : float, optional
-            One of the thresholds; by default none is named of several.
+            One of the thresholds; by default none is named if there are several.
         ci_prob : float
-            Probability of the equal-tailed interval, and least probability of being useful.
+            Probability of the equal-tailed interval, and lowest probability of being useful.
 
         Examples
         --------
@@ -337,7 +339,7 @@ class DecisionCurve(Curve):
 
 
 def with_net_benefit(rates: xr.Dataset) -> xr.Dataset:
-    """Return ``prevalence``, ``fpr`` and ``recall`` over thresholds with the net benefits that they make."""
+    """Return ``prevalence``, ``fpr`` and ``recall`` over thresholds with the resulting net benefits."""
     positives = rates["prevalence"]
     negatives, threshold = 1 - positives, rates["threshold"]
     formula = NetBenefit(threshold / (1 - threshold))
@@ -360,21 +362,21 @@ def strategies_of(net_benefits: xr.Dataset) -> xr.DataArray:
 
 
 def spans(thresholds: Array, flags: Booleans) -> list[tuple[float, float]]:
-    """Return the first and the last threshold of each run of neighbours that have a flag."""
+    """Return the first and the last threshold of each run of flagged neighbours."""
     edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).reshape(-1, 2)
     return [(float(thresholds[first]), float(thresholds[after - 1])) for first, after in edges]
 
 
 def value_of_the_truth(strategies: xr.DataArray) -> xr.DataArray:
-    """Return E[max] − max E over ``strategy``, given draws of what each is worth, over ``strategy`` and ``draw``."""
+    """Return E[max] − max E over ``strategy``, from draws of the value of each, over ``strategy`` and ``draw``."""
     return strategies.max("strategy").mean("draw") - strategies.mean("draw").max("strategy")
 
 
 def value_of_examples(called: Array, draws: xr.Dataset, n: int, rng: np.random.Generator) -> xr.DataArray:
-    """Return the expected value of n more examples, over ``threshold``, of one system.
+    """Return the expected value of n more examples for one system, over ``threshold``.
 
-    Cells are Dirichlet, so that their posterior means, given n more examples with counts c, are those of counts and
-    pseudo-examples together. In the examples drawn here the best strategy is that of the greatest mean.
+    Cells are Dirichlet, so their posterior means after n more examples with counts c are those of counts and
+    pseudo-examples together. The best strategy is the one with the largest mean in the drawn examples.
     """
     shape = draws["recall"].shape
     probs = np.stack([draws[name].values.reshape(-1, *shape[-2:]) for name in ("fpr", "recall")], axis=1)
@@ -424,7 +426,7 @@ def _useful(curve: DecisionCurve, prob: float) -> str:
 
 
 def ranges_in_words(curve: DecisionCurve, prob: float) -> list[str]:
-    """Return between which thresholds each system is useful with a probability of at least `prob`."""
+    """Return the ranges of thresholds in which each system is useful with a probability of at least `prob`."""
     cuts, useful = curve.data.thresholds, (curve.prob_useful >= prob).values
     ranges = [spans(cuts, flags) for flags in useful.reshape(-1, len(cuts))]
     return [enumerated([_range(*ends) for ends in of_one] or ["at none"]) for of_one in ranges]
@@ -468,41 +470,40 @@ def decision_curve(
 ) -> DecisionCurve:
     """Return the decision curve: the net benefit of acting on a system's probabilities, over thresholds.
 
-    The net benefit at threshold t is TP/n − FP/n · t/(1 − t), of calling positive what has a probability of at least t
-    (Vickers & Elkin 2006, Medical Decision Making 26). Who treats from a probability t on holds that a treated positive
-    is worth (1 − t)/t treated negatives. A system is useful at t if it beats both treating all and treating none.
+    The net benefit at threshold t is TP/n − FP/n · t/(1 − t), if examples with a probability of at least t are called
+    positive (Vickers & Elkin 2006, Medical Decision Making 26). To treat from a probability t on means that a treated
+    positive is worth (1 − t)/t treated negatives. A system is useful at t if it beats both treating all and treating
+    none.
 
     Parameters
     ----------
     y_true : array-like (n,) or BinnedScores
-        Labels of two classes. Binned scores stand in the place of labels and probabilities.
+        Labels of two classes. Binned scores replace labels and probabilities.
     y_prob : array-like (n,), or a mapping of names to them
-        Probabilities that the examples are positive, from 0 to 1; or those of several systems (a data frame has a
-        column for each), judged on the same examples.
+        Probabilities that the examples are positive, from 0 to 1; or the probabilities of several systems (a data frame
+        has a column for each), judged on the same examples.
     thresholds : array-like (T,), optional
-        Between 0 and 1; by default 0.01, 0.02, …, 0.99. Of bins they must be edges, and are by default those next to
+        Between 0 and 1; by default 0.01, 0.02, …, 0.99. With bins they must be edges, by default the edges next to
         these.
     by : mapping of str to array-like (n,), optional
-        Ids of groups of examples, as ``{"site": ids}``: a curve for each, along a dim of that name.
+        Ids of groups of examples, such as ``{"site": ids}``: a curve for each, along a dim of that name.
     cluster, pos_label, draws, random_seed
         As in `bayesperf.roc_auc`.
 
     Raises
     ------
     TypeError, ValueError
-        If scores are no probabilities; if there are not two classes (in every group); if an argument is not of its
-        kind.
+        If scores are not probabilities; if there are not two classes (in every group); if an argument is invalid.
 
     Notes
     -----
-    Draws are of a Dirichlet process on probabilities and classes: weights Dirichlet(1) of the examples, and of half an
-    example of either class at either end of the scale. At each threshold that is the posterior of the confusion matrix
-    under Jeffreys' prior, so that ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution. Of several
-    systems there is a weight for each kind of example that they tell apart, of more than 2,000 kinds for 2,000 groups
-    at random.
+    Draws come from a Dirichlet process on probabilities and classes: Dirichlet(1) weights of the examples, and of half
+    an example of each class at each end of the scale. At each threshold this is the posterior of the confusion matrix
+    under Jeffreys' prior, so ``posterior(cm)[metrics.net_benefit(t)]`` has the same distribution. With several systems
+    there is a weight for each kind of example that they distinguish; more than 2,000 kinds are put into 2,000 groups at
+    random.
 
-    The posterior is that of the system as it is. A threshold that was chosen where the curve is highest looks better
-    than it is.
+    The posterior describes the system as it is. A threshold chosen where the curve is highest looks better than it is.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Choosing thresholds, one or two, by costs, by a metric or under requirements, and judging what they do."""
+"""Choosing one or two thresholds by costs, by a metric or under requirements, and judging the result."""
 
 from __future__ import annotations
 
@@ -58,32 +58,32 @@ _SHOWN, _SHOWN_OF_DECIDED = ("recall", "specificity", "precision"), ("precision"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChosenThreshold(Answer):
-    """A threshold, or two between which people decide, and the posterior of what is decided.
+    """A threshold, or two between which people decide, and the posterior of the decided examples.
 
-    Made by `bayesperf.choose_threshold`, and of two by `bayesperf.curves.abstention`. ``chosen[metric]`` is the
-    distribution of a metric, of two thresholds also that of the "abstention_rate".
+    Made by `bayesperf.choose_threshold`, and for two thresholds by `bayesperf.curves.abstention`. ``chosen[metric]`` is
+    the distribution of a metric, with two thresholds also of the "abstention_rate".
 
     Attributes
     ----------
     low, high : float
-        What scores at least `high` is called positive, what scores less than `low` negative, and the rest is left to
-        people: nothing, if they are the same. inf for `high` calls nothing positive.
+        Examples that score at least `high` are called positive, examples that score less than `low` negative, and the
+        rest are left to people: none, if the two are equal. inf for `high` calls nothing positive.
     posterior : Posterior
-        Of the confusion matrix of the examples that are decided, without the optimism of those that chose.
+        Posterior of the confusion matrix of the decided examples, without the optimism of the examples that chose.
     apparent : ConfusionMatrix
-        The counts of the examples that chose, by which a threshold looks better than it is, as far as they are decided.
+        The counts of the decided examples among those that chose; on these, a threshold looks better than it is.
     prob_met : xarray.DataArray
-        The probability that each requirement is met, over ``requirement``, by the examples that chose the threshold.
-        Each is taken by itself: one requirement at a time, and as if its threshold had been named beforehand. A search
-        passes by luck more often; the ``confidence`` of `choose_threshold` allows for that, these figures do not.
+        The probability that each requirement is met, over ``requirement``, by the examples that chose the threshold. It
+        treats each requirement by itself, and its threshold as if it had been named in advance. A search succeeds by
+        luck more often; the ``confidence`` of `choose_threshold` allows for that, these figures do not.
     rule, judged : str
-        What was asked for, and by which examples it is judged, in words.
+        The rule and the examples that judge it, in words.
     candidates : Candidates
         The thresholds that were tried.
     best : Metric or None
-        What is best at one threshold.
+        The metric that one threshold optimises.
     abstention_rate : Marginal or None
-        The share of examples that two thresholds leave to people.
+        The proportion of examples that two thresholds leave to people.
     """
 
     low: float
@@ -99,7 +99,7 @@ class ChosenThreshold(Answer):
 
     @property
     def threshold(self) -> float:
-        """What scores at least this is called positive."""
+        """Examples that score at least this are called positive."""
         return self.high
 
     def __getitem__(self, metric: str | Metric) -> Marginal:
@@ -123,12 +123,12 @@ class ChosenThreshold(Answer):
         ci_prob: float = 0.95,
         ci_kind: Kind = "hdi",
     ) -> pd.DataFrame:
-        """Return a tidy table, a row a metric of the examples that are decided, after the abstention rate of two.
+        """Return a tidy table with a row for each metric of the decided examples, after an abstention rate.
 
         Parameters
         ----------
         metrics : str, Metric or sequence of these, optional
-            By default what was asked for, recall, specificity and precision; of two thresholds precision, npv and
+            By default the requested metrics, recall, specificity and precision; for two thresholds precision, npv and
             accuracy.
         ci_prob, ci_kind
             As in `Marginal.in_words`.
@@ -174,7 +174,7 @@ class ChosenThreshold(Answer):
         ci_prob: float = 0.95,
         ci_kind: Kind = "hdi",
     ) -> str:
-        """Return sentences on what was chosen, and on metrics there, with the figures of `summary`.
+        """Return sentences on the choice, and on metrics there, with the figures of `summary`.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class ChosenThreshold(Answer):
         )
 
     def plot(self, **options: Any) -> Figure:
-        """Plot the scores of either class, and what is decided where; see `bayesperf.plots.score_regions`."""
+        """Plot the scores of both classes, and the decision at each score; see `bayesperf.plots.score_regions`."""
         from bayesperf import plots
 
         return plots.score_regions(self, **options)
@@ -253,28 +253,28 @@ def choose_threshold(
     draws: int = 1000,
     random_seed: Any = 0,
 ) -> ChosenThreshold:
-    """Choose a threshold, and return what it does to other examples than those that chose it.
+    """Choose a threshold, and return its performance on other examples than those that chose it.
 
-    The threshold is one number, a decision. What is reported is the posterior of the metrics at that number; by the
-    examples that chose it they would look better than they are.
+    The threshold is one number, a decision. The result is the posterior of the metrics at that number; on the examples
+    that chose it they would look better than they are.
 
     Parameters
     ----------
     y_true, y_score, pos_label
-        As in `roc_curve`. Examples are taken to be independent.
+        As in `roc_curve`. Examples are treated as independent.
     best : str or Metric, optional
-        The metric that is to be best, as "precision", "f1" or ``metrics.net_benefit(0.1)``.
+        The metric to optimise, such as "precision", "f1" or ``metrics.net_benefit(0.1)``.
     cost : (cost_fp, cost_fn), optional
-        In its place: what a false positive and a false negative cost. The mean cost is to be least.
+        Instead of `best`: what a false positive and a false negative cost. The rule minimises the mean cost.
     requirements : mapping of metric to float, or sequence of str, optional
-        Bounds that the threshold must keep, as ``{"recall": 0.9}``: at least, or at most of metrics of which less is
-        better. They are of recall, specificity, precision, npv and their complements.
+        Bounds that the threshold must keep, such as ``{"recall": 0.9}``: lower bounds, or upper bounds for metrics of
+        which less is better. They apply to recall, specificity, precision, npv and their complements.
     confidence : float
         The probability with which each requirement must be met.
     prevalence : float, optional
-        The share of positives where the threshold will be used; by default that of the examples.
+        The proportion of positives where you will use the threshold; by default that of the examples.
     test : (y_true, y_score), optional
-        Examples that judge the threshold. Without them those that choose it judge it too, less their optimism.
+        Examples that judge the threshold. Without them, the examples that choose it judge it too, less their optimism.
     draws, random_seed
         Number and seed of draws of the posterior, if there is no test set.
 
@@ -282,25 +282,25 @@ def choose_threshold(
     ------
     TypeError, ValueError
         If no threshold meets the requirements: the error says how near each comes, and about how many more examples
-        would be enough. If a metric has no direction, or cannot be required; if an argument is not of its kind.
+        would be enough. If a metric has no direction, or cannot be required; if an argument is invalid.
 
     Notes
     -----
     **The choice.** Candidates are the scores, at most 1,000 of them, and inf unless something is required. The metric
-    is that of the cells with half an example added to each (Jeffreys' prior). Of equally good ones the strictest is
-    taken.
+    is computed from the cells with half an example added to each (Jeffreys' prior). Among equally good candidates the
+    strictest wins.
 
-    **Requirements** are met in at least a share `confidence` of data sets, although a threshold is sought that meets
-    them. Recall and specificity change in one direction, so that the last threshold at which P(Beta(hits, misses + 1) >
-    bound) is high enough is one statement on one quantile (Wilks 1941). Precision and npv rise and fall: thresholds are
-    tried in the order of how many examples they call positive (negative, for npv), and the first failure ends the
-    trial, which begins at three places with parts of the risk that a trial which lasts carries on (Wiens 2003;
-    Angelopoulos et al. 2021, Learn then test, arXiv:2110.01052).
+    **Requirements** are met in at least a proportion `confidence` of data sets, despite the search for a threshold.
+    Recall and specificity change in one direction, so the last threshold at which P(Beta(hits, misses + 1) > bound) is
+    high enough is one statement on one quantile (Wilks 1941). Precision and npv rise and fall: thresholds are tried in
+    the order of how many examples they call positive (negative, for npv), and the first failure ends the trial. The
+    trial begins at three places with parts of the risk, which a trial that lasts carries on (Wiens 2003; Angelopoulos
+    et al. 2021, Learn then test, arXiv:2110.01052).
 
     **The judgement** without a test set is the posterior of the cells at the threshold under Jeffreys' prior, less the
-    bootstrap's optimism (Efron 1983; Harrell, Lee & Mark 1996): how much better data sets drawn from these examples
-    find the thresholds that they choose than the examples themselves do. A test set, which assumes nothing of how alike
-    both optimisms are, is the better judge; docs/coverage.md has figures of both.
+    bootstrap's optimism (Efron 1983; Harrell, Lee & Mark 1996): how much better a data set drawn from these examples
+    rates its own thresholds than these examples rate them. A test set is the better judge, because it does not assume
+    that both optimisms are alike; docs/coverage.md has figures for both.
 
     Examples
     --------
@@ -334,22 +334,22 @@ def abstention(
     draws: int = 1000,
     random_seed: Any = 0,
 ) -> ChosenThreshold:
-    """Choose two thresholds between which people decide, and return how much is left to them.
+    """Choose two thresholds between which people decide, and return how many examples they must decide.
 
-    Give costs, or how much may be left to people, or what those that are decided must keep.
+    Give costs, or the largest proportion left to people, or requirements for the decided examples.
 
     Parameters
     ----------
     y_true, y_score, confidence, test, pos_label, draws, random_seed
         As in `choose_threshold`.
     cost : (cost_fp, cost_fn, cost_abstention) or (cost_fp, cost_fn), optional
-        What a false positive, a false negative and an example that is left to people cost: the mean cost is to be least
-        (Chow 1970). With `max_abstention` those of the errors alone; by default they are alike.
+        What a false positive, a false negative and an example left to people cost: the rule minimises the mean cost
+        (Chow 1970). With `max_abstention`, the costs of the errors alone; by default they are equal.
     max_abstention : float, optional
-        The greatest share of the examples that may be left to people; errors are to cost least.
+        The largest proportion of the examples that may be left to people; the rule minimises the cost of errors.
     requirements : mapping of metric to float, or sequence of str, optional
-        Bounds as ``{"npv": 0.98, "precision": 0.9}``, of precision and npv (or of their complements), each met with the
-        probability `confidence`: as little as possible is left to people.
+        Bounds such as ``{"npv": 0.98, "precision": 0.9}``, for precision and npv (or their complements), each met with
+        the probability `confidence`: the rule leaves as few examples as possible to people.
 
     Raises
     ------
@@ -358,10 +358,10 @@ def abstention(
 
     Notes
     -----
-    Each requirement is of its own threshold. If both can be met by one, nothing is left to people, and it is the one
-    with the fewest errors. Without a test set, and where a limit or requirements choose, the share between the
-    thresholds is less certain than its interval says (docs/coverage.md). Costs are of the examples as they come: where
-    another share is positive, others are the best.
+    Each requirement has its own threshold. If one threshold meets both, nothing is left to people, and the threshold
+    with the fewest errors wins. Without a test set, and if a limit or requirements choose, the proportion between the
+    thresholds is less certain than its interval says (docs/coverage.md). Costs apply to the examples as they come: with
+    another proportion of positives, other thresholds are the best.
 
     References
     ----------
@@ -436,7 +436,7 @@ def _chosen(
 class Candidates(NamedTuple):
     """Thresholds (T,), inf and then scores from the greatest down, and counts (2, T − 1) of examples between them.
 
-    They are of negatives, and of positives, that score at least each candidate and less than the one before.
+    The counts are of negatives, and of positives, that score at least each candidate and less than the one before.
     """
 
     thresholds: Array
@@ -478,16 +478,16 @@ def placed(counts: Counts, chosen: Codes) -> Counts:
 
 
 def drawn_shares(candidates: Candidates, rule: Rule, chosen: Codes, draws: int, rng: np.random.Generator) -> Array:
-    """Return draws of the shares of examples by class and place, (draws, 2, size + 1), less optimism.
+    """Return draws of the proportions of examples by class and place, (draws, 2, size + 1), less optimism.
 
-    Negatives come first, and what is above the strictest threshold; the shares of both classes sum to 1.
+    Negatives come first, and examples above the strictest threshold; the proportions of both classes sum to 1.
 
-    The posterior of the shares at fixed thresholds is Dirichlet(counts + ½). Of data sets drawn from the examples with
-    replacement each chooses thresholds of its own. By how much the odds of each place there are greater in the data set
-    that chose than in the examples that it was drawn from is the optimism (Efron 1983; Harrell, Lee & Mark 1996), and
-    is taken off the odds in the posterior. Both are means over the data sets of shares to which, as in the posterior,
-    half an example is added in each place: a place that is empty wherever it was chosen so has no odds of 0. How many
-    examples are of either class is as it was: nobody chose by that.
+    The posterior of the proportions at fixed thresholds is Dirichlet(counts + ½). Data sets drawn from the examples
+    with replacement each choose their own thresholds. The optimism (Efron 1983; Harrell, Lee & Mark 1996) is the factor
+    by which the odds of each place are larger in the data set that chose than in the examples that it was drawn from.
+    The odds in the posterior are divided by this factor. Both odds come from means over the data sets, of proportions
+    to which, as in the posterior, half an example is added in each place: so a place that is empty wherever it was
+    chosen has no odds of 0. The number of examples in each class stays the same: nobody chose by that.
     """
     apparent, actual = _chosen_anew(candidates.counts, rule, draws, rng)
     ratio = actual / apparent

@@ -80,8 +80,8 @@ def of_examples(
 ) -> PlacedExamples:
     """Return examples as units.
 
-    Weights of examples are standard exponentials (the Bayesian bootstrap), so that those of a number of alike examples
-    sum to a Gamma of that shape. Those of clusters are as in `weight_shapes`.
+    Weights of examples are standard exponentials (the Bayesian bootstrap), so the weights of n alike examples sum to a
+    Gamma of shape n. Weights of clusters are as in `weight_shapes`.
     """
     systems, examples = places.shape
     cells = (2 * np.arange(systems)[:, None] + is_positive) * (thresholds + 1) + places
@@ -118,12 +118,12 @@ class RateDraws(NamedTuple):
 def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) -> RateDraws:
     """Return joint draws of the rates of all systems at all thresholds.
 
-    Probabilities and classes are jointly a Dirichlet process: examples have Dirichlet weights, and so have half a
+    Probabilities and classes jointly follow a Dirichlet process: examples have Dirichlet weights, and so have half a
     positive and half a negative example at either end of the scale, above all thresholds and below. At every threshold
-    the four cells then are Dirichlet(counts + ½), which is the posterior of that confusion matrix under Jeffreys'
-    prior, and along thresholds they change as the weights of the examples between them. All systems have the examples'
-    weights; of the whole example that is added to a class, each has a share of its own above the thresholds, Beta(½,
-    ½), but systems that place all examples alike have the same.
+    the four cells are then Dirichlet(counts + ½), the posterior of that confusion matrix under Jeffreys' prior, and
+    along thresholds they change with the weights of the examples between them. All systems have the examples' weights.
+    For the whole example that is added to a class, each system has its own proportion above the thresholds, Beta(½, ½),
+    but systems that place all examples alike share it.
     """
     systems, _, places = placed.counts.shape
     rates = np.empty((2, systems, places - 1, draws))

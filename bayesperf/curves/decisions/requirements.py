@@ -1,12 +1,12 @@
-"""Requirements of a threshold: bounds that a share of examples must keep with a probability, and where they do.
+"""Requirements of a threshold: bounds that a proportion of examples must keep with a probability, and where they do.
 
-A threshold that is chosen because it passes is passed by luck more often than one that was named beforehand. So
+A threshold that is chosen because it passes, passes by luck more often than one that was named beforehand. So
 thresholds are tried in an order that no label decides, from the one that a requirement prefers on, and the first
-failure ends the trial (fixed sequences of tests; of thresholds Angelopoulos et al. 2021, Learn then test). Lest one
-early failure be the end of all, trials of predictive values begin anew further on, each with a part of the risk, which
-those that last carry on (the fallback procedure: Wiens 2003). Each trial by itself is the lower limit of Clopper &
-Pearson: of s successes and f failures, P(Beta(s, f + 1) > bound). At a score of its own class that is the distribution
-of a rate beyond an order statistic (Wilks 1941), whatever the distribution of scores.
+failure ends the trial (fixed sequences of tests; for thresholds Angelopoulos et al. 2021, Learn then test). One early
+failure should not end everything, so trials of predictive values begin again further on. Each has a part of the risk,
+which trials that last carry on (the fallback procedure: Wiens 2003). A single trial is the lower limit of Clopper &
+Pearson: with s successes and f failures, P(Beta(s, f + 1) > bound). At a score of its own class this is the
+distribution of a rate beyond an order statistic (Wilks 1941), whatever the distribution of scores.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def cells_of(counts: Numbers) -> Cells:
 
 @dataclass(frozen=True)
 class ThresholdRequirement:
-    """A bound on a share of examples."""
+    """A bound on a proportion of examples."""
 
     # The requirement.
     metric: Metric
@@ -74,7 +74,7 @@ class ThresholdRequirement:
 
     @property
     def least(self) -> float:
-        """The least share of successes."""
+        """The smallest proportion of successes."""
         return self.bound if self.metric.greater_is_better else 1 - self.bound
 
     @property
@@ -103,12 +103,12 @@ class ThresholdRequirement:
         return successes, successes + getattr(cells, self.failure)
 
     def margin(self, cells: Cells, confidence: float) -> Array:
-        """Return by how much successes are more than needed at each threshold, in parts of √trials, (…, T)."""
+        """Return the excess of successes over the number needed at each threshold, in units of √trials, (…, T)."""
         successes, trials = self.counts(cells)
         return np.asarray((successes - self._needed(trials, confidence)) / np.sqrt(trials + 1))
 
     def met(self, cells: Cells, confidence: float) -> Booleans:
-        """Return at which thresholds the requirement is met with a confidence, although it is sought, (…, T)."""
+        """Return at which thresholds the requirement is met with a confidence, despite the search, (…, T)."""
         successes, trials = self.counts(cells)
         shares, parts = zip(*self._beginnings, strict=True)
         of_class = cells.tp + cells.fn if self.success == "tp" or self.failure == "tp" else cells.tn + cells.fp

@@ -33,10 +33,10 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class BestThreshold:
-    """The threshold at which a metric is best among those that meet all requirements; of several the strictest.
+    """The threshold at which a metric is best among those that meet all requirements; if several, the strictest.
 
-    Where none meets them, as may happen in a part of the examples, it is the one that comes nearest. What is best is
-    the metric at the posterior mean of the cells under Jeffreys' prior, at the given prevalence or the observed one.
+    If none meets them, as may happen in a part of the examples, it is the one that comes nearest. The metric is
+    evaluated at the posterior mean of the cells under Jeffreys' prior, at the given prevalence or the observed one.
     """
 
     best: Metric
@@ -113,7 +113,7 @@ _SIDES = "one of precision (or fdr), for what is called positive, and one of npv
 
 @dataclass(frozen=True)
 class LeastCost:
-    """The thresholds of least mean cost of errors and of abstentions."""
+    """The thresholds with the lowest mean cost of errors and of abstentions."""
 
     cost_fp: float
     cost_fn: float
@@ -132,7 +132,7 @@ class LeastCost:
 
 @dataclass(frozen=True)
 class LimitedAbstention:
-    """The thresholds at which errors cost least, of those that leave no more than a share of examples to people."""
+    """The thresholds with the lowest cost of errors that leave at most a given proportion of examples to people."""
 
     cost_fp: float
     cost_fn: float
@@ -153,9 +153,9 @@ class LimitedAbstention:
 
 @dataclass(frozen=True)
 class RequiredPair:
-    """The thresholds that leave least to people, where those that are decided keep a bound on either side.
+    """The thresholds that leave least to people, if the decided examples keep a bound on each side.
 
-    Where none does, as may happen in a data set drawn from the examples, it is the one that comes nearest.
+    If none does, as may happen in a resampled data set, it is the one that comes nearest.
     """
 
     requirements: Sequence[ThresholdRequirement]

@@ -1,4 +1,4 @@
-"""How thresholds are chosen on a development set: the candidates, and the criteria that are minimised over them."""
+"""How thresholds are chosen on a development set: the candidates, and the criteria to minimise over them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CriterionFunction = Callable[[Array, Array, float], Any]
 
 @dataclass(frozen=True)
 class Criterion(Held):
-    """What is minimised over thresholds: a function of α and of two metrics that trade off against each other."""
+    """A criterion to minimise over thresholds: a function of α and of two metrics that trade off against each other."""
 
     # Its name.
     name: str
@@ -60,7 +60,7 @@ class Criterion(Held):
         return first, second
 
     def tie_break(self, first: Array, second: Array) -> Array:
-        """Return what decides between thresholds of one value: the sum of both metrics, then their difference."""
+        """Return the tie-breaks between equally good thresholds: the sum of both metrics, then their difference."""
         loss = np.zeros_like(first)
         for name, values in ((self.first, first), (self.second, second)):
             better = metrics.get(name).greater_is_better
@@ -101,7 +101,7 @@ CRITERIA = {
 
 
 def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str] | None = None) -> Criterion:
-    """Return the criterion of a name, or of a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
+    """Return the criterion with a name, or for a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
     if not callable(criterion):
         if of_metrics is not None:
             raise InputError(
@@ -137,7 +137,7 @@ def candidates(scores: Scores) -> Array:
     """Return the thresholds (k,) that a criterion chooses among, ascending.
 
     -inf, at which all is called positive; the middle between each two neighbouring scores; and inf, at which nothing is
-    (but what scores inf).
+    (except scores of inf).
     """
     seen = scores.thresholds[::-1]
     low, high = seen[:-1], seen[1:]
@@ -151,7 +151,7 @@ def candidates(scores: Scores) -> Array:
 def thinned(scores: Scores, cuts: Array) -> Array:
     """Return at most 512 of the candidates: evenly spread over the difference of the logits of FRR and FAR.
 
-    All are kept where an error rate is of few examples; where a candidate changes little, some are left out.
+    All are kept where an error rate rests on few examples; where a candidate changes little, some are omitted.
     """
     if len(cuts) <= _MOST_DRAWN:
         return cuts
@@ -171,9 +171,9 @@ def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
 def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> Codes:
     """Return which of k candidates, rising, with cells (…, k, actual, predicted), minimises a criterion at α, (…, a).
 
-    Of several, the one at which both metrics together are best (so that at α = 0, where the first one does not count,
-    it decides, and at α = 1 the second); then the one where they differ least; then the lowest threshold. A candidate
-    at which a metric is undefined (precision, where nothing is called positive) is left out; -1 if it is so at all.
+    If several do, the one at which both metrics together are best (so that at α = 0, where the first metric does not
+    count, it decides, and at α = 1 the second); then the one where they differ least; then the lowest threshold. A
+    candidate at which a metric is undefined (precision, if nothing is called positive) is omitted; -1 if all are.
     """
     first, second = criterion.evaluate(cells)
     undefined = ~(np.isfinite(first) & np.isfinite(second))
@@ -209,8 +209,8 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
     Returns
     -------
     float
-        The middle between two neighbouring scores, -inf (all is called positive) or inf (nothing is). Of several at
-        which they differ equally, the one where both are least; of these the lowest.
+        The middle between two neighbouring scores, -inf (all is called positive) or inf (nothing is). If several have
+        the same difference, the one where both are smallest; among these the lowest.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def equal_error_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = N
 def break_even_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = None) -> float:
     """Return the threshold of the break-even point of precision and recall: where they are nearest to each other.
 
-    They are equal where as many examples are called positive as are positive.
+    They are equal where the number of examples called positive equals the number of positives.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def break_even_threshold(y_true: Any, y_score: ArrayLike, *, pos_label: Any = No
     Returns
     -------
     float
-        As `equal_error_threshold`; of several at which they differ equally, the one where both are greatest.
+        As `equal_error_threshold`; if several have the same difference, the one where both are largest.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Expected performance curves: what a system does on new data at thresholds chosen beforehand on other data."""
+"""Expected performance curves: a system's performance on new data at thresholds chosen beforehand on other data."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def epc(
 ) -> ExpectedPerformanceCurve:
     """Return the expected performance curve of a system: a metric on the test set at thresholds chosen beforehand.
 
-    For every α the threshold is the one that minimises a criterion on the development set; the metric there, on the
-    test set, is what can be expected in use. A point of a ROC curve is not: its threshold would have to be known.
+    For every α the threshold minimises a criterion on the development set. The metric there, on the test set, is what
+    to expect in use. A point of a ROC curve is not: you would have to know its threshold.
 
     Parameters
     ----------
     dev, test : (y_true, y_score)
-        The development and the test set. What scores at least the threshold is called positive. Several systems are
-        given by name: as (y_true, {name: y_score}) of the same examples, or as {name: (y_true, y_score)}.
+        The development and the test set. Examples that score at least the threshold are called positive. Several
+        systems are given by name: as (y_true, {name: y_score}) for the same examples, or as {name: (y_true, y_score)}.
     folds : array-like (n,), optional
-        Where there is no development set: the fold of each test example, whose threshold all others choose.
+        Without a development set: the fold of each test example; all other folds choose its threshold.
     criterion : str or callable
-        What is minimised, with FAR the false positive and FRR the false negative rate: "far_frr", α·FAR + (1 − α)·FRR;
-        "precision_recall", −(α·precision + (1 − α)·recall); "far", "frr", "precision", "recall", how far that rate is
-        from α. Without α, so that ``alphas=[0.5]`` will do: "f1", −F1; "equal_error", abs(FAR − FRR); "break_even",
-        abs(precision − recall). Or a function C(V1, V2, α) of arrays of two metrics, which returns an array of their
-        shape; where it is NaN the threshold is not chosen.
+        The criterion to minimise, with FAR the false positive and FRR the false negative rate: "far_frr", α·FAR + (1 −
+        α)·FRR; "precision_recall", −(α·precision + (1 − α)·recall); "far", "frr", "precision", "recall", the distance
+        of that rate from α. Without α, so that ``alphas=[0.5]`` is enough: "f1", −F1; "equal_error", abs(FAR − FRR);
+        "break_even", abs(precision − recall). Or a function C(V1, V2, α) of arrays of two metrics, which returns an
+        array of their shape; a threshold is not chosen where it is NaN.
     criterion_metrics : (str, str), optional
         The metrics V1 and V2 of a function; by default FAR and FRR.
     metric : str or Metric
@@ -70,31 +70,31 @@ def epc(
     alphas : array-like (a,), optional
         Ascending, in [0, 1]; by default 0, 0.01, …, 1.
     cluster, dev_cluster : array-like (n,), optional
-        The cluster of each test, and development, example; of systems on different examples a mapping of such.
+        The cluster of each test, and development, example; for systems on different examples a mapping of these.
     method : {"bayesian_bootstrap", "bootstrap"}
-        Of the draws behind bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples and of
-        the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
+        Method of the draws for the bands. "bayesian_bootstrap" is the posterior: Dirichlet weights of the test examples
+        and of the prior's pseudo-examples. "bootstrap" resamples test examples, as the source does.
     prior : str or Prior, optional
-        Of the cells, as in `bayesperf.posterior`. Its pseudo-examples score −∞ or ∞, so that at every α by itself the
-        draws are of the exact posterior of that matrix. "haldane" leaves the test examples alone.
+        Prior of the cells, as in `bayesperf.posterior`. Its pseudo-examples score −∞ or ∞, so at every single α the
+        draws come from the exact posterior of that matrix. "haldane" uses the test examples alone.
     resample : {"test", "both"}
-        What bands are of. "test": the system in use with these thresholds; only the test set is drawn. "both": the
-        system and the choosing of its thresholds: development sets of the same size are drawn too, from the posterior
-        of the population they come from, and thresholds chosen anew. With folds both are of the same drawn examples.
+        What bands describe. "test": the system in use with these thresholds; only the test set is drawn. "both": the
+        system and the choice of its thresholds: development sets of the same size are drawn too, from the posterior of
+        their population, and thresholds chosen anew. With folds both come from the same drawn examples.
     pos_label, draws, random_seed, progressbar
         As in `bayesperf.roc_curve`.
 
     Raises
     ------
     TypeError, ValueError
-        If a set is no pair, holds one class only or other systems than the other, or an option is not of its kind.
+        If a set is no pair, has one class only or other systems than the other, or an option is invalid.
 
     Notes
     -----
     Thresholds lie in the middle between two neighbouring development scores, or at ∓inf (all, or nothing, is called
-    positive). Of several the one is taken at which V1 and V2 together are best, then the one where they differ least,
-    then the lowest. Drawn development sets choose among 512 candidates at most. docs/coverage.md says how often bands
-    cover. See Bengio, Mariéthoz & Keller (2005), The expected performance curve, ICML workshop on ROC analysis.
+    positive). If several are best, the one wins at which V1 and V2 together are best, then the one where they differ
+    least, then the lowest. Drawn development sets choose among 512 candidates at most. docs/coverage.md shows how often
+    bands cover. See Bengio, Mariéthoz & Keller (2005), The expected performance curve, ICML workshop on ROC analysis.
 
     Examples
     --------
@@ -130,16 +130,16 @@ def epc_a_posteriori(
     random_seed: Any = 0,
     progressbar: bool = True,
 ) -> ExpectedPerformanceCurve:
-    """Return the curve of thresholds chosen a posteriori: on the test set itself, which no system in use can do.
+    """Return the curve for thresholds chosen a posteriori: on the test set itself, which no system in use can do.
 
-    It looks better than what is to be expected, as a ROC curve does: a reference for `epc`, whose distance from it is
-    what choosing thresholds beforehand costs. Its bands are of the system with these thresholds, and do not undo that
-    these examples chose them.
+    Like a ROC curve, it looks better than the performance to expect. It is a reference for `epc`: the distance between
+    the two is the cost of choosing thresholds beforehand. Its bands describe the system with these thresholds, and do
+    not allow for the choice on the same examples.
 
     Parameters
     ----------
     test : (y_true, y_score)
-        Labels of two classes and scores; of several systems as in `epc`.
+        Labels of two classes and scores; for several systems as in `epc`.
     criterion, criterion_metrics, metric, alphas, pos_label, cluster, method, prior, draws, random_seed, progressbar
         As in `epc`.
 
@@ -152,7 +152,7 @@ def epc_a_posteriori(
     Raises
     ------
     TypeError, ValueError
-        As of `epc`.
+        As in `epc`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The expected performance curve: its points, its draws, and what they say."""
+"""The expected performance curve: its points, its draws, and its sentences."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ QUESTIONS = {
 class ExpectedPerformanceCurve(CurveOfParts):
     """A metric on a test set along α, at thresholds chosen on a development set. Made by `bayesperf.curves.epc`.
 
-    That of `bayesperf.curves.epc_a_posteriori` has its thresholds chosen on the test set itself.
+    The curve of `bayesperf.curves.epc_a_posteriori` has its thresholds chosen on the test set itself.
 
     Attributes
     ----------
     parts : mapping of str to System
-        The scores of each system; of one without a name the name is empty.
+        The scores of each system; the name is empty for one without a name.
     criterion : Criterion
         The criterion that chose the thresholds.
     metric : Metric
@@ -63,13 +63,14 @@ class ExpectedPerformanceCurve(CurveOfParts):
     alphas : ndarray (a,)
         Values of α.
     method, prior, prior_text, resample, n_draws, random_seed, progressbar
-        Of the draws, as in `bayesperf.curves.epc`; the prior as pseudo-counts (actual, predicted), and in words.
+        Settings of the draws, as in `bayesperf.curves.epc`; the prior as pseudo-counts (actual, predicted), and in
+        words.
     paired : bool
         Whether systems were tested on the same examples.
 
     Notes
     -----
-    Bands are equal-tailed, of the metric, fpr and fnr over ``alpha``.
+    Bands are equal-tailed, for the metric, fpr and fnr over ``alpha``.
     """
 
     parts: Mapping[Any, System]
@@ -120,7 +121,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
 
     @cached_property
     def posterior(self) -> Posterior:
-        """The draws behind the bands, as a posterior over ``alpha`` of any metric."""
+        """The draws behind the bands, as a posterior over ``alpha`` for any metric."""
         drawn = np.stack([cells.swapaxes(0, 1) for cells in self._drawn([self._rule])])
         return Posterior(
             source=StoredDraws(stored(drawn, self.cm.counts), independent=True),
@@ -168,26 +169,27 @@ class ExpectedPerformanceCurve(CurveOfParts):
         words = f"area by {self.criterion.name} over {over}"
         return self._marginal(f"area under {self.metric.name}", words, self.metric.greater_is_better, area)
 
-    def expected_performance(self, low: float = 0.0, high: float = 1.0, ci_prob: float = 0.95) -> xr.Dataset:
-        """Return the mean performance over operating points: E_V1, E_V2 and their mean G.
+    @checked
+    def expected_performance(self, low: float = 0.0, high: float = 1.0) -> Marginal:
+        """Return the distribution of the mean performance over operating points: E_V1, E_V2 and their mean G.
 
-        V1 and V2 are the criterion's two metrics (FAR and FRR, or precision and recall). E_V1 is the mean of
-        (V1 + V2)/2 on the test set where the thresholds bring V1 to α on the development set, over α from `low` to
-        `high`; E_V2 where they bring V2 to α. They are comparable between systems, whatever the curve's own metric.
+        V1 and V2 are the criterion's two metrics (FAR and FRR, or precision and recall). E_V1 is the mean of (V1 +
+        V2)/2 on the test set, with the thresholds that bring V1 to α on the development set, over α from `low` to
+        `high`. E_V2 uses the thresholds that bring V2 to α. They are comparable between systems, whatever the curve's
+        own metric.
 
         Parameters
         ----------
         low, high : float
-            Between which values V1 and V2 are of interest.
-        ci_prob : float
-            Probability of the equal-tailed intervals.
+            The range of V1 and V2 that is of interest.
 
         Returns
         -------
-        xarray.Dataset
-            ``E_V1``, ``E_V2``, ``G``, and their intervals as ``interval`` over (quantity, ci_bound). Means are exact
-            for up to 512 different values of the metric on the development set; for more, over an even grid of 512
-            values of α.
+        Marginal
+            Over ``quantity``. The ``observed`` means are exact for up to 512 different values of the metric on the
+            development set; for more, over an even grid of 512 values of α. Those of several systems are joint, so that
+            `bayesperf.compare` of them is the comparison of the systems, or of their choosing thresholds where
+            `resample` is "both".
 
         Examples
         --------
@@ -195,48 +197,19 @@ class ExpectedPerformanceCurve(CurveOfParts):
         >>> from bayesperf.curves import epc
         >>> rng, y = np.random.default_rng(0), np.repeat([0, 1], 200)
         >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
-        >>> means = curve.expected_performance()
-        >>> round(means["G"].item(), 3), means["interval"].sel(quantity="G").round(3).values
-        (0.286, array([0.268, 0.308]))
+        >>> g = curve.expected_performance().sel(quantity="G")
+        >>> g.observed.round(3).item(), g.eti().values.round(3), g.prob_below(0.3).round(1).item()
+        (0.286, array([0.268, 0.308]), 0.9)
         """
-        over = self._operating_range(low, high)
-        values = self._over_systems(
-            xr.Dataset(dict(zip(QUANTITIES, over.means(each.counts(each.thresholds(over.rules))), strict=True)))
+        over = OperatingRange.of(self.criterion, list(self.parts.values()), low, high)
+        observed = self._over_systems(
+            xr.DataArray(over.means(each.counts(each.thresholds(over.rules))), {"quantity": QUANTITIES}, ["quantity"])
             for each in self.parts.values()
         )
-        interval = self.expected_performance_marginal(low, high).eti(ci_prob)
-        facts = {**self._facts, "low": low, "high": high, "ci_prob": ci_prob, "ci_kind": "eti"}
-        return values.assign(interval=interval).assign_attrs(facts)
-
-    @checked
-    def expected_performance_marginal(self, low: float = 0.0, high: float = 1.0) -> Marginal:
-        """Return the distribution of E_V1, E_V2 and G (see `expected_performance`), over ``quantity``.
-
-        Those of several systems are joint, so that `bayesperf.compare` of them is the comparison of the systems, or of
-        their choosing thresholds where `resample` is "both".
-
-        Parameters
-        ----------
-        low, high : float
-            As in `expected_performance`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from bayesperf.curves import epc
-        >>> rng, y = np.random.default_rng(0), np.repeat([0, 1], 200)
-        >>> curve = epc(dev=(y, rng.normal(2 * y)), test=(y, rng.normal(2 * y)))
-        >>> curve.expected_performance_marginal().prob_below(0.3).sel(quantity="G").round(1).item()
-        0.9
-        """
-        over = self._operating_range(low, high)
         drawn = np.stack([over.means(cells) for cells in self._drawn(over.rules)])
         words = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
         drawn = drawn if self.names else drawn[0]
-        return self._marginal(NAME, words, over.greater_is_better, drawn, {"quantity": QUANTITIES})
-
-    def _operating_range(self, low: float, high: float) -> OperatingRange:
-        return OperatingRange.of(self.criterion, list(self.parts.values()), low, high)
+        return self._marginal(NAME, words, over.greater_is_better, drawn, observed)
 
     # ── Two systems ──
 
@@ -247,20 +220,20 @@ class ExpectedPerformanceCurve(CurveOfParts):
         Parameters
         ----------
         a, b : label, optional
-            Names of the systems; by default the two that there are.
+            Names of the systems; by default the two in the curve.
         question : {"models", "thresholds"}
-            "models": which model does better, its thresholds chosen on development sets like this one? Development and
-            test sets are drawn together, and thresholds chosen anew in every draw, as with ``resample="both"``; not of
-            curves a posteriori. "thresholds": which does better at the very thresholds that were chosen? Test sets
-            alone are drawn.
+            "models": which model does better, with thresholds chosen on development sets like this one? Every draw
+            resamples development and test sets together, and chooses thresholds anew, as with ``resample="both"``; not
+            for curves a posteriori. "thresholds": which does better at the very thresholds that were chosen? Only test
+            sets are drawn.
         rope : float
             Half-width of the region of practical equivalence, on the metric's scale.
 
         Returns
         -------
         Comparison
-            Over ``alpha``. Of systems tested on the same examples, errors that they share cancel; pseudo-examples of
-            the prior are as in `bayesperf.compare`. docs/coverage.md says how often systems that are alike are found to
+            A comparison over ``alpha``. For systems tested on the same examples, shared errors cancel; pseudo-examples
+            of the prior are as in `bayesperf.compare`. docs/coverage.md shows how often systems that are alike seem to
             differ.
 
         Examples
@@ -288,12 +261,13 @@ class ExpectedPerformanceCurve(CurveOfParts):
     def difference(
         self, a: Any = None, b: Any = None, ci_prob: float = 0.95, kind: str = "pointwise", *, question: str = "models"
     ) -> xr.Dataset:
-        """Return the difference of two systems along α, a − b, its band, and where that leaves out 0.
+        """Return the difference of two systems along α, a − b, its band, and where the band excludes 0.
 
-        "models": whether these two models differ, whatever development sets of this size may choose. Of models that are
-        alike, at each α at most 1 − `ci_prob` of comparisons do so, and with ``kind="simultaneous"`` at any α at all.
-        "thresholds": whether these two thresholds differ, which is all but certain with enough test examples: of models
-        that are alike a difference is the luck of their development sets. ``validation/epc_comparison.py`` counts both.
+        "models": whether these two models differ, whatever development sets of this size may choose. For models that
+        are alike, at each α at most 1 − `ci_prob` of comparisons exclude 0, and with ``kind="simultaneous"`` at any α
+        at all. "thresholds": whether these two thresholds differ, which is all but certain with enough test examples:
+        for models that are alike, a difference is the luck of their development sets. ``validation/epc_comparison.py``
+        counts both.
 
         Parameters
         ----------
@@ -306,7 +280,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         -------
         xarray.Dataset
             Over ``alpha``: ``difference`` of the points; ``interval`` (last dim ``ci_bound``), its equal-tailed band;
-            and ``significant``, whether that leaves out 0.
+            and ``significant``, whether the band excludes 0.
 
         Examples
         --------
@@ -330,11 +304,11 @@ class ExpectedPerformanceCurve(CurveOfParts):
     def percentile_test(
         self, a: Any = None, b: Any = None, *, draws: int = 10_000, random_seed: Any = 0, ci_prob: float = 0.95
     ) -> xr.Dataset:
-        """Return the bootstrap percentile test of the source at each α, which is of the two thresholds.
+        """Return the source's bootstrap percentile test at each α, which is about the two thresholds.
 
-        Test examples (or their clusters) alone are resampled, for both systems alike if paired, and thresholds stay as
-        they were chosen. It is not a test of the models: of two that are alike it often finds a difference near the
-        ends (docs/coverage.md).
+        Only test examples (or their clusters) are resampled, for both systems alike if paired, and thresholds stay as
+        chosen. This is no test of the models: for two that are alike it often finds a difference near the ends
+        (docs/coverage.md).
 
         Parameters
         ----------
@@ -343,15 +317,15 @@ class ExpectedPerformanceCurve(CurveOfParts):
         draws, random_seed
             Number and seed of resamples.
         ci_prob : float
-            Share of resamples inside the interval.
+            Proportion of resamples inside the interval.
 
         Returns
         -------
         xarray.Dataset
-            Over ``alpha``: ``difference``, the mean over resamples; ``interval`` (last dim ``ci_bound``), the one
-            centred there that holds a share `ci_prob` of them; and ``p_value``: the systems differ at level p if 0 is
-            outside the interval that holds 1 − p. Resamples in which the metric is undefined are left out. (Bengio,
-            Mariéthoz & Keller 2005, section 5; Efron & Tibshirani 1993, An introduction to the bootstrap.)
+            Over ``alpha``: ``difference``, the mean over resamples; ``interval`` (last dim ``ci_bound``), the interval
+            centred there that contains a proportion `ci_prob` of them; and ``p_value``: the systems differ at level p
+            if 0 is outside the interval that contains 1 − p. Resamples in which the metric is undefined are omitted.
+            (Bengio, Mariéthoz & Keller 2005, section 5; Efron & Tibshirani 1993, An introduction to the bootstrap.)
         """
         prob = checks.probability("ci_prob", ci_prob)
         n, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
@@ -388,7 +362,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return replace(self.sel(model=two), resample=QUESTIONS[question][0])
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:
-        """Return sentences on the curve: its least and greatest values, how thresholds were chosen, and the mean G.
+        """Return sentences on the curve: its smallest and largest values, how thresholds were chosen, and the mean G.
 
         Parameters
         ----------
@@ -420,7 +394,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         at = [f"{estimate(values[i], low, high, prob, 'eti')} at α = {self.alphas[i]:.3g}"
               for i in ends for low, high in [bounds[i]]]  # fmt: skip
         between = f"between {enumerated(at)}" if len(at) > 1 else at[0]
-        overall = self.expected_performance_marginal().sel(quantity="G", **place)
+        overall = self.expected_performance().sel(quantity="G", **place)
         low, high = overall.eti(prob).values
         g = estimate(overall.mean().item(), low, high, prob, "eti")
         first, second = (metric_title(name) for name in (self.criterion.first, self.criterion.second))
@@ -472,15 +446,15 @@ class ExpectedPerformanceCurve(CurveOfParts):
         words: str,
         greater_is_better: bool | None,
         drawn: Array,
-        coords: Mapping[str, Any] | None = None,
+        observed: xr.DataArray | None = None,
     ) -> Marginal:
         """Return the marginal of a figure of the whole curve, which is called so in words."""
-        labels = ({DIM: self.names} if self.names else {}) | dict(coords or {})
-        leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels))
+        labels = {DIM: self.names} if self.names else {}
+        leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels)) if observed is None else observed
         quantity = Quantity(name, self.scope, greater_is_better=greater_is_better, words=words)
         examples = self.cm.counts.isel(alpha=0, drop=True)
         return marginal_of_scores(quantity, drawn, self.random_seed, leading, inference=self.distribution,
-                                  examples=examples, joint=bool(self.names))  # fmt: skip
+                                  examples=examples, score=observed, joint=bool(self.names))  # fmt: skip
 
     def _drawn(self, rules: Sequence[ThresholdRule]) -> list[Array]:
         """Return draws of the cells of each system (n, a, actual, predicted) at thresholds that rules choose."""

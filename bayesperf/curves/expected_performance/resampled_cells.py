@@ -1,7 +1,7 @@
 """Draws of the cells of systems, at thresholds as chosen or at thresholds chosen anew in every draw.
 
-The population is drawn by the Bayesian bootstrap, or is a bootstrap resample. Only how many examples of a class lie
-between two thresholds matters, so weights are drawn for those counts and not for examples: Dirichlet(1, …, 1) over
+The population is drawn by the Bayesian bootstrap, or is a bootstrap resample. Only the number of examples of a class
+between two thresholds matters, so weights are drawn for these counts and not for examples: Dirichlet(1, …, 1) over
 examples is Dirichlet(counts) over their groups. Clusters are drawn as wholes: a cluster has one weight.
 """
 
@@ -135,8 +135,8 @@ class ResampledTables:
     ) -> ResampledTables:
         """Return tables of a population, by which thresholds are tested, and of data sets, on which they are chosen.
 
-        Pseudo-counts (actual, predicted) of the population are of examples that score −∞ and ∞. Given the actual class,
-        the pseudo-examples of two systems are independent, as in `bayesperf.compare`.
+        Pseudo-counts (actual, predicted) of the population belong to examples that score −∞ and ∞. Given the actual
+        class, the pseudo-examples of two systems are independent, as in `bayesperf.compare`.
         """
         tables = [*tested, *choosing]
         codes = np.stack([table.codes for table in tables])
@@ -165,8 +165,8 @@ class ResampledTables:
     def draw(self, rng: np.random.Generator, n: int, method: str) -> list[Array]:
         """Return n draws of every table, (n, class, fold, interval) each.
 
-        By the Bayesian bootstrap a data set has as many examples (or clusters) as were observed, drawn from the
-        population with replacement; by the bootstrap population and data set are one resample.
+        By the Bayesian bootstrap a data set has the observed number of examples (or clusters), drawn from the
+        population with replacement; by the bootstrap, population and data set are one resample.
         """
         size = round(self.weights[: self.groups].sum())
         if method == "bootstrap":

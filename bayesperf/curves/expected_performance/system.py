@@ -138,7 +138,7 @@ class ThresholdRule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class System(Held):
-    """Scores of one system: those that thresholds are chosen on, a set for each fold, and those they are tested on."""
+    """Scores of one system: the scores that choose thresholds, a set for each fold, and the scores that test them."""
 
     # The development scores of each fold; without folds, a single set.
     dev: tuple[Scores, ...]
@@ -158,7 +158,7 @@ class System(Held):
 
     @property
     def chosen_on(self) -> str:
-        """What thresholds are chosen on, in words."""
+        """The examples that choose thresholds, in words."""
         if self.development is None:
             return "the other folds"
         return "the test set itself" if self.development is self.test else "the development set"

@@ -1,4 +1,4 @@
-"""Is a classifier calibrated? Measures of its labels, and of many sets of labels for the same probabilities."""
+"""Is a classifier calibrated? Measures for its labels, and for many sets of labels with the same probabilities."""
 
 from __future__ import annotations
 
@@ -43,47 +43,47 @@ def calibration(
     Parameters
     ----------
     y_true : array-like (n,) or BinnedScores
-        Labels. Binned scores within [0, 1] stand in the place of labels and probabilities, each bin for its middle.
+        Labels. Binned scores within [0, 1] replace labels and probabilities, each bin by its middle.
     y_prob : array-like (n,) or (n, K)
-        Probabilities of the positive class, or of each of K classes (a data frame has them as its columns). Of classes
-        the measures are of the top label, whether it is right as often as its probability says, and of each class
+        Probabilities of the positive class, or of each of K classes (a data frame has a column for each). With classes,
+        the measures are for the top label (whether it is right as often as its probability says) and for each class
         against the others.
     labels : sequence (K,), optional
-        The classes in the order of the columns; by default sorted, as scikit-learn has them.
+        The classes in the order of the columns; by default sorted, as in scikit-learn.
     bins : int
-        How many bins of about equally many examples the squared calibration error has.
+        Number of bins, with about equally many examples, for the squared calibration error.
     draws : int
-        How many draws each posterior has, and how many sets of labels are drawn from the probabilities.
+        Number of draws for each posterior, and of sets of labels drawn from the probabilities.
     pos_label, random_seed, progressbar
         As in `bayesperf.roc_curve`.
 
     Raises
     ------
     TypeError, ValueError
-        If probabilities are missing, outside [0, 1] or do not add up to 1, or `labels` are not those of the columns.
+        If probabilities are missing, outside [0, 1] or do not add up to 1, or `labels` do not match the columns.
 
     Notes
     -----
-    ``calibration_in_the_large`` is the mean of y − p, by the Bayesian bootstrap, as are ``brier``, the mean of
-    (p − y)², and ``log_loss``, the mean of −log p of what happened (`bayesperf.curves.weighted_score`).
+    ``calibration_in_the_large`` is the mean of y − p, by the Bayesian bootstrap. So are ``brier``, the mean of (p −
+    y)², and ``log_loss``, the mean of −log p of the outcome (`bayesperf.curves.weighted_score`).
 
     ``calibration_slope`` is β of the recalibration line, log-odds of the frequency = α + β log-odds of the probability:
-    less than 1 is overconfident. ``calibration_intercept`` is α where β is 1: above 0 the probabilities are too low.
+    less than 1 is overconfident. ``calibration_intercept`` is α with β = 1: above 0 the probabilities are too low.
     Their priors are Normal(1, 2.5) and Normal(0, 2.5). (`weighted_score` has a "calibration_slope" without a prior.)
 
     ``squared_calibration_error`` is the mean over bins of (mean probability − frequency)², estimated without bias by
-    products of different examples, so that it may be negative. Where a bin holds one probability only it is the
-    estimator of Kumar, Liang & Ma (2019, NeurIPS). Its root is biased, and so would be any posterior of it: it is set
-    beside the values of a calibrated system instead.
+    products of different examples, so it may be negative. If a bin has only one probability, it is the estimator of
+    Kumar, Liang & Ma (2019, NeurIPS). Its root is biased, and so would be any posterior of it: instead it stands beside
+    the values of a calibrated system.
 
     ``brier_miscalibration``, ``brier_discrimination`` and ``brier_uncertainty``, and those of the log loss, are the
-    decomposition of Dimitriadis, Gneiting & Jordan (2021, PNAS 118): by how much the isotonic line would lower the
-    score; how much that is below the score of one probability for all; and this one. score = miscalibration −
-    discrimination + uncertainty, exactly. Miscalibration is above 0 in any sample of a calibrated system: look where it
-    is among those.
+    decomposition of Dimitriadis, Gneiting & Jordan (2021, PNAS 118): the amount by which the isotonic line would lower
+    the score; the distance from there to the score of one probability for all; and that score. Exactly, score =
+    miscalibration − discrimination + uncertainty. Miscalibration is above 0 in any sample from a calibrated system:
+    compare it with the values of such samples.
 
-    What a calibrated system would show is computed from labels drawn from the probabilities of the same examples. The
-    ``tail`` of the Brier score is the test of Spiegelhalter (1986) without its normal approximation.
+    The values for a calibrated system come from labels drawn from the probabilities of the same examples. The ``tail``
+    of the Brier score is the test of Spiegelhalter (1986) without its normal approximation.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def _of_calibrated(
 
 
 class Score(NamedTuple):
-    """A proper score: what it is of a probability where it happened and where it did not, and its least mean.
+    """A proper score: its value for a probability if the event happened and if it did not, and its smallest mean.
 
     `least` is the mean score of a frequency where that frequency happens: no other probability has less.
     """
@@ -258,9 +258,9 @@ def _sums(positives: Array, examples: Counts, happened: Array, did_not: Array) -
 def squared_calibration_error(counts: ProbabilityCounts, positives: Array, first: Codes) -> Array:
     """Return the debiased squared calibration error, (m,): the mean over bins of (mean probability − frequency)².
 
-    With d = p − y the square of a bin is estimated by the mean of d_i d_j over pairs of different examples,
-    ((Σd)² − Σd²)/(n(n − 1)), whose expectation is the square itself. Bins of one example have no pairs and are left
-    out; NaN if all are such.
+    With d = p − y the square of a bin is estimated by the mean of d_i d_j over pairs of different examples, ((Σd)² −
+    Σd²)/(n(n − 1)), whose expectation is the square itself. Bins with one example have no pairs and are omitted; NaN if
+    all are such.
     """
     examples, p = counts.examples, counts.values
     sums = np.add.reduceat(examples * p, first) - np.add.reduceat(positives, first, axis=-1)

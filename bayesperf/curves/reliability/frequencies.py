@@ -1,4 +1,4 @@
-"""Probabilities and what happened: how many positives have each, and lines through them, isotonic or logistic."""
+"""Probabilities and outcomes: numbers of positives by probability, and isotonic or logistic lines through them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ProbabilityCounts(Held):
 
     @classmethod
     def of(cls, y_true: Any, y_prob: ArrayLike | None, pos_label: Any = None) -> ProbabilityCounts:
-        """Return the counts of labels (n,) and probabilities (n,), or of binned scores in their place, checked."""
+        """Return the counts of labels (n,) and probabilities (n,), or of binned scores instead, checked."""
         if isinstance(y_true, BinnedScores):
             refuse_beside_bins(y_prob=y_prob, pos_label=pos_label)
             return cls.of_bins(y_true)
@@ -58,7 +58,7 @@ class ProbabilityCounts(Held):
 
     @classmethod
     def of_bins(cls, binned: BinnedScores) -> ProbabilityCounts:
-        """Return the counts of bins of probabilities, those without examples left out."""
+        """Return the counts of bins of probabilities, without empty bins."""
         lowest, highest = (
             (binned.values, binned.values) if binned.edges is None else (binned.edges[:-1], binned.edges[1:])
         )
@@ -84,9 +84,9 @@ class ProbabilityCounts(Held):
         return int(self.examples[(self.values == 0) | (self.values == 1)].sum())
 
     def grouped(self, bins: int) -> Codes:
-        """Return the first value of each of so many groups of about equally many examples, (G,).
+        """Return the first value of each of several groups of about equally many examples, (G,).
 
-        The groups end at the quantiles of the probabilities, as those of scikit-learn's ``strategy="quantile"``; equal
+        The groups end at the quantiles of the probabilities, as with scikit-learn's ``strategy="quantile"``; equal
         probabilities stay together, so there may be fewer groups.
         """
         below = np.cumsum(self.examples)
@@ -128,14 +128,14 @@ def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
 def isotonic_band(counts: ProbabilityCounts, prob: float) -> Array:
     """Return the simultaneous confidence band of a frequency that does not fall as the probability rises, (V, 2).
 
-    Where the frequency at x is p(x), the number of positives among examples whose probabilities are all at least x is
+    If the frequency at x is p(x), the number of positives among examples whose probabilities are all at least x is
     stochastically greater than binomial with p(x). So the upper Clopper–Pearson limit of any run of neighbouring groups
     bounds p at all x up to the first of the run, and the lower limit bounds it from the last of the run upwards. Each
     limit of the K(K + 1)/2 runs of K groups has the level (1 − prob)/(K(K + 1)): all hold together with a confidence of
     at least `prob`, whatever p is, as long as it does not fall. The groups depend on the probabilities alone, not on
-    what happened, so any are valid; within a group the bounds are those of the groups beside it.
+    the outcomes, so any groups are valid; within a group the bounds come from the groups beside it.
 
-    The band is widened to hold the isotonic line, which matters only where the frequency seems to fall.
+    The band is widened to contain the isotonic line, which matters only where the frequency seems to fall.
     """
     groups = counts.merged(counts.grouped(MOST_GROUPS))
     level = (1 - prob) / (len(groups.values) * (len(groups.values) + 1))
@@ -149,7 +149,7 @@ def isotonic_band(counts: ProbabilityCounts, prob: float) -> Array:
 
 
 def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
-    """Return the least upper limit of the runs that begin at each group, or later, (K,).
+    """Return the smallest upper limit of the runs that begin at each group, or later, (K,).
 
     Only some runs can have it. One that begins with a group without negatives has a smaller limit without that group,
     and one before a group without positives has a smaller limit with it.
@@ -169,10 +169,10 @@ def _upper_bounds(positives: Counts, examples: Counts, level: float) -> Array:
 def draws_of_isotonic_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Return the mean probabilities of bins (B,), and draws (draws, B) of frequencies there that do not fall.
 
-    The √n bins have a Beta posterior each, and each draw of all of them is replaced by the nearest frequencies that do
-    not fall, weighted by examples: the projection posterior of Chakraborty & Ghosal (2021). Its intervals cover where
-    there are more bins than the curve can tell apart (their number grows faster than the cube root of n), with many
-    examples in each; of one example a bin, which is the Bayesian bootstrap of the isotonic line, they do not.
+    Each of the √n bins has a Beta posterior, and each draw of all bins is replaced by the nearest frequencies that do
+    not fall, weighted by examples: the projection posterior of Chakraborty & Ghosal (2021). Its intervals cover if
+    there are more bins than the curve can distinguish (their number grows faster than the cube root of n), with many
+    examples in each. With one example in each bin, which is the Bayesian bootstrap of the isotonic line, they do not.
     """
     from scipy.optimize import isotonic_regression
 
@@ -200,7 +200,7 @@ def draws_of_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generato
 
 
 def draws_of_intercept(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
-    """Return draws of the intercept where the slope is 1, (draws,): P(y = 1) = expit(α + log-odds)."""
+    """Return draws of the intercept if the slope is 1, (draws,): P(y = 1) = expit(α + log-odds)."""
     return _draws(counts, NormalPriors(PRIORS.means[:1], PRIORS.sds[:1]), draws, rng)[:, 0]
 
 

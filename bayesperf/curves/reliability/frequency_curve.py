@@ -1,4 +1,4 @@
-"""Reliability curves: how often it happens where the system says that it does so with some probability."""
+"""Reliability curves: the frequency of an event over the probability that the system gives it."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ _POINTS = 201
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReliabilityCurve(CurveOfParts):
-    """How often it happened, over the probability that the system gave. Made by `reliability_curve`.
+    """The frequency of the event over the probability that the system gave. Made by `reliability_curve`.
 
     Attributes
     ----------
     parts : mapping of str to ProbabilityCounts
-        The probabilities of each system and what happened; of one without a name the name is empty.
+        The probabilities of each system and the outcomes; the name is empty for one without a name.
     method : {"isotonic", "bins", "logistic"}
-        How the frequency is estimated.
+        The method that estimates the frequency.
     bins, n_draws, random_seed : int
-        How many bins, and of the draws.
+        Number of bins and of draws, and the seed of the draws.
 
     Notes
     -----
-    The band is simultaneous unless a pointwise one is asked for, which an isotonic curve does not have. It is at the
-    points of the curve. By "isotonic" it holds beyond the points, too: the upper bound of a point back to the one
-    before, the lower bound on to the next.
+    The band is simultaneous unless you ask for a pointwise one, which an isotonic curve does not have. It is at the
+    points of the curve. By "isotonic" it extends beyond the points: the upper bound of a point back to the one before,
+    the lower bound on to the next.
 
-    By "bins" an interval is equal-tailed, of the posterior of the bin's frequency from Jeffreys' prior, at the level
-    ci_prob^(1/B) if it is one of B of a simultaneous band; it begins at 0 where a bin has no positives and ends at 1
-    where it has no negatives (Brown, Cai & DasGupta 2001, Statistical Science 16). It is of the mean frequency in the
-    bin, which is that at the mean probability if the curve is straight there.
+    By "bins" an interval is equal-tailed, from the posterior of the bin's frequency under Jeffreys' prior, at the level
+    ci_prob^(1/B) if it is one of B in a simultaneous band; it begins at 0 if a bin has no positives and ends at 1 if it
+    has no negatives (Brown, Cai & DasGupta 2001, Statistical Science 16). It is for the mean frequency in the bin,
+    which equals the frequency at the mean probability if the curve is straight there.
 
-    By "isotonic" the band is the honest one of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023, Biometrika 110): a
-    confidence band, with at least the stated coverage in samples of any size, if the frequency does not fall as the
-    probability rises. Every run of neighbouring groups of examples bounds the frequency before it from above and after
-    it from below, by Clopper–Pearson limits at the level of all runs together. More than 200 different probabilities
-    are put into 200 groups first, without a look at the labels. Where the bounds would exclude the isotonic line, which
-    is evidence that the frequency falls somewhere, they are widened to hold it.
+    By "isotonic" the band is that of Dimitriadis, Dümbgen, Henzi, Puke & Ziegel (2023, Biometrika 110): a confidence
+    band, with at least the stated coverage in samples of any size, if the frequency does not fall as the probability
+    rises. Every run of neighbouring groups of examples bounds the frequency before it from above and after it from
+    below, by Clopper–Pearson limits at the level of all runs together. More than 200 different probabilities are put
+    into 200 groups first, without a look at the labels. If the bounds would exclude the isotonic line, which is
+    evidence that the frequency falls somewhere, they are widened to contain it.
 
-    By "logistic" it is of drawn lines, and as good as the assumption that the line is straight in log-odds.
-    docs/coverage.md says what bands cover. A Bayesian bootstrap of the isotonic line is no band: it covers far too
-    seldom.
+    By "logistic" it comes from drawn lines, and is as good as the assumption that the line is straight in log-odds.
+    docs/coverage.md shows how often bands cover. A Bayesian bootstrap of the isotonic line is no band: it covers far
+    too seldom.
 
     Examples
     --------
@@ -86,10 +86,10 @@ class ReliabilityCurve(CurveOfParts):
 
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """The curve: ``frequency`` over ``probability``; of several systems NaN at the probabilities of others.
+        """The curve: ``frequency`` over ``probability``; with several systems, NaN at the probabilities of others.
 
         By "isotonic" there is a point for each probability that occurs, by "bins" one for each bin, at the mean of its
-        probabilities; both have the numbers of ``examples`` and of ``positives`` there, and bins their ``lowest`` and
+        probabilities. Both have the numbers of ``examples`` and of ``positives`` there, and bins their ``lowest`` and
         ``highest`` probability. By "logistic" there are 201 points from the lowest to the highest probability.
         """
         return self._over_systems(
@@ -120,7 +120,7 @@ class ReliabilityCurve(CurveOfParts):
         Raises
         ------
         ValueError
-            By other methods, whose bands are not of draws.
+            By other methods, whose bands do not come from draws.
         """
         if self.method != "logistic":
             raise InputError("joint_draws", f"method={self.method!r} draws no curves.", "Take method='logistic'.")
@@ -159,7 +159,7 @@ class ReliabilityCurve(CurveOfParts):
         return xr.Dataset({"frequency": (("probability", "ci_bound"), bounds)}, coords)
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:
-        """Return sentences on where the simultaneous band leaves out the diagonal, on which probabilities are right.
+        """Return sentences on where the simultaneous band excludes the diagonal, on which probabilities are right.
 
         Parameters
         ----------
@@ -226,9 +226,9 @@ def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: 
 def binned_band(bins: ProbabilityCounts, prob: float, kind: str) -> Array:
     """Return the equal-tailed posterior interval of the frequency in each bin, (B, 2), from Jeffreys' prior.
 
-    The intervals of a simultaneous band have the probability prob^(1/B) each (Šidák 1967): they hold all B frequencies
-    at once with the probability `prob`, as posteriors of different examples are independent. An interval begins at 0
-    where a bin has no positives, and ends at 1 where it has no negatives (Brown, Cai & DasGupta 2001).
+    The intervals of a simultaneous band have the probability prob^(1/B) each (Šidák 1967): they contain all B
+    frequencies at once with the probability `prob`, because posteriors of different examples are independent. An
+    interval begins at 0 if a bin has no positives, and ends at 1 if it has no negatives (Brown, Cai & DasGupta 2001).
     """
     each = prob ** (1 / len(bins.values)) if kind == "simultaneous" else prob
     bounds: Array = proportion(bins.positives, bins.examples, confidence=each, method="jeffreys")
@@ -246,39 +246,38 @@ def reliability_curve(
     draws: int = 4000,
     random_seed: Any = 0,
 ) -> ReliabilityCurve:
-    """Return the reliability curve: how often it happens when the system gives it some probability.
+    """Return the reliability curve: the frequency of an event over the probability that the system gives it.
 
-    Of calibrated probabilities it is the diagonal: what is given 0.8 happens in 80 %.
+    For calibrated probabilities it is the diagonal: an event with probability 0.8 happens in 80 %.
 
     Parameters
     ----------
     y_true : array-like (n,) or BinnedScores
-        Labels of two classes. Binned scores with edges or values within [0, 1] stand in the place of labels and
-        probabilities; each bin then stands for its middle.
+        Labels of two classes. Binned scores with edges or values within [0, 1] replace labels and probabilities; each
+        bin then counts by its middle.
     y_prob : array-like (n,), or mapping or data frame of such
-        Probabilities of the positive class; or those of several systems for the same examples, by name.
+        Probabilities of the positive class; or the probabilities of several systems for the same examples, by name.
     method : {"isotonic", "bins", "logistic"}
         "isotonic": the frequency that does not fall as the probability rises and is nearest to the labels, without any
-        further assumption and nothing to choose. "bins": the share of positives in bins of about equally many examples.
-        "logistic": the line of `recalibrate`, of which two numbers are to be learned, so that it says most of few
-        examples.
+        further assumption or choice. "bins": the proportion of positives in bins with about equally many examples.
+        "logistic": the line of `recalibrate`; it has only two parameters, so it says most with few examples.
     bins : int, optional
-        How many bins, by default 10; of method "bins" only. Equal probabilities stay in one bin, so there may be fewer.
+        Number of bins, by default 10; for "bins" only. Equal probabilities stay in one bin, so there may be fewer.
     draws : int
-        How many lines are drawn from their posterior; of method "logistic" only.
+        Number of lines drawn from their posterior; for "logistic" only.
     pos_label, random_seed
         As in `roc_curve`.
 
     Returns
     -------
     ReliabilityCurve
-        Of several systems over ``model``.
+        For several systems, a curve over ``model``.
 
     Notes
     -----
-    The points of "bins" are those of `sklearn.calibration.calibration_curve` with ``strategy="quantile"``; the isotonic
-    line is that of `sklearn.isotonic.IsotonicRegression`. It is fitted to every wiggle of the labels and so is never
-    quite the diagonal, even of calibrated probabilities (Dimitriadis, Gneiting & Jordan 2021): look at the band.
+    The points of "bins" equal those of `sklearn.calibration.calibration_curve` with ``strategy="quantile"``; the
+    isotonic line equals that of `sklearn.isotonic.IsotonicRegression`. It follows every wiggle of the labels and so is
+    never quite the diagonal, even for calibrated probabilities (Dimitriadis, Gneiting & Jordan 2021): look at the band.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The measures of calibration of a classifier, beside those of a perfectly calibrated system, and what they say."""
+"""The measures of calibration of a classifier, beside those of a perfectly calibrated system, and their sentences."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class CalibrationFigures(Held):
     def tail(self, measure: str) -> float:
         """Return how often calibrated systems show a value at least as far on the worse side, or on either side.
 
-        Of the slope, which has a posterior instead, it is twice the lesser of its probabilities beyond 1 and below.
+        For the slope, which has a posterior instead, it is twice the smaller of its probabilities beyond 1 and below.
         """
         facts = MEASURES[measure]
         drawn, value = (
@@ -116,12 +116,12 @@ class CalibrationFigures(Held):
 class Calibration(Answer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
-    ``calibration[measure]`` is the `Marginal` of a measure that has a posterior, `summary` has all.
+    ``calibration[measure]`` is the `Marginal` of a measure with a posterior; `summary` has all measures.
 
     Attributes
     ----------
     parts : mapping of str to CalibrationFigures
-        The measures: of two classes under the name "", of more under "top label" and each label.
+        The measures: for two classes under the name "", for more under "top label" and each label.
     random_seed : int
         Seed of all draws.
     """
@@ -176,11 +176,11 @@ class Calibration(Answer):
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, ``label`` (of more than two classes), ``observed``; ``mean, sd, median, ci_lower,
-            ci_upper, method, mcse, mcse_interval`` of the posterior, empty where there is none that is honest;
-            ``calibrated_lower, calibrated_upper``, between which a perfectly calibrated system with these scores shows
-            the measure with probability `ci_prob` (one value where it is known), and ``tail``, how often it would show
-            a value at least as far on the worse side (or, of a measure that has none, on either side).
+            Columns ``metric``, ``label`` (for more than two classes), ``observed``; ``mean, sd, median, ci_lower,
+            ci_upper, method, mcse, mcse_interval`` of the posterior, empty if there is no valid one;
+            ``calibrated_lower, calibrated_upper``, the range in which a perfectly calibrated system with these scores
+            shows the measure with probability `ci_prob` (one value if it is known); and ``tail``, how often it would
+            show a value at least as far on the worse side (or on either side, for a measure without a worse side).
         """
         prob = checks.probability("ci_prob", ci_prob)
         tables = []
@@ -251,7 +251,7 @@ class Calibration(Answer):
         Parameters
         ----------
         **options
-            Of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
+            Options of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
         """
         from bayesperf import plots
 

@@ -56,19 +56,19 @@ class Recalibration(Answer):
 
     ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
     groups also ``intercept_spread``, ``slope_spread``, ``intercept_group``, ``slope_group`` over the groups, and
-    ``intercept_new``, ``slope_new`` of a group that has not been seen.
+    ``intercept_new``, ``slope_new`` for a new group.
 
     Attributes
     ----------
     counts : ProbabilityCounts
-        The examples that it was learned from.
+        The examples that the line was learned from.
     method : {"logistic", "isotonic"}
-        How.
+        The kind of line.
     parameters : xarray.Dataset
-        Of the parameters over ``sample``; of an isotonic line its ``frequency`` over (``sample``, ``probability``), at
-        the mean probabilities of bins.
+        Draws of the parameters over ``sample``; for an isotonic line its ``frequency`` over (``sample``,
+        ``probability``), at the mean probabilities of bins.
     dim : str
-        What the groups are; empty without groups.
+        The name of the groups; empty without groups.
     prior : str
         The priors.
     random_seed : int
@@ -84,19 +84,20 @@ class Recalibration(Answer):
 
     @checked
     def predict(self, new_prob: ArrayLike, group: Any = None) -> Marginal:
-        """Return the posterior of the probability that an example is positive, given the one that the system gives it.
+        """Return the posterior of the probability that an example is positive, given the system's probability.
 
         Parameters
         ----------
         new_prob : float or array-like (k,)
-            Probabilities by the system, of examples that need not be those that the line was learned from.
+            Probabilities from the system, for any examples.
         group : label, optional
-            The group of these examples; by default, with groups, one that has not been seen.
+            The group of these examples; by default, with groups, a new one.
 
         Returns
         -------
         Marginal
-            Over ``probability``, which is `new_prob`, if that is an array. Its mean is the recalibrated probability.
+            A marginal over ``probability``, which is `new_prob`, if that is an array. Its mean is the recalibrated
+            probability.
 
         Examples
         --------
@@ -184,7 +185,7 @@ class Recalibration(Answer):
         Parameters
         ----------
         **options
-            Of `bayesperf.plots.recalibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
+            Options of `bayesperf.plots.recalibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
         """
         from bayesperf import plots
 
@@ -254,48 +255,48 @@ def recalibrate(
     random_seed: Any = 0,
     progressbar: bool = True,
 ) -> Recalibration:
-    """Learn what the probabilities of a system should be, and so what to predict, with intervals, for new ones.
+    """Learn what the probabilities of a system should be, and predict new ones with intervals.
 
     Parameters
     ----------
     y_true, y_prob
-        As in `reliability_curve`, of one system. The examples should be others than those that it was trained on.
+        As in `reliability_curve`, for one system. Use examples that it was not trained on.
     method : {"logistic", "isotonic"}
-        "logistic": a line, log-odds of the frequency = α + β log-odds of the probability, of which two numbers are
-        learned, so that few examples suffice; its intervals are as good as the assumption that the line is straight.
-        "isotonic": a frequency that does not fall as the probability rises, without any further assumption; of at least
-        500 examples, 20 of either class.
+        "logistic": a line, log-odds of the frequency = α + β log-odds of the probability. It has only two parameters,
+        so few examples suffice; its intervals are as good as the assumption that the line is straight. "isotonic": a
+        frequency that does not fall as the probability rises, without any further assumption; it needs at least 500
+        examples, 20 of each class.
     by : array-like (n,) or mapping of str to such, optional
-        Groups of examples, as ``{"site": ids}``, whose lines differ; of method "logistic" only. Each group has a line
-        about that of the population, so that one with few examples resembles the others: the model ``recalibration``
-        of `bayesperf.fit`, which is sampled.
+        Groups of examples, such as ``{"site": ids}``, whose lines differ; for "logistic" only. The lines of the groups
+        vary around the population's line, so a group with few examples resembles the others: the model
+        ``recalibration`` of `bayesperf.fit`, which is sampled.
     draws : int
-        How many lines are drawn from their posterior.
+        Number of lines drawn from their posterior.
     pos_label, random_seed, progressbar
         As in `bayesperf.roc_curve`.
 
     Returns
     -------
     Recalibration
-        With ``predict(new_prob)``.
+        It has a method ``predict(new_prob)``.
 
     Raises
     ------
     TypeError, ValueError
-        If probabilities are, by "logistic", 0 or 1 (clip them: the line depends on where); if there are too few
-        examples for "isotonic"; if an argument is not of its kind.
+        If probabilities are 0 or 1 for "logistic" (clip them: the line depends on where); if there are too few examples
+        for "isotonic"; if an argument is invalid.
 
     Warns
     -----
     ConvergenceWarning
-        If the sampler of lines of groups has not converged.
+        If the sampler for the lines of groups has not converged.
 
     Notes
     -----
     "logistic" has the priors α ~ Normal(0, 2.5) and β ~ Normal(1, 2.5), and is integrated on a grid (Cox 1958,
-    Biometrika 45). To have other priors, fit the model ``recalibration`` with them.
+    Biometrika 45). For other priors, fit the model ``recalibration`` with them.
 
-    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021, Annals of Statistics 49): of √n bins of
+    "isotonic" is the projection posterior of Chakraborty & Ghosal (2021, Annals of Statistics 49): with √n bins of
     equally many examples, each with a Beta posterior, draws are replaced by the nearest frequencies that do not fall.
     The Bayesian bootstrap of the isotonic line, which has a bin for each example, covers too seldom.
 

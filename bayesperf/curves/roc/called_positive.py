@@ -110,7 +110,7 @@ class PositiveRates:
 
 
 def interpolated(x: PositiveRates, y: PositiveRates, grid: Array) -> Array:
-    """Return y where x takes the values of a grid, (draws, k): the greatest such y, straight between thresholds.
+    """Return y where x takes the values of a grid, (draws, k): the largest such y, straight between thresholds.
 
     So ties count half: a score that both classes have is one threshold.
     """
@@ -134,9 +134,9 @@ def area_between(positive: PositiveRates, negative: PositiveRates, low: float, h
 class PartOfCurve(NamedTuple):
     """A part of a ROC curve.
 
-    The area between two false positive rates is that below the curve, between two recalls that to the right of it, the
-    integral of specificity over recall. A standardised one is on a scale on which that by chance is ½ and the greatest
-    possible 1 (McClish 1989).
+    The area between two false positive rates lies below the curve; the area between two recalls lies to the right of
+    it, and is the integral of specificity over recall. A standardised area is rescaled so that chance is ½ and the
+    largest possible area 1 (McClish 1989).
     """
 
     # "fpr" or "recall".
@@ -159,7 +159,7 @@ class PartOfCurve(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The least and the greatest possible area."""
+        """The smallest and the largest possible area."""
         least, greatest = self.scaled(np.array([0, self.high - self.low])).tolist()
         return least, greatest
 
@@ -183,7 +183,7 @@ class PartOfCurve(NamedTuple):
 
 
 def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | None:
-    """Return the part between two rates, checked; None where none are given, or it is all of the curve."""
+    """Return the part between two rates, checked; None if no rates are given, or if the part is the whole curve."""
     given = {name: ends for name, ends in (("fpr", fpr), ("recall", recall)) if ends is not None}
     if len(given) > 1:
         raise InputTypeError(

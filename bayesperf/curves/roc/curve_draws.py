@@ -42,11 +42,11 @@ class RocDraws(ABC):
 
     @abstractmethod
     def recall(self, fpr: Array) -> Array:
-        """Return the greatest recall at given false positive rates, (draws, k)."""
+        """Return the largest recall at given false positive rates, (draws, k)."""
 
     @abstractmethod
     def fpr(self, recall: Array) -> Array:
-        """Return the least false positive rate at given recalls, (draws, k)."""
+        """Return the smallest false positive rate at given recalls, (draws, k)."""
 
     @abstractmethod
     def rates(self) -> Iterator[tuple[Array, Array]]:
@@ -143,8 +143,8 @@ class Bootstrapped(_Weighted):
 class ClusterBootstrapped(_Weighted):
     """Curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`), which all its examples have.
 
-    Between scores a gap has half the weight of either neighbour; beyond both ends the other half is that of one more
-    example, by itself.
+    Between scores a gap has half the weight of each neighbour; beyond both ends the other half is the weight of one
+    additional example.
     """
 
     scores: Scores
@@ -246,11 +246,11 @@ def partial_area_draws(
 ) -> Array:
     """Return draws of areas of a part of the curves of systems with scores (S, n) and (S, m), (S, draws).
 
-    One set of weights is for all. They are smoothed, as bands are: by weights of the scores alone parts are too great,
-    and their intervals too narrow. The weight of a positive is that of the gap just above its score, the weight of a
-    negative that of the gap just below. The gap that is left, below all positives or above all negatives, is where a
-    class overlaps the other unseen: each system has its own there, unless it orders the examples as another does.
-    Clusters (n + m,), if there are any, have positives first.
+    All systems share one set of weights. The areas are smoothed, like bands: with weights of the scores alone, parts
+    are too large, and their intervals too narrow. A positive has the weight of the gap just above its score, a negative
+    the weight of the gap just below. In the remaining gap, below all positives or above all negatives, a class overlaps
+    the other unseen: each system has its own there, unless it orders the examples as another does. Clusters (n + m,),
+    if there are any, have positives first.
     """
     systems = [_Falling.of(*scores) for scores in zip(positive, negative, strict=True)]
     order = orders_of(np.concatenate([positive, negative], 1))
@@ -270,10 +270,10 @@ def partial_area_draws(
 
 
 def _weights_beyond(positives: int, cluster: Codes | None) -> list[float]:
-    """Return the mean weight of the gap that is left to positives, and to negatives, where examples have one of 1.
+    """Return the mean weight of the remaining gap for positives, and for negatives, if examples have a weight of 1.
 
-    It is that of one example more, or of one cluster more, of the mean size of those that have the class: where the
-    classes do not overlap in any cluster, it is of clusters that one knows how rarely they do.
+    It is the weight of one additional example, or of one additional cluster with the mean size of those that have the
+    class: if the classes overlap in no cluster, only clusters can show how rarely they do.
     """
     if cluster is None:
         return [1.0, 1.0]

@@ -58,28 +58,28 @@ class ThresholdCurve(Curve):
     Attributes
     ----------
     name : {"roc", "precision_recall", "det"}
-        What kind of curve it is.
+        The kind of curve.
     method : {"bayesian_bootstrap", "beta", "binormal"}
-        How its band is made.
+        The method of its band.
     clusters : tuple of two ndarrays or None
-        Clusters of the positives and of the negatives, in the order of their scores, if examples are drawn by them.
+        Clusters of the positives and of the negatives, in the order of their scores, if clusters are drawn.
 
     Notes
     -----
-    The band is of the second rate over 201 values of the first: of ROC, fpr = 0, 0.005, …, 1; of precision–recall,
-    recall = 0.005, …, 1; of DET, fpr evenly spaced in normal deviates, out to 1 in n + 1 of n negatives (1 in 20 at
-    least). By method "beta", and by confidence intervals, it is of both rates over ``threshold``.
+    The band is for the second rate over 201 values of the first: for ROC, fpr = 0, 0.005, …, 1; for precision–recall,
+    recall = 0.005, …, 1; for DET, fpr evenly spaced in normal deviates, out to 1 in n + 1 with n negatives (1 in 20 at
+    least). By "beta", and for confidence intervals, it is for both rates over ``threshold``.
 
-    By "bayesian_bootstrap" the drawn curves have Dirichlet(1) weights on the n + 1 gaps between and beyond the n
-    scores of each class. Weights on the scores alone cannot draw the curve other than along the observed one's
-    edges: where it runs at 1 they leave no width at all, and the whole curve is seldom inside. The pointwise band
-    lies between quantiles of the drawn curves; the simultaneous one between the ranks that hold a share `ci_prob`
-    of them wholly. Both are widened to hold the observed curve, which matters at the edges of the unit square.
-    docs/coverage.md says what they cover.
+    By "bayesian_bootstrap" the drawn curves have Dirichlet(1) weights on the n + 1 gaps between and beyond the n scores
+    of each class. Weights on the scores alone can draw the curve only along the observed one's edges: where it runs at
+    1 they leave no width at all, and the whole curve is seldom inside. The pointwise band lies between quantiles of the
+    drawn curves; the simultaneous one between the ranks that contain a proportion `ci_prob` of them entirely. Both are
+    widened to contain the observed curve, which matters at the edges of the unit square. docs/coverage.md shows how
+    often they cover.
 
-    By "beta" the intervals are equal-tailed ones of each rate's posterior from the counts at each threshold,
-    widened likewise. Confidence intervals are not widened: they hold what was observed. Where a threshold is fixed
-    beforehand, `bayesperf.studies.rate_coverage` says how often the intervals of either rate cover it.
+    By "beta" the intervals are equal-tailed ones from each rate's posterior given the counts at each threshold, widened
+    in the same way. Confidence intervals are not widened: they contain the observed rates. If a threshold is fixed
+    beforehand, `bayesperf.studies.rate_coverage` computes how often the intervals for either rate cover it.
     """
 
     name: str
@@ -96,7 +96,7 @@ class ThresholdCurve(Curve):
 
     @property
     def curve_kind(self) -> CurveKind:
-        """What distinguishes curves of its name from others."""
+        """What distinguishes curves with this name from others."""
         return CURVE_KINDS[self.name]
 
     @cached_property
@@ -127,12 +127,13 @@ class ThresholdCurve(Curve):
         return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
 
     def at(self, x: ArrayLike) -> xr.Dataset:
-        """Return the observed rates of both axes at any thresholds, one or several.
+        """Return the observed rates of both axes at one or several thresholds.
 
         Parameters
         ----------
         x : float or array-like (k,)
-            Thresholds. What scores at least one is called positive; inf calls nothing so. Of bins only edges are known.
+            Thresholds. Examples that score at least one are called positive; inf calls none so. With bins only edges
+            are known.
 
         Returns
         -------
@@ -154,15 +155,15 @@ class ThresholdCurve(Curve):
     # ── Bands ──
 
     def band(self, ci_prob: float = 0.95, kind: str | None = None, method: str | None = None) -> xr.Dataset:
-        """Return the band of the curve, with last dim ``ci_bound``, as `Curve.band`.
+        """Return the band of the curve, with last dim ``ci_bound``, as in `Curve.band`.
 
         Parameters
         ----------
         ci_prob, kind
             As in `Curve.band`.
         method : {"wilson", "clopper_pearson", "agresti_coull"}, optional
-            Confidence intervals of both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise and
-            of independent examples only; by default the method of the curve.
+            Confidence intervals for both rates at each threshold (see `bayesperf.intervals.proportion`), pointwise and
+            for independent examples only; by default the method of the curve.
 
         Examples
         --------
@@ -263,9 +264,8 @@ class ThresholdCurve(Curve):
     def area(self) -> Marginal:
         """Distribution of the area under the curve: AUC, or average precision.
 
-        It is that of `bayesperf.roc_auc`, or of `bayesperf.curves.weighted_score` ("average_precision"), by the
-        Bayesian bootstrap, also where the band is by "beta"; or binormal. The area of a DET curve is not in use, and is
-        refused.
+        It equals `bayesperf.roc_auc`, or `bayesperf.curves.weighted_score` ("average_precision"), by the Bayesian
+        bootstrap, even if the band is by "beta"; or binormal. The area of a DET curve is not in use, and is refused.
         """
         if self.name == "det":
             raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
@@ -294,16 +294,16 @@ class ThresholdCurve(Curve):
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
-        Not standardised, the greatest possible is high − low, chance gives (high² − low²)/2, and divided by high − low
-        it is the mean recall over that range. From 0 to 1 it is the AUC. (``roc_auc`` has those of several systems.)
+        Not standardised, the largest possible area is high − low, and chance gives (high² − low²)/2; divided by high −
+        low it is the mean recall over that range. From 0 to 1 it is the AUC. (``roc_auc`` takes several systems.)
 
         Parameters
         ----------
         low, high : float
             Rates, 0 ≤ low < high ≤ 1.
         rate : {"fpr", "recall"}
-            What rates they are. Between two recalls it is the area to the right of the curve: the integral of
-            specificity over recall.
+            The kind of rates. Between two recalls it is the area to the right of the curve: the integral of specificity
+            over recall.
         standardized : bool
             As in `bayesperf.roc_auc`.
 
@@ -338,12 +338,12 @@ class ThresholdCurve(Curve):
     def operating_point(
         self, *, fpr: float | None = None, recall: float | None = None, cost: tuple[float, ...] | None = None
     ) -> dict[str, Marginal]:
-        """Return the threshold that a target asks for, and the rates at it, with the uncertainty of all three.
+        """Return the threshold for a target, and the rates at it, with the uncertainty of all three.
 
-        Give one target. In every drawn curve the threshold is chosen anew among the scores, so that the threshold is as
-        uncertain as it is. Both rates are still of the examples that choose, and so look better than they are;
-        `bayesperf.curves.epc` has other examples choose, and `bayesperf.choose_threshold` chooses one threshold and
-        takes the optimism off.
+        Give one target. Every drawn curve chooses the threshold anew among the scores, so the result has the
+        threshold's full uncertainty. Both rates still come from the examples that choose, and so look better than they
+        are; `bayesperf.curves.epc` lets other examples choose, and `bayesperf.choose_threshold` chooses one threshold
+        and removes the optimism.
 
         Parameters
         ----------
@@ -352,14 +352,15 @@ class ThresholdCurve(Curve):
         recall : float, optional
             The highest threshold whose recall is at least this.
         cost : (cost_fp, cost_fn) or (cost_fp, cost_fn, prevalence), optional
-            The threshold of least mean cost, the lowest of several, where a false positive and a false negative cost so
-            much; at the given share of positives, else at the observed one, with its uncertainty.
+            The threshold with the lowest mean cost, the lowest if there are several, with these costs of a false
+            positive and a false negative; at the given proportion of positives, else at the observed one, with its
+            uncertainty.
 
         Returns
         -------
         dict of str to Marginal
-            ``threshold``, ``fpr`` and ``recall``, of one joint draw; inf where nothing may be called positive.
-            ``observed`` of each is that of the point of the curve itself that meets the target.
+            ``threshold``, ``fpr`` and ``recall``, from one joint draw; inf if nothing may be called positive.
+            ``observed`` of each is the value at the point of the curve that meets the target.
 
         Examples
         --------
@@ -406,7 +407,7 @@ class ThresholdCurve(Curve):
         )
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
-        """Return sentences on the area under the curve; of a DET curve, on that of the ROC curve of the same scores.
+        """Return sentences on the area under the curve; for a DET curve, on the ROC area of the same scores.
 
         Parameters
         ----------
@@ -488,38 +489,37 @@ def roc_curve(
     Parameters
     ----------
     y_true : array-like (n,) or BinnedScores
-        Labels of two classes. Binned scores stand in the place of labels and scores.
+        Labels of two classes. Binned scores replace labels and scores.
     y_score : array-like (n,)
-        Scores; what scores at least the threshold is called positive.
+        Scores; examples that score at least the threshold are called positive.
     method : {"bayesian_bootstrap", "beta", "binormal"}
-        How the band is made. "bayesian_bootstrap" assumes nothing of the scores: Dirichlet(1) weights in each class
-        (Gu, Ghosal & Roy 2008, Statistics in Medicine 27). "beta" takes every threshold by itself: the posterior of
-        each rate from the counts there. "binormal" assumes scores that are normal in either class: the model
-        ``binormal_roc``.
+        The method of the band. "bayesian_bootstrap" assumes nothing about the scores: Dirichlet(1) weights in each
+        class (Gu, Ghosal & Roy 2008, Statistics in Medicine 27). "beta" treats every threshold by itself: the posterior
+        of each rate from the counts there. "binormal" assumes normal scores in each class: the model ``binormal_roc``.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     cluster : array-like (n,) or mapping, optional
-        The cluster of each example, as in `roc_auc`, by "bayesian_bootstrap": its examples are drawn together, in the
+        The cluster of each example, as in `roc_auc`, for "bayesian_bootstrap": its examples are drawn together, in the
         band, the area and operating points.
     draws : int
-        How many curves are drawn.
+        Number of drawn curves.
     prior : str or Prior, optional
-        Of method "beta", as in `bayesperf.posterior`; by default Jeffreys'.
+        Prior for "beta", as in `bayesperf.posterior`; by default Jeffreys'.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
     progressbar : bool
-        Shown on a terminal only, and if it takes long.
+        Whether to show a progress bar, on a terminal only, and only if it takes long.
 
     Returns
     -------
     ThresholdCurve
-        Its points are those of scikit-learn with ``drop_intermediate=False``: (0, 0) at threshold inf, then one for
-        every distinct score.
+        Its points equal scikit-learn's with ``drop_intermediate=False``: (0, 0) at threshold inf, then one for every
+        distinct score.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is not of its kind, or an option needs the scores that bins hide.
+        If an argument is invalid, or an option needs the scores that bins hide.
 
     Examples
     --------
@@ -546,9 +546,9 @@ def precision_recall_curve(
 ) -> ThresholdCurve:
     """Return the precision–recall curve: precision over recall, as the threshold falls.
 
-    Between two points the counts change evenly, and precision not along a straight line: the band does so (Davis &
-    Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.curves.weighted_score`. In the draws
-    the share of positives varies as the examples let it: Beta(positives, negatives).
+    Between two points the counts change evenly, so precision does not follow a straight line, and neither does the band
+    (Davis & Goadrich 2006). The area is the average precision, smoothed as in `bayesperf.curves.weighted_score`. In the
+    draws the proportion of positives varies as Beta(positives, negatives).
 
     Parameters
     ----------
@@ -558,13 +558,12 @@ def precision_recall_curve(
     Returns
     -------
     ThresholdCurve
-        Its points are those of scikit-learn, the other way round: (0, 1) at threshold inf, then one for every distinct
-        score.
+        Its points equal scikit-learn's in reverse order: (0, 1) at threshold inf, then one for every distinct score.
 
     Raises
     ------
     TypeError, ValueError
-        As of `roc_curve`.
+        As in `roc_curve`.
 
     Examples
     --------
@@ -602,13 +601,13 @@ def det_curve(
     Returns
     -------
     ThresholdCurve
-        Its points are those of scikit-learn, the other way round: from the last threshold without a false positive,
-        which may be inf, to the first without a false negative.
+        Its points equal scikit-learn's in reverse order: from the last threshold without a false positive, which may be
+        inf, to the first without a false negative.
 
     Raises
     ------
     TypeError, ValueError
-        As of `roc_curve`.
+        As in `roc_curve`.
 
     Examples
     --------

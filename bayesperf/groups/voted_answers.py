@@ -1,0 +1,196 @@
+"""The majority vote of k attempts at a question (maj@k): whether the answer that most of them give is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from math import comb
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.random_streams import streams
+from bayesperf.core.weights import about_few, check_enough
+from bayesperf.core.words import listed
+from bayesperf.data.clusters import ClusterColumn, cluster_column
+from bayesperf.data.count_arrays import check_dims
+from bayesperf.data.label_encoding import Column, codes_for_labels, encode, merge_labels
+from bayesperf.data.outcomes import Outcomes
+from bayesperf.groups.attempts import in_parts, refuse_too_few
+from bayesperf.groups.cluster_weights import share_of_questions
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
+
+# Pseudo-questions that are failed, and as many that are solved: Jeffreys' prior.
+_HALF = 0.5
+
+
+@checked
+def majority_vote(
+    answers: Any,
+    y_true: Any,
+    k: int,
+    *,
+    cluster: Any,
+    by: Mapping[str, Any] | None = None,
+    draws: int = 10_000,
+    random_seed: Any = 0,
+) -> Marginal:
+    """Return the probability that the answer which most of k attempts give is right (maj@k), for a new question.
+
+    Parameters
+    ----------
+    answers : array-like of shape (n,)
+        The answer of each attempt. One that could not be read is an answer as well, such as "none".
+    y_true : array-like of shape (n,)
+        The right answer, the same in all rows of a question.
+    k : int
+        How many attempts vote, at least 1, and at most as many as there are at every question.
+    cluster : array-like of shape (n,) or mapping of str to array-like
+        The question of each attempt, as ``{"question": ids}``.
+    by : mapping of str to array-like of shape (n,), optional
+        The column that tells systems apart, as ``{"model": names}``, which becomes the leading dim. The draws are
+        joint: `bayesperf.compare` compares the systems in pairs, on the same questions.
+    draws, random_seed
+        Of the Bayesian bootstrap of questions.
+
+    Returns
+    -------
+    Marginal
+        Its `observed` is the mean over questions of the share of all choices of k attempts in which the right answer
+        has the most votes. If several answers have as many votes, each wins in its share of cases.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If columns differ in length or have missing values, a question has fewer than k attempts or two right answers,
+        or no answer is right.
+
+    Warns
+    -----
+    DependenceWarning
+        If there are fewer than 20 questions.
+
+    Notes
+    -----
+    Where wrong answers are scattered, the majority may be right although most attempts are wrong (Wang et al. 2023,
+    Self-consistency improves chain of thought reasoning in language models). The weights of questions, and what stands
+    for those not seen, are as in `Pooled.pass_at_k` by the bootstrap, under Jeffreys' prior.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayesperf as bp
+    >>> answers = ["4", "4", "5", "4", "6", "7", "4", "4", "4", "1", "1", "4"] * 6
+    >>> question = np.repeat(np.arange(24), 3)
+    >>> bp.groups.majority_vote(answers, ["4"] * 72, 3, cluster={"question": question}).observed.round(3).item()
+    0.583
+    """
+    size, number, seed = checks.count("k", k), checks.count("draws", draws, least=2), checks.seed(random_seed)
+    questions, leading, system = cluster_column(cluster), xr.DataArray(0.0), np.zeros(1, np.intp)
+    given, right = encode(answers, "answers", fractions=True), encode(y_true, "y_true", fractions=True)
+    lengths = {"answers": len(given.codes), "y_true": len(right.codes), "cluster": len(questions.codes)}
+    for name, column in _systems(by).items():
+        leading, system = xr.DataArray(np.zeros(len(column.labels)), {name: column.labels}, [name]), column.codes
+        lengths[f"by[{name!r}]"] = len(system)
+    checks.equal_lengths(lengths)
+    answer, truth = _matched(given, right)
+    _check_one_truth(questions.codes, truth, questions.name)
+    cell = questions.codes * leading.size + system
+    scores, attempts = _scores(cell, answer, truth, size, (questions.size, leading.size), questions.name)
+    _check_enough(questions)
+    words = f"probability that the majority of {size} attempts is right"
+    quantity = Quantity(f"maj_at_{size}", Scope("new_group", questions.name), "", True, words, (0.0, 1.0))
+    alpha = np.broadcast_to([[0, 0], [_HALF, _HALF]], (leading.size, 2, 2))
+    parts = in_parts(questions.name, scores, attempts > 0)
+    own = streams(seed, f"pseudo-{questions.name}s", leading, scores.T)
+    return share_of_questions(quantity, parts, alpha, leading, own, number, seed)
+
+
+def _systems(by: Mapping[str, Any] | None) -> dict[str, Column]:
+    """Return the column of systems by its name, encoded; none if there is one system."""
+    names = list({} if by is None else by)
+    if len(names) > 1:
+        raise InputError("by", f"must name one column, that of the systems; it names {listed(names)}.")
+    check_dims(names, Outcomes.cell_dims)
+    return {name: encode(column, f"by[{name!r}]", fractions=True) for name, column in (by or {}).items()}
+
+
+def _matched(given: Column, right: Column) -> tuple[Codes, Codes]:
+    """Return answers and right answers as codes of the same labels; refuse them if they have nothing in common."""
+    labels = merge_labels([given, right], ["answers", "y_true"])
+    answer, truth = codes_for_labels(given, labels, "answers"), codes_for_labels(right, labels, "y_true")
+    if not (answer == truth).any():
+        raise InputError("answers", "none is right.", "Write answers as `y_true` has them.")
+    return answer, truth
+
+
+def _check_one_truth(question: Codes, truth: Codes, name: str) -> None:
+    """Refuse a question with two right answers."""
+    pairs = np.unique(np.stack([question, truth]), axis=1)
+    if pairs.shape[1] > 1 + question.max():
+        raise InputError("y_true", f"some {name} has two right answers.", "Give each one.")
+
+
+def _check_enough(questions: ClusterColumn) -> None:
+    check_enough(questions.size, f" {questions.name}s")
+    if few := about_few(questions.size, f"cluster: {questions.size} {questions.name}s"):
+        warn(DependenceWarning, "BP105", f"{few}.")
+
+
+# ── The vote at one question ──
+
+
+def _scores(
+    cell: Codes, answer: Codes, truth: Codes, k: int, shape: tuple[int, int], name: str
+) -> tuple[Array, Counts]:
+    """Return the probability that k of the attempts vote for the right answer, and how many there are, (Q, S)."""
+    attempts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    refuse_too_few(attempts, k, name)
+    kinds, first, votes = np.unique(np.stack([cell, answer]), axis=1, return_index=True, return_counts=True)
+    is_right, scores = answer[first] == truth[first], np.zeros(attempts.size)
+    for place, start, stop in _runs(kinds[0]):
+        of_place, won = votes[start:stop], is_right[start:stop]
+        scores[place] = right_majority(int(of_place[won].sum()), tuple(sorted(of_place[~won].tolist())), k)
+    return scores.reshape(shape), attempts
+
+
+def _runs(places: Codes) -> list[tuple[int, int, int]]:
+    """Return each place of sorted ones, where its run starts, and where the next does."""
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    return list(zip(places[starts].tolist(), starts.tolist(), [*starts[1:].tolist(), len(places)], strict=True))
+
+
+@cache
+def right_majority(right: int, others: tuple[int, ...], k: int) -> float:
+    """Return the share of choices of k attempts in which the right answer has the most votes, ties in part.
+
+    Parameters
+    ----------
+    right : int
+        How many attempts gave the right answer.
+    others : tuple of int
+        How many gave each of the wrong answers.
+    k : int
+        How many attempts are chosen.
+    """
+    chosen = sum(comb(right, votes) * _ways(votes, others, k - votes) for votes in range(1, min(right, k) + 1))
+    return float(chosen / comb(right + sum(others), k))
+
+
+def _ways(most: int, others: tuple[int, ...], k: int) -> float:
+    """Return the ways to choose k of other attempts, no answer more than `most` times; 1/(1 + t) if t are as often."""
+    # By how many attempts are chosen so far, and how many of the answers have the most.
+    ways = np.zeros((k + 1, k // most + 2))
+    ways[0, 0] = 1
+    for count in others:
+        before, ways = ways, np.zeros_like(ways)
+        for votes in range(min(count, most, k) + 1):
+            tied = int(votes == most)
+            ways[votes:, tied:] += comb(count, votes) * before[: k + 1 - votes, : before.shape[1] - tied]
+    return float((ways[k] / (1 + np.arange(ways.shape[1]))).sum())
