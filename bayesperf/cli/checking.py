@@ -194,9 +194,9 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     wanted, settings, system = metrics.get(metric), analysis.settings, str(analysis.settings.system)
     no_worse_by, is_version = settings.no_worse_by or 0.0, system == _VERSION
     (compared,) = (each for each in analysis.comparisons if each.comparison.metric == wanted.name)
-    difference = compared.comparison.difference.sel(pair=f"{new} − {old}")
-    above = difference.prob_above(-no_worse_by) if wanted.greater_is_better else difference.prob_below(no_worse_by)
-    verdict = verdict_of(above.item(), settings.confidence)
+    difference, at_least = compared.comparison.difference.sel(pair=f"{new} − {old}"), bool(wanted.greater_is_better)
+    no_worse = difference.prob_meets(-no_worse_by if at_least else no_worse_by, at_least=at_least)
+    verdict = verdict_of(no_worse.item(), settings.confidence)
     seen, before = analysis.marginals[wanted.name].observed.sel({system: [new, old]}).values.tolist()
     if math.isnan(seen) or math.isnan(before):
         raise InputError(
@@ -209,7 +209,7 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     against, named = ("before", "") if is_version else ("baseline", str(new))
     observed = f"{seen:.3f}, {against} {before:.3f} ({'the same' if analysis.is_paired else 'other'} examples)"
     more = _more_to_compare(analysis, wanted.name, new, old) if verdict == OPEN else ""
-    return Verdict(f"{metric_title(metric)} not worse{than}{beyond}", named, observed, above.item(), verdict, more)
+    return Verdict(f"{metric_title(metric)} not worse{than}{beyond}", named, observed, no_worse.item(), verdict, more)
 
 
 def _more_to_compare(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
