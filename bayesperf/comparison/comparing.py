@@ -78,8 +78,8 @@ def compare(
         it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals.
-    dim : str
-        The dim of the systems, if `b` is omitted.
+    dim, baseline : str and hashable, optional
+        Without `b`: the dim of the systems, and the system that the others are compared with, which is b of its pairs.
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale; for a ratio, 0.1 is from 0.9 to 1/0.9.
     prior : str or Prior, optional
@@ -92,8 +92,6 @@ def compare(
         Whether the systems were certainly evaluated on different examples; equal class totals then raise no warning.
     contrast : {"difference", "ratio"}
         What is summarised, plotted and compared with `rope`; `Comparison.ratio` and `.difference` provide both.
-    baseline : hashable, optional
-        Name of the system along `dim` that the others are compared with; it is b of its pairs.
     shrink : bool
         Whether to shrink each system along `dim` towards similar ones, so that the best of many owes less to luck.
     families : mapping, optional
@@ -110,8 +108,7 @@ def compare(
     ------
     TypeError, ValueError
         If `a` or `b` has another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
-        exist or has one system; if the metric cannot be computed; if `families` omits a system; if `baseline` is no
-        system along `dim`.
+        exist, has one system or no `baseline`; if the metric cannot be computed; if `families` omits a system.
 
     Warns
     -----

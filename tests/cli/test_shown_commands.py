@@ -22,7 +22,8 @@ N, LABELS = 240, ["red", "round", "ripe"]
 def shown(text):
     """Return the command lines of a text: lines of their own, which a backslash continues, and those in backticks."""
     text = re.sub(r"\\\n\s*", " ", text)
-    alone = re.findall(r"^ *(?:\$ )?bayesperf (.+)$", text, re.MULTILINE)
+    # A sentence may begin a line with the name of the package, too.
+    alone = re.findall(rf"^ *(?:\$ )?bayesperf ((?:{'|'.join(COMMANDS)}|\S+\.csv)\b.*)$", text, re.MULTILINE)
     prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     return alone + [" ".join(line.split()) for line in re.findall(r"`bayesperf ([^`]+)`", prose)]
 
