@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
+from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
@@ -99,7 +100,7 @@ def prevalence(
     calls: Any,
     errors: Any,
     *,
-    n: Any = None,
+    n: ArrayLike | None = None,
     prior: Any = "jeffreys",
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
