@@ -75,7 +75,7 @@ package: $(VENV)/installed-docs
 	@cd $(VENV)/published && bin/bayesperf demo >/dev/null && echo "$(VENV)/dist: the wheel runs without the repository."
 
 datasets: $(VENV)/installed-test
-	@$(BIN)/python -m bayesperf.datasets.make
+	@$(BIN)/python -m tests.datasets.make
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

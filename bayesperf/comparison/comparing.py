@@ -1,14 +1,14 @@
 """Comparison of systems: whether one is better than another, by how much, and whether the difference matters.
 
 Systems tend to err on the same examples, so paired differences are more precise. The joint cells (actual, predicted by
-a, predicted by b) have a Dirichlet posterior. The difference of proportions of the same examples (accuracy, recall,
+a, predicted by b) have a Dirichlet posterior. The difference of two proportions of the same examples (accuracy, recall,
 specificity, their complements) depends only on examples that one system gets right and the other wrong, and is exact.
-The difference of independent proportions, or increasing functions of them (F1), is integrated to about 1e-8; of two
-normals (areas by DeLong) it is normal. Others are drawn. Draws in which a system's metric is undefined (0/0) are left
-out; the column ``undefined`` of `Comparison.summary` has their share.
+The difference of independent proportions, or of increasing functions of them (F1), is integrated to about 1e-8; the
+difference of two normals (areas by DeLong) is normal. Other differences are computed from draws. Draws in which a
+system's metric is undefined (0/0) are omitted; the column ``undefined`` of `Comparison.summary` shows their fraction.
 
-Shrunk systems come from a mixture of normals (`bayesperf.comparison.shrinkage`), whose draws Monte Carlo errors treat
-as independent; two systems that nearly always agree are told apart better unshrunk.
+Shrunk systems have draws from a mixture of normals (`bayesperf.comparison.shrinkage`), which Monte Carlo errors treat
+as independent. If two systems nearly always agree, compare them unshrunk.
 """
 
 from __future__ import annotations
@@ -70,29 +70,29 @@ def compare(
     a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
         examples; posteriors for different examples; marginals for areas, scores, averages of folds or rates. Systems
-        that are joint over `dim` are compared in pairs: by `bayesperf.labels.verify`, `bayesperf.pool`, and `roc_auc`
-        or `weighted_score` of a mapping. A DataArray holds scores (dataset, model, fold), for ``dim="dataset"``.
+        with joint draws over `dim` (from `bayesperf.labels.verify`, `bayesperf.pool`, `roc_auc` of a mapping, …) are
+        compared in pairs. A DataArray holds scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
-        The second system, over the same leading dims, or a rule: "chance" predicts each class at random, as often as it
-        occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
+        The second system, over the same leading dims, or a rule: "chance" predicts classes at random, each as often as
+        it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals.
     dim : str
         The dim of the systems, if `b` is omitted.
     rope : float
-        Half-width of the region of practical equivalence, on the metric's scale; of a ratio 0.1 is from 0.9 to 1/0.9.
+        Half-width of the region of practical equivalence, on the metric's scale; for a ratio, 0.1 is from 0.9 to 1/0.9.
     prior : str or Prior, optional
         Prior of each system's counts, as in `bayesperf.posterior`; for more than two classes by default Perks'.
     draws : int, optional
-        Number of draws where the difference has no closed form, by default 10,000; for scores, 1,000 per chain.
+        Number of draws if the difference has no closed form, by default 10,000; for scores, 1,000 per chain.
     random_seed : int or numpy.random.Generator
         Seed of new draws. Drawn marginals, systems along a dim of one posterior, and a rule keep their own draws.
     independent : bool
-        Whether the systems were surely evaluated on different examples; equal class totals then raise no warning.
+        Whether the systems were certainly evaluated on different examples; equal class totals then raise no warning.
     contrast : {"difference", "ratio"}
-        What is summarised, drawn and set against `rope`; `Comparison.ratio` and `Comparison.difference` have both.
+        What is summarised, plotted and compared with `rope`; `Comparison.ratio` and `.difference` provide both.
     shrink : bool
-        Whether to draw each system along `dim` towards those like it, so that the best of many owes less to luck.
+        Whether to shrink each system along `dim` towards similar ones, so that the best of many owes less to luck.
     families : mapping, optional
         With `shrink`, the family of each system by name. Systems of a family are more alike, except outliers.
     **options
@@ -106,8 +106,8 @@ def compare(
     Raises
     ------
     TypeError, ValueError
-        If `a` or `b` is of another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
-        exist or has one system; if the metric cannot be computed; if `families` leave out a system.
+        If `a` or `b` has another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
+        exist or has one system; if the metric cannot be computed; if `families` omits a system.
 
     Warns
     -----
@@ -167,7 +167,7 @@ def _checked_rope(rope: Any, contrast: str) -> float:
 
 
 def _check_shrinkage(shrink: bool, families: Any, dim: str, one_of_two: bool) -> None:
-    """Refuse to draw systems together that do not lie along a dim, and families without it."""
+    """Refuse to shrink systems that do not lie along a dim, and families without shrinkage."""
     if shrink and one_of_two:
         raise InputTypeError(
             "shrink",
@@ -245,7 +245,7 @@ def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
 
 
 def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
-    """Compare two marginals, or all systems along a dim of one, whose draws are joint."""
+    """Compare two marginals, or all systems along a dim of one marginal with joint draws."""
     if b is not None:
         return compare_marginals(a, b, asked)
     if not a.joint:
@@ -259,7 +259,7 @@ def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
 
 
 def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | None) -> Comparison:
-    """Return the comparison of systems each of which is drawn towards those like it."""
+    """Return the comparison of shrunk systems."""
     if comparison.systems is None:
         raise InputError(
             "shrink", "a prediction of a new test set is no estimate of a system.", "Compare without `shrink`."
@@ -319,7 +319,7 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
 
 
 def _share_totals(examples: xr.DataArray | None, dim: str) -> bool:
-    """Whether any two systems along a dim have the same number of examples in every class, and any at all."""
+    """Whether any two systems along a dim have the same, nonzero, number of examples in every class."""
     if examples is None or dim not in examples.dims:
         return False
     totals = class_totals(examples).transpose(dim, ...).values

@@ -1,4 +1,4 @@
-"""The one maker of comparisons: of two marginals, or of the systems along a dim of one that is joint or independent."""
+"""Builds every comparison: of two marginals, or of systems along a dim of one marginal, joint or independent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayesperf.posteriors.marginal import Marginal
 
 
 class Asked(NamedTuple):
-    """What `bayesperf.compare` is asked, whatever it compares; see its parameters."""
+    """The question that `bayesperf.compare` is asked, for any kind of system; see its parameters."""
 
     dim: str
     rope: float
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
 def contrasted(
     pair: SystemPair, asked: Asked, names: tuple[Any, ...], basis: str, systems: Systems | None = None
 ) -> Comparison:
-    """Return the comparison of the two systems of a pair or, with `systems`, of the pairs of many."""
+    """Return the comparison of the two systems of a pair or, with `systems`, of all pairs."""
     return Comparison(
         contrast=pair.ratio() if asked.contrast == "ratio" else pair.difference(),
         names=names,
@@ -41,7 +41,7 @@ def contrasted(
 
 
 def of_systems(marginal: Marginal, asked: Asked, independent: bool, basis: str, units: float = np.inf) -> Comparison:
-    """Compare all systems along a dim of a marginal, which are independent or joint."""
+    """Compare all systems along a dim of a marginal, independent or joint."""
     pairs = pairs_along(marginal, asked.dim, independent, asked.draws, marginal.random_seed)
     systems = Systems(marginal, asked.dim, asked.draws, independent, asked.random_seed, units)
     # A prediction of a new test set is no estimate of a system's own metric.

@@ -35,7 +35,8 @@ _MOST_SHRUNK = 200
 def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, of_luck: bool = True) -> str:
     """Return one to three sentences on a comparison, for each of the first few places along its leading dims.
 
-    See `Comparison.in_words`. The last is on the luck of the best of several, unless it is said elsewhere.
+    See `Comparison.in_words`. The last sentence is on the luck of the best of several, unless the text says it
+    elsewhere.
     """
     leading = comparison.contrast.leading
     leading = leading.isel(pair=0, drop=True) if comparison.many else leading
@@ -51,7 +52,7 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, o
 
 
 def _of_choice(comparison: Comparison) -> str:
-    """Say how much better the best of several systems looks than it is, because it was chosen."""
+    """Say how much better the best of several systems looks than it is, because of selection."""
     systems = comparison.systems
     if comparison.shrunk is not None and systems is not None:
         return SHRUNK if systems.families is None else SHRUNK_IN_FAMILIES
@@ -63,10 +64,10 @@ def _of_choice(comparison: Comparison) -> str:
     if not np.isfinite(excess):
         return LOOKS_BETTER
     size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
-    worse = "lower" if comparison.greater_is_better else "higher"
+    worse = "below" if comparison.greater_is_better else "above"
     return sentence(
-        f"the best of {best.size} is partly lucky: expect {_names(comparison)[first]} to score {size} {worse} on new "
-        "examples"
+        f"the best of {best.size} is probably partly lucky: on new examples expect {_names(comparison)[first]} to "
+        f"score {size} {worse} its mean"
     )
 
 
@@ -109,17 +110,17 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
 
 
 def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
-    """Say which of several systems is the best, and what the difference to the next is."""
+    """Say which of several systems is the best, and by how much it differs from the next."""
     metric, names = metric_title(comparison.metric), _names(comparison)
     if comparison.greater_is_better is None:
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
     best = comparison.prob_best.values[at]
     first, second = np.argsort(-best, kind="stable")[:2]
-    word, next_one = likelihood(best[first]), f"{names[second]} ({chance(best[second])})"
+    word, (p, next_p) = likelihood(best[first]), (chance(best[first]), chance(best[second]))
     which = (
-        f"{names[first]} is {word} the best of {len(names)} ({chance(best[first])}), ahead of {next_one}"
+        f"{names[first]} is {word} the best of {len(names)} (probability {p}; {names[second]} follows with {next_p})"
         if word in LIKELIHOODS
-        else f"it is open which of {len(names)} is the best: {names[first]} ({chance(best[first])}) or {next_one}"
+        else f"it is open which of {len(names)} is the best: {names[first]} ({p}) or {names[second]} ({next_p})"
     )
     matters = ""
     if comparison.rope:
@@ -133,7 +134,7 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
 def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
-    """Say the contrast of two systems, in the order of the tables."""
+    """State the contrast of two systems, in the order of the tables."""
     names, contrast = _names(comparison), comparison.contrast
     if comparison.many:
         count = len(names)

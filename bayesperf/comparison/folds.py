@@ -18,9 +18,9 @@ analysis                                 what it estimates
 `datasets`                               the difference of two systems on data sets: on average, and on the next one
 =======================================  ==============================================================================
 
-None of them estimates the performance of the final model, refitted on all data. That model has more examples to learn
-from, so it is usually slightly better, and cross-validation cannot tell how far it is from the models of the folds:
-with up to about 100 examples every interval here is somewhat optimistic for it.
+None of them estimates the performance of the final model, refitted on all data. That model learns from more examples,
+so it is usually slightly better, and cross-validation cannot tell how far it is from the models of the folds: with up
+to about 100 examples every interval here is somewhat optimistic for it.
 """
 
 from __future__ import annotations
@@ -81,10 +81,10 @@ def average(
     *,
     repeats: float | None = None,
 ) -> Marginal:
-    """Return the posterior of the mean of a metric over the folds of cross-validation, or over random splits.
+    """Return the posterior of a metric's mean over the folds of cross-validation, or over random splits.
 
-    In repeated cross-validation, and in random splits (Monte Carlo cross-validation), test parts share examples. Say
-    how often each is tested by `repeats`; without it the interval is too narrow.
+    In repeated cross-validation, and in random splits (Monte Carlo cross-validation), test parts share examples. Set
+    `repeats` to how often each is tested; without it the interval is too narrow.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def average(
     Returns
     -------
     Marginal
-        Computed from draws (`Marginal.mcse` has their error). A draw is undefined (0/0) if it is so for any fold.
+        Computed from draws (`Marginal.mcse` returns their error). A draw is undefined (0/0) if any fold's is.
 
     Raises
     ------
@@ -113,24 +113,24 @@ def average(
         If `post` is not a Posterior.
     ValueError
         If `post` has no such dim, or one fold along it; if `repeats` is below 1, above the number of folds, or above 1
-        for draws, in which folds are not independent.
+        for draws whose folds are not independent.
 
     Warns
     -----
     DependenceWarning
-        If `repeats` is not given and the folds share examples, or may: there are more than 20, and more than examples
-        in a fold.
+        If `repeats` is not given and the folds share examples, or may: there are more than 20 folds, and more folds
+        than examples in a fold.
     PriorWarning
-        If the whole prior in every fold, rather than an equal part of it in each, moves the average by more than a
-        quarter of its standard deviation. For a rate and equal folds, the equal parts give the value of pooled counts.
+        If the average moves by more than a quarter of its standard deviation because every fold has the whole prior
+        rather than an equal part of it. For a rate and equal folds, equal parts give the value of pooled counts.
 
     Notes
     -----
     M̄ = (M_1 + … + M_F)/F, where the folds' posteriors are independent: each has its own examples and a whole prior, so
-    ten folds count the prior ten times. `bayesperf.pool` uses it once. With r repeats there are F/r folds' worth of
-    examples. The folds are then dealt to that many independent groups (rounded down), and all folds of a group have the
-    same quantile of their posteriors: the average is as uncertain as one of that many folds. It is the average of the
-    models of these folds; the module `bayesperf.folds` has other quantities.
+    ten folds count the prior ten times. `bayesperf.pool` uses it once. With r repeats the folds hold as many examples
+    as F/r folds without repeats. The folds are then dealt to that many independent groups (rounded down), and all folds
+    of a group have the same quantile of their posteriors: the average is as uncertain as an average of that many folds.
+    It describes the models of these folds; the module `bayesperf.folds` has other quantities.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def average(
 
 
 def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
-    """Warn if the folds are of the same examples, or so many of so few that they may share some."""
+    """Warn if the folds contain the same examples, or are so many and so small that they may share some."""
     if post.observed is None:
         return
     same, folds = dim in (same_examples(post.observed), repeated_dim(post.observed)), post.leading.sizes[dim]
@@ -207,9 +207,9 @@ def _checked_repeats(post: Posterior, repeats: float | None, folds: int) -> floa
 
 
 def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, groups: int | None = None) -> Array:
-    """Return the averages over one axis of values (m, …), whose first axis is the flattened `shape`.
+    """Return the averages of values (m, …) over one axis; their first axis is the flattened `shape`.
 
-    With fewer `groups` than folds, folds of a group have the same quantile in each draw.
+    With fewer `groups` than folds, the folds of a group have the same quantile in each draw.
     """
     folds = np.moveaxis(values.reshape(*shape, *values.shape[1:]), axis, 0)
     if groups is not None and groups < len(folds):
@@ -221,7 +221,7 @@ def _averaged(shape: tuple[int, ...], axis: int, values: Array, seed: int = 0, g
 
 @dataclass(frozen=True, eq=False)
 class AverageOf(Origin):
-    """The average over folds, dealt to groups within which all have the same quantile in a draw."""
+    """The average over folds in groups; all folds of a group have the same quantile in a draw."""
 
     folds: Marginal
     axis: int
@@ -234,7 +234,7 @@ class AverageOf(Origin):
 
 
 def _warn_of_prior(post: Posterior, folds: Marginal, metric: str | Metric, dim: str, repeats: float) -> None:
-    """Warn if using the whole prior in each fold, and not once in each repeat, moves the average."""
+    """Warn if the average moves because the whole prior is used in each fold, not once per repeat."""
     count = post.leading.sizes[dim]
     share = min(repeats / count, 1.0)
     once = post.source.with_prior_share(post, share)
@@ -273,26 +273,27 @@ def correlated_ttest(
     Parameters
     ----------
     scores_a, scores_b : array-like (n,)
-        One score per split, in the same order, for at least two splits; of any metric, in any unit. A DataArray of
-        repeated cross-validation, with dims ``repeat`` and ``fold`` as `bayesperf.score` returns it, is taken whole.
+        One score per split, in the same order, for at least two splits; of any metric, in any unit. You can pass the
+        whole DataArray of repeated cross-validation, with dims ``repeat`` and ``fold``, as `bayesperf.score` returns
+        it.
     test_fraction : float
         Fraction f of the examples that each split tests: 1/k for k folds, repeated or not; for random splits, the
-        fraction with which they were made.
+        fraction used to make them.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
     names : sequence of two
         Names of the two systems.
     greater_is_better : bool or None
-        Direction of the scores.
+        Whether greater scores are better.
     metric : str
-        Name of the metric that the scores are values of.
+        Name of the metric that the scores measure.
 
     Returns
     -------
     Comparison
         The difference a − b, in closed form. Two splits leave one degree of freedom: the mean, the standard deviation
-        and the expected loss are then infinite. If all differences are equal there is no scatter, and all probability
-        is on their common value.
+        and the expected loss are then infinite. If all differences are equal there is no scatter, and their common
+        value has probability 1.
 
     Raises
     ------

@@ -45,8 +45,8 @@ class Comparison(Answer):
     Attributes
     ----------
     contrast : Marginal
-        Distribution of a − b or, if that was asked for, a / b; for several systems, of each pair in order, along a last
-        dim ``pair``.
+        Distribution of a − b or, on request, a / b; for several systems, of each pair in order, along a last dim
+        ``pair``.
     names : tuple
         Names of the systems.
     rope : float
@@ -65,9 +65,9 @@ class Comparison(Answer):
     shrunk : Marginal, optional
         The metric of each system, of whose shrunk values all results are then (``compare(..., shrink=True)``).
     next_dataset : NextDataset, optional
-        Of systems compared on several data sets: what is to be expected on the next one.
+        For systems compared on several data sets: what to expect on the next one.
     tree : xarray.DataTree, optional
-        The fit that the contrast is from, if it is from one.
+        The fit that the contrast comes from, if any.
     """
 
     contrast: Marginal
@@ -89,7 +89,7 @@ class Comparison(Answer):
 
     @property
     def greater_is_better(self) -> bool | None:
-        """Direction of the metric; None if it has none."""
+        """Whether greater values are better; None if neither is."""
         return self.contrast.greater_is_better
 
     @cached_property
@@ -109,7 +109,7 @@ class Comparison(Answer):
 
     @property
     def symbol(self) -> str:
-        """The contrast as it is written, "a − b" or "a / b"."""
+        """The contrast in symbols, "a − b" or "a / b"."""
         return "a / b" if self.of_ratio else "a − b"
 
     @property
@@ -136,14 +136,14 @@ class Comparison(Answer):
         """P(a > b), with ties counted half; 0.5 on the diagonal if there are several systems.
 
         If computed from draws, ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of
-        draws left out, ``undefined``.
+        omitted draws, ``undefined``.
         """
         greater = self._greater_of_pairs
         return self._square(greater, 0.5, 1 - greater).rename("prob_greater")
 
     @cached_property
     def prob_better(self) -> xr.DataArray:
-        """P(a is better than b), with ties counted half; better is greater or smaller by the metric's direction."""
+        """P(a is better than b), with ties counted half; the metric's direction decides which value is better."""
         greater = self.prob_greater
         better = greater if self._greater("prob_better") else (1 - greater).assign_attrs(greater.attrs)
         return better.rename("prob_better")
@@ -160,7 +160,7 @@ class Comparison(Answer):
 
     @cached_property
     def expected_loss(self) -> xr.DataArray:
-        """Expected loss, in units of the metric, of choosing a when b may be better: E[max(b − a, 0)]."""
+        """Expected loss, in units of the metric, from choosing a when b may be better: E[max(b − a, 0)]."""
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Sampled):
@@ -201,10 +201,10 @@ class Comparison(Answer):
 
     @cached_property
     def ranks(self) -> xr.DataArray:
-        """Probability of each rank, 1 being the best by the metric's direction: dims (…, `dim`, ``rank``).
+        """Probability of each rank: dims (…, `dim`, ``rank``). Rank 1 is the best.
 
-        Ties are broken at random. For several systems ranks are always computed from joint draws, and have the
-        ``attrs`` of `prob_greater`, and a ``note``: whichever of many is the best looks better than it is.
+        Ties are broken at random. For several systems, ranks are always computed from joint draws, and have the
+        ``attrs`` of `prob_greater`, and a ``note``: the best of many systems looks better than it is.
         """
         greater = self._greater("ranks")
         if not self.many:
@@ -220,13 +220,13 @@ class Comparison(Answer):
     def prob_best(self) -> xr.DataArray:
         """Probability that each system is the best.
 
-        Of more than two systems its ``attrs`` hold a ``note``: the one that looks best is not as good as it looks.
+        With more than two systems, ``attrs`` hold a ``note``: the system that looks best is not as good as it looks.
         """
         return self.ranks.sel(rank=1, drop=True).rename("prob_best")
 
     @cached_property
     def expected_rank(self) -> xr.DataArray:
-        """Mean rank of each system, 1 being the best, (…, `dim`)."""
+        """Mean rank of each system, (…, `dim`); rank 1 is the best."""
         ranks = self.ranks
         return ranks.dot(ranks["rank"], "rank").transpose(..., self.dim).rename("expected_rank")
 
@@ -249,18 +249,15 @@ class Comparison(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------
         pandas.DataFrame
-            Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b,
-            or of a / b;
-            ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse`` and
-            ``mcse_interval``; for predictions also the fraction of draws that are ``undefined`` (0/0) and left out.
+            Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b, or of
+            a / b; ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse``
+            and ``mcse_interval``; for predictions also the fraction of omitted draws, ``undefined`` (0/0).
         """
         table = summary_rows([self.contrast], ci_prob, ci_kind).drop(columns=["pair"] * self.many)
         sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
@@ -280,22 +277,20 @@ class Comparison(Answer):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------
         pandas.DataFrame
             Columns ``metric``, the leading dims, `dim`; ``observed``, ``mean``, ``ci_lower``, ``ci_upper`` of the
-            system's metric, drawn towards those like it if the comparison is; ``prob_best``, ``expected_rank``, and
-            ``expected_loss``, by how much the system is worse than whichever is the best, on average.
+            system's metric, shrunk if the comparison is; ``prob_best``, ``expected_rank``, and ``expected_loss``, the
+            expected distance of the system from the best one.
 
         Raises
         ------
         ValueError
-            If there are only two named systems, or predictions are compared, or neither more nor less is better.
+            If there are only two named systems, or predictions are compared, or the metric has no better direction.
         """
         if self.systems is None:
             raise InputError("standings", "they are of many systems' own metric; see summary() for the differences.")
@@ -314,20 +309,19 @@ class Comparison(Answer):
         return summary
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
-        """Return one to three sentences: which system is better, whether that matters, and by how much it is.
+        """Return one to three sentences: which system is better, whether that matters, and by how much.
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------
         str
-            "Probably" and the like are words for probabilities, by one table (`bayesperf.core.words.LIKELIHOODS`): from
-            66 % on "probably", from 90 % "very probably", from 99 % "almost certainly"; less is "open".
+            "Probably" and similar words stand for probabilities, from one table (`bayesperf.core.words.LIKELIHOODS`):
+            from 66 % "probably", from 90 % "very probably", from 99 % "almost certainly"; below that the question is
+            "open".
 
         Examples
         --------
@@ -345,7 +339,7 @@ class Comparison(Answer):
         Parameters
         ----------
         ci_prob, ci_kind, ax
-            The interval of the contrast of two, and the axes, as in `bayesperf.plots.density`.
+            The interval of the contrast of two systems, and the axes, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 
@@ -360,7 +354,7 @@ class Comparison(Answer):
 
     @property
     def _note(self) -> dict[Any, str]:
-        """What is to be said beside the best of many systems."""
+        """The note on the best of many systems."""
         return {"note": BEST_OF_MANY} if len(self.names) > 2 and self.shrunk is None else {}
 
     def _greater(self, what: str) -> bool:
@@ -404,7 +398,7 @@ def _stacked(
     attrs: Mapping[Any, Any] | None = None,
     name: str | None = None,
 ) -> xr.DataArray:
-    """Stack arrays of the same dims along a new last one, in a tenth of the time of `xarray.concat`."""
+    """Stack arrays with the same dims along a new last dim, in a tenth of the time of `xarray.concat`."""
     first = parts[0]
     same = (part if part.dims == first.dims else part.transpose(*first.dims) for part in parts)
     return labelled(np.stack([part.values for part in same], -1), first, last, name, attrs)

@@ -14,7 +14,7 @@ from bayesperf.data.cross_validation import REPEAT
 
 
 class Differences(NamedTuple):
-    """Differences of the scores of a and b (n,), and the number of decimals to which they are accurate.
+    """Differences between the scores of a and b (n,), and the number of decimals to which they are accurate.
 
     Differences are rounded to 14 digits of the greatest score, so that 0.81 − 0.80 is 0.01 and inside a rope of 0.01.
     """
@@ -24,7 +24,7 @@ class Differences(NamedTuple):
 
 
 def differences(scores_a: Any, scores_b: Any) -> Differences:
-    """Return the differences of paired scores, of which there must be at least two."""
+    """Return the differences between paired scores; there must be at least two."""
     a, b = (_scores(name, scores) for name, scores in {"scores_a": scores_a, "scores_b": scores_b}.items())
     if len(a) != len(b):
         raise InputError(
@@ -39,7 +39,7 @@ def differences(scores_a: Any, scores_b: Any) -> Differences:
 
 
 def over_folds(scores: Any) -> Any:
-    """Return scores that have the dims repeat and fold with all folds along one dim, others as they are."""
+    """Return scores with all folds along one dim if they have the dims repeat and fold; else return them unchanged."""
     if not isinstance(scores, xr.DataArray) or not {REPEAT, "fold"} <= set(scores.dims):
         return scores
     stacked = scores.stack(split=(REPEAT, "fold"))

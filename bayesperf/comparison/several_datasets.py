@@ -42,16 +42,16 @@ def datasets(
     ----------
     scores : xarray.DataArray
         Scores with dims `dim`, ``model`` (two: a and b, in this order) and ``fold``, and ``repeat`` if cross-validation
-        was repeated; of any metric, in any unit. The name of the array is taken as the name of the metric.
+        was repeated; of any metric, in any unit. The name of the array is the name of the metric.
     dim : str
-        The dim of the data sets, of which there must be at least two.
+        The dim of the data sets; there must be at least two.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
     test_fraction : float
         Fraction of a data set's examples that each fold tests: 1/k for k folds, repeated or not; for random splits, the
-        fraction with which they were made.
+        fraction used to make them.
     greater_is_better : bool or None
-        Direction of the scores.
+        Whether greater scores are better.
     random_seed : int or numpy.random.Generator
         Seed of the fit.
     **fit_options
@@ -61,8 +61,8 @@ def datasets(
     Returns
     -------
     Comparison
-        Of the average over the population of data sets; `tree` is the fit of `bayesperf.models.datasets`. Its
-        `next_dataset` is about a data set not yet seen, which differs from the average.
+        The average over the population of data sets; `tree` is the fit of `bayesperf.models.datasets`. Its
+        `next_dataset` describes a data set not yet seen, which differs from the average.
 
     Raises
     ------
@@ -79,9 +79,9 @@ def datasets(
 
     Notes
     -----
-    The model is `bayesperf.models.datasets`: differences of folds have the correlation `test_fraction`, and the
-    differences of data sets have a Student-t distribution. Given its parameters, the probabilities of the next data
-    set are exact.
+    The model is `bayesperf.models.datasets`: differences between folds have the correlation `test_fraction`, and
+    differences between data sets have a Student-t distribution. Given its parameters, the probabilities for the next
+    data set are exact.
 
     With two or three data sets, the probabilities of the next data set depend strongly on the priors.
 

@@ -1,41 +1,43 @@
-"""Systems that share a population: each is drawn towards those like it, by as much as the data call for.
+"""Systems that share a population: each is shrunk towards similar ones, as strongly as the data suggest.
 
-The estimates θ̂ of M systems are taken to be normal about their values, θ̂_m | θ_m ~ N(θ_m, s_m²), and the values to come
-from a mixture of normals, of which nobody has said how many there are:
+The estimates θ̂ of M systems are approximately normal about their values, θ̂_m | θ_m ~ N(θ_m, s_m²). The values come
+from a mixture of an unknown number of normals:
 
     θ_m | z_m = k ~ N(μ_k, τ_k²),    z_m ~ Categorical(w),    w ~ Dirichlet(α/K, …, α/K),
 
-with μ_k flat, of a density of 1/π on the scale, and τ_k ~ HalfNormal(0.3). Systems that are broken, a group of better
-ones, or one that is better than all others are normals of their own, and do not spread the others. With one normal
-for all, one broken system of fifty makes the best of the others look as good as it was lucky.
+with μ_k flat, of density 1/π on the scale, and τ_k ~ HalfNormal(0.3). Broken systems, a group of better ones, or one
+outstanding system form normals of their own and do not widen the others. With one normal for all, one broken system in
+fifty would leave the best of the others looking as good as it was lucky.
 
-Chains of Gibbs alternate between what the normals are given who belongs to which, and who belongs to which given the
-normals. θ is integrated out of both: of the systems of a normal, with V = s² + τ², W = Σ 1/V and m = Σ (θ̂/V) / W,
+Gibbs chains alternate between the normals given the memberships, and the memberships given the normals. θ is integrated
+out of both. For the systems of one normal, with V = s² + τ², W = Σ 1/V and m = Σ (θ̂/V) / W,
 
     p(τ | z, θ̂) ∝ p(τ) (Π V)^−½ W^−½ exp(−½ (Σ θ̂²/V − W m²)),    μ | τ, z, θ̂ ~ N(m, 1/W),
 
-the first on a grid. There are many short chains, which start with one normal or with several, cut at the largest gaps
-between the estimates. They soon forget how they started, and all take a step in one array operation.
+where the first is drawn on a grid. There are many short chains. They start with one normal or with several, cut at the
+largest gaps between the estimates, soon forget how they started, and all take a step in one array operation.
 
-Systems that come in families have weights w of their family. Components are common to all families, so that a family is
-mostly of one or two of them, and families that are alike share theirs.
+Systems in families have weights w that depend on their family. All families share the components, so that a family
+mostly uses one or two of them, and similar families use the same ones.
 
-θ is the metric on a scale on which its standard error hardly depends on its value: 2 arcsin √u of a position u between
-two bounds, as Efron & Morris have it of proportions, the logarithm above one. Under Jeffreys' prior of a proportion its
-posterior on this scale is the likelihood, too.
+θ is the metric on a scale on which its standard error hardly depends on its value. For a position u between two bounds
+this is 2 arcsin √u, as Efron & Morris use for proportions; above one bound it is the logarithm. Under Jeffreys' prior,
+the posterior of a proportion on this scale equals the likelihood.
 
-An error that all systems share, of variance c, says nothing of how they differ: as every μ_k is flat, the values are
-drawn with variances s² − c, and one N(0, c) is added to all of a draw. What is shared by a family only is a term in the
-chains.
+An error that all systems share, of variance c, says nothing about how they differ. As every μ_k is flat, the values are
+drawn with variances s² − c, and one N(0, c) is added to all values of a draw. An error that only a family shares is a
+term in the chains.
 
-Of systems that were judged together all covariances are their mean, or that within families and that between: what
-is expected of the sum of squares of θ̂ about their mean is the same. As they are, they mislead. An error that all share
-is greater for some systems than for others; V⁻¹ takes it for what made them so, and moves μ out of the estimates
-(Peelle's puzzle; D'Agostini 1994). Like systems err alike and are as good as each other, as two settings of a learner
-are; Σ would say so of their errors, τ²I would not of their values, and what differs between learners passes for error.
-And they are estimates: of 50 systems and 200 examples V⁻¹ believes eigenvalues of a quarter of the true ones.
+If systems were tested together, their mean covariance replaces all of them (or one mean within families and one
+between): the expected sum of squares of θ̂ about their mean stays the same. Used as they are, the covariances mislead.
+A shared error is greater for some systems than for others; V⁻¹ treats it as the cause of their differences, and moves μ
+outside the estimates (Peelle's puzzle; D'Agostini 1994). Similar systems, such as two settings of one learner, err
+alike and are equally good; Σ would say so about their errors but τ²I would not about their values, so that differences
+between learners would pass for error. And they are estimates: with 50 systems and 200 examples V⁻¹ relies on
+eigenvalues of a quarter of the true ones.
 
-``validation/best_of_many.py`` says how often intervals cover, of populations that are no mixture of normals, too.
+``validation/best_of_many.py`` measures how often intervals cover, also for populations that are not mixtures of
+normals.
 
 References
 ----------
@@ -69,18 +71,18 @@ _SCORES = 16
 
 
 class Estimates(NamedTuple):
-    """Estimates of systems on the scale of shrinkage, and the variances of what they are made of.
+    """Estimates of systems on the scale of shrinkage, and the variances of their errors.
 
     Attributes
     ----------
     means : array (M,)
         θ̂.
     variances : array (M,)
-        Of each system's own error.
+        Variance of each system's own error.
     common : float
-        Of the error that all systems share.
+        Variance of the error that all systems share.
     of_family : float
-        Of the error that the systems of a family share.
+        Variance of the error that the systems of a family share.
     families : array (M,), optional
         The family of each system.
     """
@@ -129,7 +131,7 @@ class _Grid(NamedTuple):
 
 
 def _chains(estimates: Estimates, length: int, rng: np.random.Generator) -> Array:
-    """Return draws of the values (chain, length, M), of estimates about 0."""
+    """Return draws of the values (chain, length, M), given estimates centred at 0."""
     grid, systems = _Grid.of(estimates.variances), len(estimates.means)
     codes = np.zeros(systems, int) if estimates.families is None else estimates.families
     members = np.eye(codes.max() + 1)[codes]
@@ -155,7 +157,7 @@ def _chains(estimates: Estimates, length: int, rng: np.random.Generator) -> Arra
 
 
 def _starts(means: Array) -> Codes:
-    """Return a component for each system (chain, M): estimates in order are cut at the largest gaps, or at none."""
+    """Return a component for each system (chain, M): sorted estimates are cut at the largest gaps, or nowhere."""
     order = np.sort(means)
     largest = np.argsort(-np.diff(order), kind="stable")[: _COMPONENTS - 1]
     cuts = (order[1:] + order[:-1])[largest] / 2
@@ -165,9 +167,10 @@ def _starts(means: Array) -> Codes:
 
 
 def _components(own: Array, belongs: Array, grid: _Grid, rng: np.random.Generator) -> tuple[Array, Codes]:
-    """Return a draw of the mean and of the cell of the standard deviation of each component (K, chain).
+    """Return a draw of each component's mean and of the grid cell of its standard deviation (K, chain).
 
-    Of estimates `own` (chain, M), given which belong to it (K, chain, M). What has no system is as the prior has it.
+    `own` (chain, M) holds the estimates, and the memberships (K, chain, M) say which component each belongs to. An
+    empty component is drawn from the prior.
     """
     weighted = belongs * own
     precision, log_precision = belongs @ grid.precision.T, belongs @ grid.log_precision.T
@@ -202,14 +205,14 @@ def _shared_errors(estimates: Estimates, mu: Array, tau: Array, members: Array, 
 
 
 def _values(own: Array, variances: Array, mu: Array, tau: Array, rng: np.random.Generator) -> Array:
-    """Return a draw of the values (chain, M), given the mean and the spread of the component of each system."""
+    """Return a draw of the values (chain, M), given the mean and the spread of each system's component."""
     total = variances + tau**2
     centre = (tau**2 * own + variances * mu) / total
     return np.asarray(centre + tau * np.sqrt(variances / total) * rng.standard_normal(own.shape))
 
 
 def _chosen(log_weight: Array, rng: np.random.Generator) -> Codes:
-    """Return places along the first axis, drawn with probabilities of these logarithms, up to a constant."""
+    """Return positions along the first axis, drawn with probabilities given as logarithms, up to a constant."""
     up_to = np.exp(log_weight - log_weight.max(0)).cumsum(0)
     return np.asarray((up_to <= up_to[-1] * rng.random(up_to.shape[1:])).sum(0))
 
@@ -218,13 +221,13 @@ def _chosen(log_weight: Array, rng: np.random.Generator) -> Codes:
 
 
 def estimates_of_draws(draws: Array, units: float = np.inf, families: Codes | None = None) -> Estimates:
-    """Return what joint draws (n, M) say of systems judged together.
+    """Return the estimates of systems tested together, from joint draws (n, M).
 
-    All pairs share an error of the mean of their covariances, or, where there are `families` (M,), of that of pairs of
-    two families, and pairs within one that of pairs within; none is above the least variance. Variances are known by so
-    many `units`, examples or clusters, and by the draws. Each is drawn to their mean by the share of their spread that
-    is chance: a system whose variance is too small by chance would be drawn in too little, and the best of many would
-    be one of these.
+    All pairs share an error with the mean of their covariances. With `families` (M,), pairs of two families share the
+    mean between families, and pairs in one family the mean within families. No shared variance exceeds the smallest
+    variance. The variances are estimated from `units` examples or clusters, and from the draws. Each is shrunk to their
+    mean by the proportion of their spread that is chance: a system whose variance is too small by chance would be
+    shrunk too little, and the best of many would often be such a system.
     """
     covariance = np.cov(draws.T)
     pairs = ~np.eye(len(covariance), dtype=bool)
@@ -242,9 +245,9 @@ def estimates_of_draws(draws: Array, units: float = np.inf, families: Codes | No
 
 
 def exact_moments(distribution: Distribution) -> tuple[Array, Array]:
-    """Return means and variances (m,) on the scale of shrinkage, by Gauss and Hermite's quadrature.
+    """Return means and variances (m,) on the scale of shrinkage, by Gauss–Hermite quadrature.
 
-    It is over normal scores, in which the quantiles on that scale are nearly linear.
+    It integrates over normal scores, in which the quantiles on that scale are nearly linear.
     """
     scores, weights = hermite_e.hermegauss(_SCORES)
     values = stabilised(distribution.ppf(special.ndtr(scores)[None]), distribution.bounds)
@@ -253,9 +256,10 @@ def exact_moments(distribution: Distribution) -> tuple[Array, Array]:
 
 
 def stabilised(x: Array, bounds: tuple[float, float]) -> Array:
-    """Return a metric on a scale on which the standard error hardly depends on its value.
+    """Return a metric on a scale where the standard error hardly depends on its value.
 
-    Twice the arcsine of the root of the position between two bounds; the logarithm above one; else the metric itself.
+    This is twice the arcsine of the root of the position between two bounds; the logarithm above one bound; else the
+    metric itself.
     """
     low, high = bounds
     if np.isfinite(bounds).all():
@@ -264,7 +268,7 @@ def stabilised(x: Array, bounds: tuple[float, float]) -> Array:
 
 
 def from_stabilised(x: Array, bounds: tuple[float, float]) -> Array:
-    """Return values of a metric, given those on that scale; past its ends they turn back."""
+    """Return values of a metric, given values on that scale; beyond its ends they turn back."""
     low, high = bounds
     if np.isfinite(bounds).all():
         return np.asarray((high + low) / 2 - (high - low) / 2 * np.cos(x))

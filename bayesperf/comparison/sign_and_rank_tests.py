@@ -42,8 +42,8 @@ LARGEST = "most probable for the next data set"
 class NextDataset(Answer):
     """The difference a − b of two systems' scores on a data set not yet seen.
 
-    Made by `bayesperf.folds.sign_test` and `bayesperf.folds.signed_rank_test`; `bayesperf.folds.datasets` returns a
-    comparison that has one.
+    Made by `bayesperf.folds.sign_test` and `bayesperf.folds.signed_rank_test`; a comparison from
+    `bayesperf.folds.datasets` has one, too.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class NextDataset(Answer):
         Probability that each region is the most probable of the three. It approaches 1 as the number of data sets
         grows, however small the advantage is: it is not the probability that a system is better on the next data set.
     prob_rope_average : xarray.DataArray (rope), optional
-        Of the hierarchical model, the probabilities of the regions for the average over the population of data sets.
+        For the hierarchical model, the probabilities of the regions for the average over the population of data sets.
     """
 
     method: str
@@ -207,18 +207,12 @@ def signed_rank_test(
 
     Parameters
     ----------
-    scores_a, scores_b : array-like (n,)
-        One mean score per data set, in the same order, for at least two data sets.
-    rope : float
-        Half-width of the region of practical equivalence, in the unit of the scores.
+    scores_a, scores_b, rope, names, random_seed
+        As in `sign_test`.
     prior : float
         Weight, in numbers of data sets, of a difference of 0 that is added to the data.
-    names : sequence of two
-        Names of the two systems.
     draws : int
         Number of draws in ``shares`` and behind ``prob_largest``; ``prob_rope`` is exact.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
 
     Returns
     -------
@@ -291,13 +285,13 @@ def largest(shares: Array) -> Array:
 
 
 def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray:
-    """Return the mean of draws (chain, draw, 3) for each region, with the greatest Monte Carlo error."""
+    """Return the mean of draws (chain, draw, 3) for each region, with the largest Monte Carlo error."""
     errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent).mcse()
     return labelled(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
 
 
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
-    """Return Dirichlet draws (draws, n); components of zero concentration are 0."""
+    """Return Dirichlet draws (draws, n); components with zero concentration are 0."""
     rng = np.random.default_rng(checks.seed(random_seed))
     return dirichlet_shares(rng, concentration, (checks.count("draws", draws, least=2), len(concentration)))
 

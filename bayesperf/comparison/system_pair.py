@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.core.random_streams import streams
@@ -34,14 +34,14 @@ class SystemPair(Held):
     Attributes
     ----------
     first, second : Marginal
-        The metric of each system, or twice that of all systems, of which `rows` are paired.
+        The metric of each system; with `rows`, twice the metric of all systems, which are paired by `rows`.
     independent : bool
         Whether the two are independent; if not, their draws are joint. Two independent posteriors might be the same
-        object, so that draws of each have a stream of their own, and those of the second are shifted.
+        object; then each has its own random stream, and the draws of the second are shifted.
     n_draws, random_seed : int
         Number of draws taken from exact distributions, and their seed.
     rows : tuple of two Codes, optional
-        Which of all systems are the first and the second of each pair.
+        Positions of the first and the second system of each pair among all systems.
     over_pairs : xarray.DataArray, optional
         An array with the leading dims of the pairs, if there are `rows`.
     names : tuple
@@ -105,18 +105,18 @@ class SystemPair(Held):
         return Marginal(quantity, closed, leading, origin, self.first.inference, self.random_seed)
 
     def _of_rows(self, what: str, operation: Any, bounds: tuple[float, float]) -> Distribution | None:
-        """Return the contrasts of systems that are joint, if their distribution knows them better than by its draws."""
+        """Return the contrasts of joint systems, if their distribution has them better than from its draws."""
         return None if self.rows is None else self.first.distribution.contrast(what, operation, bounds, self.rows)
 
     def _sides(self) -> tuple[Distribution, Distribution]:
-        """Return the distributions of the first and of the second systems; draws of all systems as they are."""
+        """Return the distributions of the first and of the second systems; draws of all systems unchanged."""
         sides = self.first.distribution, self.second.distribution
         if self.rows is None or any(isinstance(side, Sampled) for side in sides):
             return sides
         return sides[0].take(self.rows[0]), sides[1].take(self.rows[1])
 
     def operation(self, what: str) -> Callable[[Array, Array], Array]:
-        """Return the function of draws of both systems that a contrast is."""
+        """Return the function of both systems' draws that computes a contrast."""
         return applied(quotient) if what == "ratio" else applied(rounded_difference, self.first.bounds)
 
     def sampled(self, what: str, draws: int, random_seed: int | None) -> Array:
@@ -134,12 +134,12 @@ class SystemPair(Held):
             return Draws(operation(*values), bounds, self._unrelated())
 
     def _unrelated(self) -> bool:
-        """Whether the draws of each system are independent of each other."""
+        """Whether the draws of the two systems are independent of each other."""
         sides = self.first.distribution, self.second.distribution
         return all(side.independent for side in sides if isinstance(side, Sampled))
 
     def _values(self) -> tuple[Array, Array]:
-        """Return draws of both systems, both of shape (m, chains, n)."""
+        """Return draws of both systems, each of shape (m, chains, n)."""
         sides = (self.first, self.second)
         shapes = [side.distribution.values.shape[1:] for side in sides if isinstance(side.distribution, Sampled)]
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
@@ -166,7 +166,7 @@ class SystemPair(Held):
 
 
 def _exact_difference(first: Distribution, second: Distribution) -> Distribution | None:
-    """Return the distribution of X − Y, independent, if it has a closed form or an integral."""
+    """Return the distribution of X − Y for independent X and Y, if it has a closed form or an integral."""
     if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
         return differences.difference(first, second)
     if isinstance(first, normal.Normal) and isinstance(second, normal.Normal):
@@ -175,7 +175,7 @@ def _exact_difference(first: Distribution, second: Distribution) -> Distribution
 
 
 def _exact_ratio(first: Distribution, second: Distribution) -> Distribution | None:
-    """Return the distribution of X / Y, independent, if it has an integral."""
+    """Return the distribution of X / Y for independent X and Y, if it has an integral."""
     if isinstance(first, ExactDistribution) and isinstance(second, ExactDistribution):
         return differences.ratio(first, second)
     return None
@@ -189,14 +189,14 @@ def pairs_along(
     random_seed: int = 0,
     over_pairs: xr.DataArray | None = None,
 ) -> SystemPair:
-    """Return all pairs of systems along a dim, which is replaced by a last dim ``pair`` labelled "x − y".
+    """Return all pairs of systems along a dim, with a last dim ``pair`` labelled "x − y" in its place.
 
-    An array over the same pairs spares the labels, of which a thousand systems have half a million.
+    An array over the same pairs saves making the labels: a thousand systems have half a million.
     """
     names = marginal.leading[dim].values.tolist()
     places = np.triu_indices(len(names), 1)
     leading = marginal.leading
-    order = leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
+    order = positions(leading).transpose(..., dim)
     if over_pairs is None:
         labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
         over_pairs = (order.isel({dim: 0}, drop=True) * 0.0).expand_dims(pair=labels, axis=-1)
@@ -235,7 +235,7 @@ def without_own_coordinates(a: Marginal, b: Marginal, dim: str) -> Marginal:
 
 
 def system_name(leading: xr.DataArray, dim: str, otherwise: str) -> Any:
-    """Return the label of a system along the dim it was selected from, or a default if there is none."""
+    """Return a system's label along the dim it was selected from, or a default if there is none."""
     return leading[dim].item() if dim in leading.coords and not leading[dim].dims else otherwise
 
 
@@ -287,7 +287,7 @@ class DifferencesOfProportions(Origin):
 
 
 def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, draws: int) -> SystemPair:
-    """Return the pair of a system and a baseline rule at the prevalence of the same draw."""
+    """Return the pair of a system and a baseline rule at the same draw's prevalence."""
     checks.one_of("b", rule, tuple(_RULES))
     cells = post.cells_by_chain(draws, 1) if post.source.by_matrix else post.cells_by_chain()
     prevalence = cells.sum("predicted")

@@ -1,4 +1,4 @@
-"""The metric of each of several systems: as each is known by itself, and drawn towards those like it."""
+"""The metric of each of several systems: estimated alone, and shrunk towards similar systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayesperf.comparison.shrinkage import (
     from_stabilised,
     stabilised,
 )
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.distributions.draws import Draws, Sampled
@@ -30,17 +30,17 @@ class Systems(Held):
     Attributes
     ----------
     each : Marginal
-        The metric of each system by itself; draws of it are joint.
+        The metric of each system alone, with joint draws.
     dim : str
         The dim of the systems.
     n_draws : int
-        Number of draws, unless the metric is known by draws already.
+        Number of draws, unless the metric already consists of draws.
     independent : bool
         Whether the systems are independent.
     random_seed : int
         Seed of the draws of shrunk systems.
     units : float
-        By how many examples, or clusters of them, variances of joint draws are known.
+        Number of examples, or clusters of them, behind the variances of joint draws.
     families : array (system,), optional
         The family of each system.
     """
@@ -64,7 +64,7 @@ class Systems(Held):
 
     @cached_property
     def shrunk(self) -> Marginal:
-        """The metric of each system, drawn towards those like it.
+        """The metric of each system, shrunk towards similar systems.
 
         Raises
         ------
@@ -88,16 +88,16 @@ class Systems(Held):
         return Marginal(each.quantity, of_all, leading, inference=each.inference, random_seed=self.random_seed)
 
     def optimism(self) -> Array:
-        """Return by how much the mean of each system by itself exceeds its shrunk mean, (…, systems)."""
+        """Return how far the mean of each system alone exceeds its shrunk mean, (…, systems)."""
         alone = self.each.mean().transpose(..., self.dim)
         return np.asarray(alone.values - self.shrunk.mean().values)
 
     @cached_property
     def _estimates(self) -> list[Estimates]:
-        """What is known of the systems on that scale, at each place along the other leading dims."""
+        """Estimates of the systems on that scale, at each place along the other leading dims."""
         each = self.each
         if self.independent and not isinstance(each.distribution, Sampled):
-            order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
+            order = positions(each.leading)
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
             mean, variance = exact_moments(each.distribution)
             return [Estimates(mean[place], variance[place], families=self.families) for place in rows]

@@ -1,4 +1,4 @@
-"""Comparison of two marginals of different test sets: areas, scores, averages over folds, rates."""
+"""Comparison of two marginals from different test sets: areas, scores, averages over folds, rates."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from bayesperf.posteriors.marginal import Marginal
 
 
 def compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
-    """Compare two marginals of the same quantity, of different test sets, element by element.
+    """Compare two marginals of the same quantity from different test sets, element by element.
 
     Raises
     ------
     TypeError
-        If one of the two is no Marginal.
+        If one of the two is not a Marginal.
     ValueError
-        If they are of different quantities, or differ in leading coordinates.
+        If they describe different quantities, or differ in leading coordinates.
 
     Warns
     -----
     DependenceWarning
-        If they seem to be of one test set, and `independent` does not say otherwise.
+        If they seem to come from one test set, and `independent` does not say otherwise.
     """
     for name, side, other in (("a", a, b), ("b", b, a)):
         if not isinstance(side, Marginal):
@@ -69,7 +69,7 @@ def of_two(a: Marginal, b: Marginal, asked: Asked, basis: str) -> Comparison:
 
 
 def _check_same_quantity(a: Marginal, b: Marginal) -> None:
-    """Refuse marginals of which the difference is of nothing."""
+    """Refuse marginals whose difference would describe nothing."""
     if a.name != b.name:
         raise InputError("a and b", f"are of different metrics: {a.name!r} and {b.name!r}.")
     if a.quantity != b.quantity:
@@ -79,7 +79,7 @@ def _check_same_quantity(a: Marginal, b: Marginal) -> None:
 
 
 def _may_share_examples(a: Marginal, b: Marginal) -> bool:
-    """Whether both have the same class totals or, if those are not known, the very same draws."""
+    """Whether both have the same class totals or, if these are unknown, the very same draws."""
     if a.examples is not None and b.examples is not None:
         return same_class_totals(a.examples, b.examples)
     of_a, of_b = a.distribution, b.distribution
@@ -89,7 +89,7 @@ def _may_share_examples(a: Marginal, b: Marginal) -> bool:
 
 
 def same_class_totals(a: xr.DataArray | None, b: xr.DataArray | None) -> bool:
-    """Whether two test sets have the same number of examples in every class, and any at all."""
+    """Whether two test sets have the same, nonzero, number of examples in every class."""
     if a is None or b is None:
         return False
     first, second = class_totals(a), class_totals(b)
@@ -97,6 +97,6 @@ def same_class_totals(a: xr.DataArray | None, b: xr.DataArray | None) -> bool:
 
 
 def class_totals(examples: xr.DataArray) -> xr.DataArray:
-    """Return the number of examples in every class, or of all where only some are verified, classes last."""
+    """Return the number of examples in every class, or of all examples if only some are verified, classes last."""
     totals = examples.sum([dim for dim in examples.dims if dim == "predicted"])
     return totals.transpose(..., "actual", missing_dims="ignore")

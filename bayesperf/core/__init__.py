@@ -1,3 +1,3 @@
-"""What every room builds on: checks of arguments, random streams, array types, words of outputs, warnings."""
+"""The base of every room: checks of arguments, random streams, array types, words of outputs, warnings."""
 
 from bayesperf.core import errors as errors

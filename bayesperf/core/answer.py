@@ -1,4 +1,4 @@
-"""What every answer has in common: sentences and a table, which a notebook shows together."""
+"""Common parts of all answers: sentences and a table, which a notebook shows together."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#$~"})
 
 
 class Answer(Saved, ABC):
-    """Base class of results that can be saved, and that say in words and in a table what was found.
+    """Base class of results that can be saved, and that describe their findings in words and in a table.
 
-    A class of answers has the methods `in_words` and `summary`, and `plot` where there is something to draw.
+    A class of answers has the methods `in_words` and `summary`, and `plot` if there is something to draw.
     """
 
     @abstractmethod
@@ -30,7 +30,7 @@ class Answer(Saved, ABC):
         """Return the answer as a tidy table."""
 
     def _table_below(self) -> pd.DataFrame:
-        """Return the table that a notebook shows below the sentences; an empty one is left out."""
+        """Return the table that a notebook shows below the sentences; an empty one is omitted."""
         return self.summary()
 
     def _repr_html_(self) -> str:

@@ -1,7 +1,7 @@
-"""Arguments of public functions: one that no function can read is refused at the door, by its name.
+"""Arguments of public functions: an unreadable argument is refused at the door, by its name.
 
-Objects of other libraries raise errors of their own when they are read, shown or compared, deep inside and without the
-name of the argument: a tensor on a device, a frame whose file is gone, an array whose size is not known.
+Objects of other libraries raise their own errors when they are read, shown or compared, deep inside and without the
+name of the argument: a tensor on a device, a frame whose file is gone, an array of unknown size.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KNOWN = frozenset({"builtins", "numpy", "pandas", "xarray", "bayesperf"})
 
 
 def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
-    """Return a decorator of a function that refuses arguments which cannot be read; see `refuse_unreadable`."""
+    """Return a decorator of a function that refuses unreadable arguments; see `refuse_unreadable`."""
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -50,8 +50,8 @@ def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
     """Refuse arguments, given by name, that no function can read.
 
-    Several values where one is meant, a Dataset, a missing or ragged value, two columns of one name, what cannot be
-    shown.
+    That is: several values in place of one, a Dataset, a missing or ragged value, two columns with one name, or an
+    object that cannot be shown.
     """
     for name, value in arguments.items():
         if type(value) in (type(None), str, bool, int, float, np.ndarray) and name not in _SINGLE:
@@ -70,12 +70,12 @@ def _has_several(value: Any) -> bool:
 
 
 def _length(value: Any) -> int:
-    """Return the length of a list or an array; of anything else −1."""
+    """Return the length of a list or an array; −1 for anything else."""
     return len(value) if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim) else -1
 
 
 def _refuse(name: str, value: Any) -> None:
-    """Refuse a value that cannot be read, or a collection whose first value cannot be."""
+    """Refuse an unreadable value, or a collection whose first value is unreadable."""
     if value is pd.NA:
         raise InputError(name, "is missing: it is pandas.NA.", "Give a value.")
     if isinstance(value, xr.Dataset) and name not in _OWN_WORDS:
@@ -97,7 +97,7 @@ def _refuse(name: str, value: Any) -> None:
 
 
 def _read(value: Any) -> None:
-    """Read as little of a value as shows whether it can be read."""
+    """Read just enough of a value to show whether it can be read."""
     of = type(value)
     if hasattr(of, "collect_schema"):
         value.collect_schema()

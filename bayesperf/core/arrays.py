@@ -1,6 +1,6 @@
-"""Types of arrays, by what they hold, and what is done to arrays.
+"""Types of arrays, by their contents, and operations on arrays.
 
-Real values, numbers of examples, positions among labels, truth values.
+The contents are real values, numbers of examples, positions among labels, or truth values.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Numbers = NDArray[Any]
 
 
 def decoded(values: Any) -> Any:
-    """Return a column or a table of PyArrow with its dictionaries written out, and anything else as it is.
+    """Return a column or a table of PyArrow with its dictionaries written out; return anything else unchanged.
 
-    NumPy reads what is missing in a chunked dictionary as one of its entries, and PyArrow does not group by chunks of
+    NumPy reads missing values in a chunked dictionary as one of its entries, and PyArrow does not group by chunks with
     different dictionaries.
     """
     if not type(values).__module__.startswith("pyarrow"):
@@ -42,7 +42,7 @@ def decoded(values: Any) -> Any:
 def sums_of_others(values: Numbers) -> Numbers:
     """Return the sum of all other elements along the last axis, by addition only.
 
-    Differences from the total would keep few digits where one element is nearly all of it.
+    Differences from the total would keep few digits if one element is nearly all of it.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def sums_of_others(values: Numbers) -> Numbers:
 
 
 def blocks(n: int, width: int, most: int = 2**21) -> Iterator[slice]:
-    """Yield slices of n draws of which arrays of the given width have no more elements than `most`."""
+    """Yield slices of n draws such that arrays of the given width have at most `most` elements."""
     size = max(1, most // width)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
@@ -78,6 +78,11 @@ def coordinate(dim: str, values: Sequence[Any] | Numbers) -> xr.DataArray:
     return xr.DataArray(along, {dim: along}, [dim], name=dim)
 
 
+def positions(leading: xr.DataArray) -> xr.DataArray:
+    """Return the position of each place along leading dims, row by row, with their coordinates."""
+    return leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape))
+
+
 # The last dim of intervals.
 CI_BOUND = coordinate("ci_bound", ["lower", "upper"])
 
@@ -89,9 +94,9 @@ def labelled(
     name: str | None = None,
     attrs: Mapping[Any, Any] | None = None,
 ) -> xr.DataArray:
-    """Return values as an array with the dims and coordinates of another and, after these, those of a last one.
+    """Return values as an array with another array's dims and coordinates, followed by those of a last dim.
 
-    A copy of an array shares its coordinates. An array made anew copies them, which takes longer than many results.
+    A copy of an array shares its coordinates. A new array copies them, which takes longer than many results.
     """
     if last is not None and (leading.ndim or len(leading.coords)):
         return xr.DataArray(values, leading.coords | last.coords, (*leading.dims, *last.dims), name, attrs)

@@ -39,7 +39,7 @@ def one_of(name: str, value: Any, options: Collection[str]) -> str:
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number that must be at least `least`; of draws no more than ever end."""
+    """Return a whole number of at least `least`; for draws, no more than could ever finish."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(name, f"must be a whole number of at least {least}; it is {value!r}.")
     if name in _DRAWN and value > _MOST_DRAWS:
@@ -75,16 +75,15 @@ def rope(value: Any) -> float:
     return half_width
 
 
-def two_names(names: Sequence[Any], different: bool = False) -> tuple[Any, Any]:
-    """Return the names of two systems, which may have to be different."""
-    if isinstance(names, str) or len(names) != 2 or (different and names[0] == names[1]):
-        expected = "two different names" if different else "two, of a and of b"
-        raise InputError("names", f"must be {expected}; they are {names!r}.")
+def two_names(names: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the names of two systems, optionally required to be different."""
+    if isinstance(names, str) or len(names) != 2:
+        raise InputError("names", f"must be two, of a and of b; they are {names!r}.")
     return names[0], names[1]
 
 
 def vector(name: str, values: ArrayLike) -> Array:
-    """Return a one-dimensional array of numbers, not empty and none missing; a single number makes one of length 1."""
+    """Return a one-dimensional array of numbers, not empty and none missing; a single number becomes length 1."""
     values = decoded(values)
     array = np.atleast_1d(np.ma.filled(np.ma.asarray(values, float), np.nan) if np.ma.is_masked(values) else values)
     if array.dtype.kind not in "biuf":
@@ -106,7 +105,7 @@ def probabilities(name: str, values: Array) -> Array:
 
 
 def none_certain(name: str, certain: int) -> None:
-    """Refuse probabilities of which some are 0 or 1, as many as are given: their log-odds are infinite."""
+    """Refuse probabilities if any is 0 or 1, and say how many: their log-odds are infinite."""
     if certain:
         raise InputError(
             name,

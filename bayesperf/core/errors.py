@@ -1,4 +1,4 @@
-"""Errors that answer a user, and warnings, which end in a code: what it means stands on the site's page of warnings.
+"""Errors that answer a user, and warnings, which end in a code that the site's page of warnings explains.
 
 InputError (ValueError)          an argument cannot be used
 └── InputTypeError (TypeError)   … because of its type
@@ -46,11 +46,11 @@ class InputError(ValueError):
     Attributes
     ----------
     argument : str
-        Name of the argument, as it was typed; empty if the problem is of several.
+        Name of the argument, as it was typed; empty if the problem concerns several.
     problem : str
         What is wrong with it: "must be in [0, 1]; it is 3.".
     advice : str
-        What to do, as an imperative. Arguments that it names stand in backticks, so that a shell can name its options.
+        What to do, as an imperative. Arguments named in it are in backticks, so that a shell can name its options.
 
     Examples
     --------
@@ -69,9 +69,9 @@ class InputError(ValueError):
         return self.phrased()
 
     def phrased(self, names: Mapping[str, str] | None = None) -> str:
-        """Return the error in one line; `names` says what arguments are called in a shell.
+        """Return the error in one line; `names` gives the arguments' names in a shell.
 
-        The argument itself has its name there, and so have those in backticks; others stay as they are.
+        The shell's names replace the argument's name and the names in backticks; others stay as they are.
         """
         names = names or {}
         argument = _named(self.argument, names)
@@ -89,11 +89,11 @@ class InputTypeError(InputError, TypeError):
 
 
 class FileFaultError(ValueError):
-    """What is wrong with a file, in words that follow its name, where this is caught."""
+    """A fault of a file, in words that follow its name where this is caught."""
 
 
 def _named(argument: str, names: Mapping[str, str]) -> str:
-    """Return what an argument is called where it was typed; a column, as ``by['site']``, follows its option."""
+    """Return an argument's name where it was typed; a column, such as ``by['site']``, follows its option."""
     name, _, column = argument.partition("[")
     return f"{names[name]} {column.strip(chr(39) + ']')}" if column and name in names else names.get(argument, argument)
 
@@ -102,7 +102,7 @@ def _named(argument: str, names: Mapping[str, str]) -> str:
 
 
 def warn(category: type[UserWarning], code: str, text: str) -> None:
-    """Warn the caller, at the line outside of the package; the code has a place on the page of warnings."""
+    """Warn the caller, at the line outside the package; the code has a section on the page of warnings."""
     warnings.warn(f"{text} ({code})", category, skip_file_prefixes=(_PACKAGE,))
 
 
@@ -123,8 +123,8 @@ class LabelWarning(UserWarning):
 
 
 class SelectionWarning(UserWarning):
-    """Examples seem to have been chosen in a way that the figures take no notice of."""
+    """Examples seem to have been chosen in a way that the figures do not account for."""
 
 
 class IdentifiabilityWarning(UserWarning):
-    """The data do not settle a quantity: its prior decides, several values fit as well, or classes changed places."""
+    """The data do not determine a quantity: its prior decides, several values fit equally well, or classes swapped."""

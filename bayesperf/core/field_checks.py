@@ -1,6 +1,6 @@
-"""Checks of contents of files that anybody may have written: names, types, depth and sizes, before anything is made.
+"""Checks of the contents of files from any source: names, types, depth and sizes, before any object is made.
 
-What `save` writes passes them, for it checks what it writes, too.
+`save` checks what it writes, too, so its files pass.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _VARIABLE: dict[str, type | tuple[type, ...]] = {"dims": list, "values": dict, "
 
 
 def array_names(parts: Any) -> list[str]:
-    """Return the names of the arrays that parts name.
+    """Return the names of the arrays that parts refer to.
 
     Raises
     ------
     HeldError
-        If it is too deep, or one is no name.
+        If it is too deep, or one is not a name.
     """
     names = [value["name"] for value in _values(parts) if isinstance(value, dict) and value.get(KIND) == "array"]
     for name in names:
@@ -57,7 +57,8 @@ def check_contents(contents: Contents) -> None:
     Raises
     ------
     HeldError
-        If it names what there is not, is too deep, asks for too much, or does not have the form of a contents.
+        If it names something that does not exist, is too deep, asks for too much, or does not have the form of a
+        contents.
     """
     if not isinstance(contents.parts, list) or not contents.parts:
         raise HeldError("it has no parts")
@@ -71,7 +72,7 @@ def check_contents(contents: Contents) -> None:
 
 
 def _values(parts: Any) -> Iterator[Any]:
-    """Yield all values that stand in each other, without recursion."""
+    """Yield all nested values, without recursion."""
     waiting = [(part, 1) for part in parts]
     while waiting:
         value, depth = waiting.pop()
@@ -91,7 +92,7 @@ def _check_part(part: Any) -> None:
 
 
 def _check_fields(value: Mapping[str, Any]) -> None:
-    """Check what fields a value has and of what types they are."""
+    """Check the fields of a value and their types."""
     kind = value.get(KIND, "variable")
     fields = _FIELDS.get(kind) if isinstance(kind, str) and KIND in value else _VARIABLE
     if fields is None:
@@ -142,7 +143,7 @@ def _check_tree(value: Mapping[str, Any], _: Mapping[str, NDArray[Any]], __: int
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """Return the type of an array; of types made of others there are none."""
+    """Return the type of an array; compound types are refused."""
     if not _DTYPE.fullmatch(name):
         raise HeldError(f"{name!r:.60} is not the type of an array")
     try:

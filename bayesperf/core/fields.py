@@ -1,7 +1,7 @@
-"""Objects as plain data: the fields of each, and of what stands in them, from which the same object is made again.
+"""Objects as plain data: the fields of each object and of the objects in it, which make an equal object again.
 
-A class says where it is defined that files may hold it (`Held`, or `held` of a NamedTuple or a dataclass). Only what is
-so registered can be named in a file, so that reading one runs nothing else, whatever it holds.
+A class declares, where it is defined, that files may hold it (`Held`, or `held` for a NamedTuple or a dataclass). A
+file can name only registered classes, so that reading one runs nothing else, whatever it contains.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DRAWS = ("draws", "n_draws", "simulations", "bins")
 
 
 class HeldError(ValueError):
-    """What is wrong with the fields of objects in a file."""
+    """A fault in the fields of objects in a file."""
 
 
 class UnsavableError(TypeError):
@@ -44,7 +44,7 @@ class UnsavableError(TypeError):
 
 
 class _Form(NamedTuple):
-    """A class that files may hold, and how its objects become fields and are made of them."""
+    """A class that files may hold, with the functions that turn its objects into fields and back."""
 
     kind: type
     fields_of: Callable[[Any], Mapping[str, Any]]
@@ -62,7 +62,7 @@ def held[T: type](kind: T) -> T:
 
 
 def held_as(kind: type, fields_of: Callable[[Any], Mapping[str, Any]], made: Callable[..., Any]) -> None:
-    """Register a class by functions that return the fields of an object, and an object of its fields."""
+    """Register a class with two functions: one returns an object's fields, the other makes an object from fields."""
     _register(_FORMS, kind.__name__, _Form(kind, fields_of, made), kind)
 
 
@@ -82,7 +82,7 @@ class Held:
 
 
 def fields_of(thing: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass or NamedTuple by their names."""
+    """Return the fields of a dataclass or NamedTuple by name."""
     if not is_dataclass(thing):
         return dict(thing._asdict())
     return {each.name: getattr(thing, each.name) for each in fields(thing) if each.init}
@@ -101,7 +101,7 @@ def _name_of(function: Callable[..., Any]) -> str:
 @held
 @dataclass(frozen=True)
 class Applied:
-    """A function of this package applied to its first arguments: its name and these, which are plain data.
+    """A function of this package applied to its first arguments: its name and these arguments, which are plain data.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def applied(function: Callable[..., Any], *arguments: Any) -> Applied:
 
 
 def _named[T](table: dict[str, T], name: Any) -> T:
-    """Return what is registered under a name."""
+    """Return the class or function registered under a name."""
     for room in _ROOMS:
         if name in table:
             return table[name]
@@ -145,7 +145,7 @@ def _named[T](table: dict[str, T], name: Any) -> T:
 
 
 class Contents(NamedTuple):
-    """Plain data (`parts`, in an order in which each needs earlier ones only), and the arrays that they name."""
+    """Plain data (`parts`, ordered so that each needs only earlier ones), and the arrays that they name."""
 
     parts: list[Any]
     arrays: dict[str, NDArray[Any]]
@@ -168,7 +168,7 @@ class _Writer:
         self.written: dict[int, tuple[Any, Any]] = {}
 
     def write(self, value: Any, name: str) -> Any:
-        """Return a value as JSON; `name` is what it is called, in files and in errors."""
+        """Return a value as JSON; `name` is its name in files and in errors."""
         if value is None or type(value) in (bool, int, float, str):
             return value
         form = _FORMS.get(type(value).__name__)
@@ -199,7 +199,7 @@ class _Writer:
         return {KIND: "object", "part": len(self.parts) - 1}
 
     def array(self, value: Any, name: str) -> Any:
-        """Return an array as JSON: the name of it in `arrays`, or of texts and objects (and of nothing) its values."""
+        """Return an array as JSON: its name in `arrays`, or the values if it holds texts or objects (or nothing)."""
         array = np.ma.getdata(value)
         shape, dtype = list(array.shape), array.dtype
         if dtype.kind in "OUT" or not array.size:
@@ -294,7 +294,7 @@ _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
 
 
 def room_for_texts(values: list[Any]) -> int:
-    """Return how many bytes texts may take as an array of NumPy, where all are as long as the longest."""
+    """Return the number of bytes of texts in a NumPy array, where each takes the length of the longest."""
     return 2**26 + 20 * sum(1 + len(text) for text in values if isinstance(text, str))
 
 
@@ -310,7 +310,7 @@ def _refuse_much(of: Mapping[str, Any]) -> None:
 
 
 def made_of(contents: Contents) -> Any:
-    """Return the object that plain data, which was checked, is of."""
+    """Return the object that checked plain data describes."""
     objects: list[Any] = []
     for part in contents.parts:
         of = {name: _read(value, contents.arrays, objects) for name, value in part["fields"].items()}

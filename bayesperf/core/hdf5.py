@@ -1,8 +1,8 @@
-"""Reading HDF5 files that anybody may have made: what is looked at is asked for by name, and checked before it is read.
+"""Reading HDF5 files from any source: everything is requested by name, and checked before it is read.
 
-`Saved.save` writes plain numbers, each array in one piece: no array is larger than the file that holds it. So what is
-compressed, in chunks, never written, in another file or of another type is refused, whatever size it says it has; no
-filter and no plugin of HDF5 runs, nothing but the named arrays is read, and memory is bounded by the size of the file.
+`Saved.save` writes plain numbers, each array in one piece: no array is larger than the file that holds it. Arrays that
+are compressed, chunked, never written, in another file or of another type are therefore refused, whatever size they
+claim. No filter and no plugin of HDF5 runs, only the named arrays are read, and the size of the file bounds the memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_CHARACTERS = 10_000
 
 
 def facts_in(file: h5py.File, names: Collection[str]) -> dict[str, str | int]:
-    """Return attributes of the root, those of the names that are there: texts and whole numbers; refuse any other."""
+    """Return those of the named attributes of the root that exist: texts and whole numbers; refuse other types."""
     import h5py
 
     facts: dict[str, str | int] = {}
@@ -47,7 +47,7 @@ def _text(value: Any) -> str:
 
 
 def member(group: h5py.Group, name: str) -> Any:
-    """Return what a group holds under a name; refuse a name that is absent, or a soft or external link."""
+    """Return a group's member by name; refuse a name that is absent, or a soft or external link."""
     import h5py
 
     if not group.id.links.exists(name.encode()):
@@ -58,7 +58,7 @@ def member(group: h5py.Group, name: str) -> Any:
 
 
 def arrays_in(group: h5py.Group, names: Collection[str], size: int) -> dict[str, NDArray[Any]]:
-    """Return the arrays of these names; refuse any that is not numbers in one piece, or if they exceed `size` bytes."""
+    """Return the named arrays; refuse any that is not numbers in one piece, or if they exceed `size` bytes."""
     found = {name: member(group, name) for name in names}
     for name, dataset in found.items():
         _refuse_unplain(name, dataset)
@@ -69,7 +69,7 @@ def arrays_in(group: h5py.Group, names: Collection[str], size: int) -> dict[str,
 
 
 def _refuse_unplain(name: str, dataset: Any) -> None:
-    """Refuse anything but numbers that lie in the file in one piece."""
+    """Refuse everything except numbers that are stored in one piece."""
     import h5py
 
     if not isinstance(dataset, h5py.Dataset):

@@ -1,4 +1,4 @@
-"""Random number streams, each seeded by the purpose and the data that it serves."""
+"""Random number streams, each seeded by its purpose and its data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def streams(
 
 
 def stream(seed: int, purpose: str, content: NDArray[np.generic]) -> np.random.Generator:
-    """Return a random generator for a purpose and what it is of, whatever the leading dims: the same, if these are."""
+    """Return a random generator for a purpose and its data, whatever the leading dims."""
     return _generator(seed, purpose.encode() + content.tobytes())
 
 

@@ -1,11 +1,11 @@
-"""Saving objects to files, NetCDF, and loading them again.
+"""Saving objects to NetCDF files, and loading them again.
 
-A file holds the fields of an object and of what stands in it (`bayesperf.core.fields`). So what is exact comes back
-exact, what is drawn from a seed has the same draws, and what *is* draws, such as a fit, keeps them. Files are never
+A file holds the fields of an object and of the objects in it (`bayesperf.core.fields`). An exact result therefore comes
+back exact, a result drawn from a seed has the same draws, and stored draws, such as a fit's, are kept. Files are never
 unpickled.
 
 The root has the facts as attributes, and the variable ``contents``, text in JSON; the group ``arrays`` has the arrays
-that the contents name. `FORMAT` is raised when files of before can no longer be read as they are.
+that the contents name. `FORMAT` increases when earlier files can no longer be read as they are.
 """
 
 from __future__ import annotations
@@ -40,29 +40,28 @@ _MOST_CHARACTERS = 200
 
 
 class Saved(Held):
-    """Base class of what can be saved."""
+    """Base class of objects that can be saved."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write this to a file, from which `bayesperf.load` makes the same again.
+        """Write the object to a file, from which `bayesperf.load` makes an equal one.
 
-        Its fields are written (counts, prior, seed, draws, whatever it holds), so that exact results stay exact, and
-        what is drawn from a seed is drawn again from the same. The file is
-        written beside `path` and then moved there: a file of that name is replaced, but never by half of another. Its
-        mode is kept, and a symbolic link stays one.
+        The file holds its fields (counts, prior, seed, draws), so that exact results stay exact, and results drawn from
+        a seed have the same draws again. The file is written beside `path` and then moved there: it replaces a file of
+        that name, but never with half of a file. The file's mode is kept, and a symbolic link stays one.
 
         Parameters
         ----------
         path : str or os.PathLike
-            Where; its name ends in ``.nc`` (NetCDF).
+            Path of the file, ending in ``.nc`` (NetCDF).
 
         Raises
         ------
         TypeError
-            If it holds something that no file can hold: a function of your own, as a metric or a prior.
+            If it contains something that no file can hold: a function of your own, such as a metric or a prior.
         ValueError
-            If `path` ends in anything else, or more draws are asked for than a file may ask for (10⁷).
+            If `path` has another ending, or the object asks for more draws than a file may ask for (10⁷).
         OSError
-            If nothing can be written there.
+            If the path cannot be written.
 
         Examples
         --------
@@ -100,7 +99,7 @@ def write(thing: Saved, path: str | os.PathLike[str]) -> None:
 
 
 def _facts(thing: Saved, contents: Contents) -> dict[str, Any]:
-    """Return what the attributes of a file say, for people and for `load`."""
+    """Return the attributes of a file, for people and for `load`."""
     prior = next((text for name in ("prior_text", "basis", "prior") if (text := getattr(thing, name, None))), None)
     facts = {
         "kind": type(thing).__name__,
@@ -150,7 +149,7 @@ def _checked_path(verb: str, path: Any) -> Path:
 
 @checked
 def load(path: str | os.PathLike[str]) -> Any:
-    """Make again what was saved: a posterior, a matrix, a comparison, a curve, a plan, whatever has a method ``save``.
+    """Load a saved object: a posterior, a matrix, a comparison, a curve, a plan, anything with a method ``save``.
 
     Parameters
     ----------
@@ -160,22 +159,21 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     object
-        Of the kind that was saved, with the same figures. What was drawn is drawn again from the same seed, where it is
-        not the draws that were saved.
+        An object of the saved kind, with the same figures. Draws are stored, or drawn again from the same seed.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     ValueError
-        If it was not written by ``save``, is damaged, or is of a version of bayesperf that this one does not know.
+        If it was not written by ``save``, is damaged, or comes from a version of bayesperf that this one does not know.
 
     Notes
     -----
-    A file of a stranger runs no code: nothing is unpickled, no filter or plugin of HDF5 is loaded, and a file can only
-    name classes of bayesperf that files may hold. Names, types, depth and sizes are checked first. Arrays lie in one
-    piece in our files, so one that is compressed, in chunks, or larger than the file is refused; a file may ask for
-    10⁷ draws at most. A large file takes memory in proportion to its size.
+    A stranger's file runs no code: nothing is unpickled, no filter or plugin of HDF5 is loaded, and a file can only
+    name classes of bayesperf that files may hold. Names, types, depth and sizes are checked first. Arrays are stored in
+    one piece in our files, so an array that is compressed, chunked, or larger than the file is refused; a file may ask
+    for at most 10⁷ draws. A large file takes memory in proportion to its size.
 
     Examples
     --------
@@ -214,7 +212,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _fault(error: Exception) -> str:
-    """Return what is wrong with a file, by the error of reading it."""
+    """Return the fault of a file, from the error of reading it."""
     if isinstance(error, FileFaultError):
         return str(error)
     if isinstance(error, HeldError):
@@ -223,7 +221,7 @@ def _fault(error: Exception) -> str:
 
 
 def _read(source: Path) -> tuple[dict[str, Any], Contents]:
-    """Return what a file says of itself, and its contents."""
+    """Return a file's facts, and its contents."""
     import h5py
 
     if not source.is_file():
@@ -243,14 +241,14 @@ def _read(source: Path) -> tuple[dict[str, Any], Contents]:
 
 
 def _advice(file: h5py.File) -> str:
-    """Return what to do with a file of others."""
+    """Return advice on a file that others made."""
     if file.id.links.exists(b"posterior"):
         return "It looks like draws in an ArviZ tree: Posterior.from_datatree(xarray.open_datatree(path)) reads those."
     return "Read it with xarray, and make the object from its arrays."
 
 
 def _check_format(facts: Mapping[str, Any]) -> None:
-    """Refuse a file of a format that this version cannot read."""
+    """Refuse a file whose format this version cannot read."""
     number, by = facts["bayesperf_format"], facts.get("bayesperf_version")
     if not isinstance(number, int):
         raise FileFaultError("is damaged: the number of its format is a text.")
@@ -270,9 +268,9 @@ def _check_format(facts: Mapping[str, Any]) -> None:
 
 
 def write_whole(path: Path, content: str | bytes | memoryview) -> None:
-    """Write a text or bytes to a file, which is the old one until all of it is written, or if that fails.
+    """Write text or bytes to a file; until all of it is written, or if that fails, the old file stays.
 
-    A symbolic link stays one: the file that it leads to is replaced. A file that is replaced hands on its mode.
+    A symbolic link stays one: the file that it leads to is replaced. The new file keeps the old file's mode.
     """
     # A name of a file that is no text, as bytes may be, is written with its escapes.
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content

@@ -1,8 +1,8 @@
-"""Weights by the Bayesian bootstrap (Rubin 1981): of examples, of groups that are alike, of clusters.
+"""Bayesian bootstrap weights (Rubin 1981): for examples, for groups of identical examples, and for clusters.
 
-The population has what was seen, in shares of weights, which are Gamma variables: whoever uses them divides by sums.
-An example's weight is a standard exponential; alike examples have the sum of theirs, and those of a cluster have one
-weight together.
+The population consists of the observed examples, in proportion to weights. The weights are Gamma variables: callers
+divide by their sums. An example's weight is a standard exponential; identical examples share the sum of theirs, and the
+examples of a cluster share one weight.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ def weight_blocks(
     cluster: Codes | None = None,
     one_by_one: bool = False,
 ) -> Iterator[Array]:
-    """Yield weights of groups of alike examples, (some draws, groups), until there are enough draws.
+    """Yield weights of groups of identical examples, (some draws, groups), until there are enough draws.
 
-    `sizes` (groups,) are how many examples each has, and the means of the weights. `cluster` numbers, from 0, the
-    clusters of the first groups, which are an example each: those of one have one weight. The others were not seen in
-    any. With `one_by_one` a block is a single draw, for functions that take long with each.
+    `sizes` (groups,) holds the number of examples in each, which is also the mean of its weight. `cluster` numbers,
+    from 0, the clusters of the first groups, which have one example each: the groups of a cluster share one weight. The
+    other groups belong to no cluster. With `one_by_one` a block is a single draw, for functions that take long with
+    each.
     """
     blocks = blocks_of_draws(draws, len(sizes), progressbar, 1 if one_by_one else None)
     if cluster is None:
@@ -49,9 +50,9 @@ def weight_blocks(
 
 
 def blocks_of_draws(draws: int, width: int, progressbar: bool, at_once: int | None = None) -> Iterator[int]:
-    """Yield how many draws to make at once, of so many numbers each, and show on a terminal how far they are.
+    """Yield block sizes for draws of the given width, and show progress on a terminal.
 
-    With `at_once` 1 each draw is by itself, which is taken to last long.
+    With `at_once` 1 each draw is a block, for draws that take long.
     """
     from rich.progress import track
 
@@ -68,9 +69,9 @@ def unit_weights(rng: np.random.Generator, shapes: Array | Counts, n: int) -> Ar
 
 
 def cluster_weights(rng: np.random.Generator, sizes: ArrayLike, n: int) -> NDArray[np.float32]:
-    """Return n draws of the weights of G clusters of these sizes, (n, G), all of mean (G − 2)/G.
+    """Return n draws of the weights of G clusters with these sizes, (n, G), each with mean (G − 2)/G.
 
-    In single precision, whose rounding is far below the Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
+    They are in single precision, whose rounding is far below the Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
     """
     shapes = weight_shapes(sizes).astype(np.float32)
     weights = rng.standard_gamma(shapes + 1, (n, len(shapes)), dtype=np.float32)
@@ -80,17 +81,18 @@ def cluster_weights(rng: np.random.Generator, sizes: ArrayLike, n: int) -> NDArr
 
 
 def weight_shapes(sizes: ArrayLike) -> Array:
-    """Return the shapes of the Gamma distributions of the weights of G clusters of these sizes, (G,).
+    """Return the Gamma shapes of the weights of G clusters with these sizes, (G,).
 
-    Of clusters of one size each is (G − 2)/G: shares of the total are then Dirichlet, of a sum G − 2, so that a mean
-    over clusters has the variance S²/G, as in samples of clusters. Weights Gamma(1), of the Bayesian bootstrap of
-    examples (Rubin 1981, The Bayesian bootstrap, Annals of Statistics 9, 130–134), fall short of it by
-    (G − 1)/(G + 1).
+    If all clusters have one size, each shape is (G − 2)/G: proportions of the total are then Dirichlet with sum G − 2,
+    so that a mean over clusters has the variance S²/G, as in samples of clusters. The Bayesian bootstrap's weights
+    Gamma(1) for examples (Rubin 1981, The Bayesian bootstrap, Annals of Statistics 9, 130–134) make it too small by the
+    factor (G − 1)/(G + 1).
 
-    Of unequal sizes that is too little, for two reasons. A cluster with the share h of all examples draws the mean
-    towards itself, so that the square of what it deviates is too small by 1 − h (Bell & McCaffrey 2002, Bias reduction
-    in standard errors for linear regression with multi-stage samples, Survey Methodology 28, 169–181): its shape is so
-    much smaller. And how much clusters vary is known as of fewer: 1/Σh² (Kish 1965, Survey sampling) stands for G.
+    With unequal sizes that is too small, for two reasons. A cluster with the proportion h of all examples pulls the
+    mean towards itself, so that its squared deviation is too small by the factor 1 − h (Bell & McCaffrey 2002, Bias
+    reduction in standard errors for linear regression with multi-stage samples, Survey Methodology 28, 169–181): its
+    shape is reduced by that factor. And the variance between clusters is estimated as if from fewer clusters: 1/Σh²
+    (Kish 1965, Survey sampling) takes the place of G.
     """
     sizes = np.asarray(sizes)
     shares = sizes / sizes.sum()
@@ -99,17 +101,17 @@ def weight_shapes(sizes: ArrayLike) -> Array:
 
 
 def mean_weight(clusters: int) -> float:
-    """Return the mean of the weights of so many clusters."""
+    """Return the mean of the weights of this number of clusters."""
     return (clusters - 2) / clusters
 
 
 def alike(codes: Codes) -> tuple[Codes, Counts]:
-    """Return an example of each kind that some system tells apart, and how many examples it has.
+    """Return an example of each kind that some system distinguishes, and the number of examples of that kind.
 
     Parameters
     ----------
     codes : ndarray (S, n)
-        Where each system puts the examples.
+        The position that each system gives each example.
     """
     kind, least = np.zeros(codes.shape[1], np.intp), codes.min()
     for of_system in codes:
@@ -119,15 +121,15 @@ def alike(codes: Codes) -> tuple[Codes, Counts]:
 
 
 def tallied(rows: Codes, columns: Codes, shape: tuple[int, int], dtype: Any = float) -> csr_array:
-    """Return how many examples are in each row and column, given where each one is."""
+    """Return the number of examples in each row and column, given the position of each example."""
     return csr_array((np.ones(len(rows), dtype), (rows, columns)), shape=shape)
 
 
 def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:
-    """Return the group (units,) of each unit: itself, or one of the most that have weights, at random.
+    """Return the group (units,) of each unit: itself or, at random, one of the `most` groups that have weights.
 
-    Groups leave the variance between units as it is, and how well it is estimated, to a share of √(2/most) (Wolter
-    2007, Introduction to variance estimation, ch. 2: the random groups).
+    Groups keep the variance between units, and its estimate, to a relative error of √(2/most) (Wolter 2007,
+    Introduction to variance estimation, ch. 2: the random groups).
     """
     group = np.arange(units) % most
     return group if units <= most else rng.permutation(group)
@@ -140,7 +142,7 @@ def check_enough(clusters: int, where: str = "", argument: str = "cluster") -> N
 
 
 def about_few(clusters: int, in_words: str) -> str:
-    """Return what is said of few clusters; empty if they are enough."""
+    """Return a remark on few clusters; empty if there are enough."""
     if clusters >= ENOUGH:
         return ""
     return (

@@ -20,9 +20,10 @@ OPEN = "as likely as not"
 
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
-    "auc": "AUC", "brier": "Brier score", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR",
-    "fpr": "FPR", "mae": "MAE", "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest",
-    "rmse": "RMSE", "roc": "ROC",
+    "ac": "AC", "auc": "AUC", "brennan": "Brennan", "brier": "Brier score", "cohen": "Cohen's",
+    "corrcoef": "correlation", "fdr": "FDR", "fleiss": "Fleiss'", "fnr": "FNR", "fpr": "FPR", "gwet": "Gwet's",
+    "icc": "ICC", "krippendorff": "Krippendorff's", "mae": "MAE", "matthews": "Matthews", "npv": "NPV",
+    "ovo": "one-vs-one", "ovr": "one-vs-rest", "prediger": "Prediger coefficient", "rmse": "RMSE", "roc": "ROC",
 }  # fmt: skip
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
@@ -49,9 +50,9 @@ def percentage(probability: float) -> str:
 
 
 def likelihood(probability: float) -> str:
-    """Return a word for a probability, as "probably" or "very probably not" (see `LIKELIHOODS`).
+    """Return a word for a probability, such as "probably" or "very probably not" (see `LIKELIHOODS`).
 
-    It goes by the full percentages that `chance` writes.
+    It is based on the whole percentages that `chance` writes.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def likelihood(probability: float) -> str:
 
 
 def chance(probability: float) -> str:
-    """Write a probability that was computed as a percentage for a sentence; none becomes 0 or 100 % by rounding.
+    """Write a computed probability as a percentage for a sentence; rounding makes none 0 or 100 %.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def chance(probability: float) -> str:
 
 
 def probability_value(probability: float) -> str:
-    """Write a probability that was computed with three decimals for a table; none becomes 0 or 1 by rounding.
+    """Write a computed probability with three decimals for a table; rounding makes none 0 or 1.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def signed_value(value: float, interval_width: float = 1.0) -> str:
 
 
 def estimate(mean: float, lower: float, upper: float, ci_prob: float, ci_kind: str, observed: str = "") -> str:
-    """Write a mean with its interval, and what was observed, for a sentence.
+    """Write a mean with its interval, and the observed value, for a sentence.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def estimate(mean: float, lower: float, upper: float, ci_prob: float, ci_kind: s
 
 
 def metric_title(name: str) -> str:
-    """Write the name of a metric in words, as it stands within a sentence or beside a figure.
+    """Write the name of a metric in words, for use within a sentence or beside a figure.
 
     Examples
     --------
@@ -140,12 +141,12 @@ def metric_title(name: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return words as a sentence, which begins with a capital and ends with a stop."""
+    """Return words as a sentence, with a capital and a full stop."""
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
 def enumerated(parts: Sequence[str], most: int | None = None) -> str:
-    """Join the parts of a sentence, the last by "and"; of more than `most` the first, and how many more there are.
+    """Join the parts of a sentence, the last by "and"; beyond `most`, name the first and count the others.
 
     Examples
     --------
@@ -163,13 +164,13 @@ def place_names(leading: xr.DataArray) -> list[str]:
 
 
 def places_in_words(leading: xr.DataArray) -> list[str]:
-    """Return a name for each place along leading dims for a sentence; other coordinates than text have the dim's."""
+    """Return a name for each place along leading dims for a sentence; coordinates that are not text include the dim."""
     each = [[v if isinstance(v, str) else f"{dim} {v}" for v in leading[dim].values.tolist()] for dim in leading.dims]
     return [printable(", ".join(place)) for place in product(*each)]
 
 
 def over_places(values: Sequence[str], names: Sequence[str], order: Sequence[float], most: int = 4) -> str:
-    """Write what there is of several places: all of them, if they are few, else the two at the ends of an order.
+    """Write the values of several places: all of them if few, else the two extremes of an order.
 
     Examples
     --------
@@ -199,13 +200,13 @@ def short_interval_name(ci_prob: float, ci_kind: str) -> str:
 
 
 def listed(values: Sequence[Any], most: int = 5) -> str:
-    """Write values as part of a sentence: the first few, and how many more there are."""
+    """Write values as part of a sentence: the first few, and the number of the others."""
     shown = ", ".join(repr(value) for value in values[:most])
     return shown if len(values) <= most else f"{shown} and {len(values) - most} more"
 
 
 def printable(text: str) -> str:
-    r"""Write text for a terminal: what would steer it, or not be seen, becomes a Python escape.
+    r"""Write text for a terminal: characters that steer it, or are invisible, become Python escapes.
 
     Control characters, marks of text direction, line breaks, and blanks other than the plain one are escaped.
 

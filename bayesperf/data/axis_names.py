@@ -23,7 +23,7 @@ _NAMELESS = (None, "row_0", "col_0")
 
 
 def axis_role(name: Hashable) -> str | None:
-    """Return what the name of an axis says that it holds: "actual", "predicted", or None if it does not say.
+    """Return the role that an axis name states: "actual", "predicted", or None if it states neither.
 
     Examples
     --------
@@ -41,9 +41,9 @@ def axis_role(name: Hashable) -> str | None:
 
 
 def is_transposed(rows: Sequence[Hashable], columns: Sequence[Hashable]) -> bool:
-    """Return whether a table holds predicted labels in its rows, by the names of its axes; nameless rows are actual.
+    """Return whether the axis names say that a table's rows are predicted labels; rows without a name are actual.
 
-    Names that are there but do not tell are refused.
+    Names that state no role are refused.
     """
     if all(name in _NAMELESS for name in (*rows, *columns)):
         return False

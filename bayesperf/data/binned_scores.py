@@ -1,4 +1,4 @@
-"""Scores counted in bins: how many positives and negatives each bin holds, which is all that a curve needs."""
+"""Scores counted in bins: the number of positives and negatives in each bin, which is all that a curve needs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BinNumber = Callable[[nw.Expr], nw.Expr]
 
 
 def checked_edges(name: str, edges: ArrayLike) -> Array:
-    """Return edges of one bin or more, ascending."""
+    """Return checked edges of one bin or more, ascending."""
     array = checks.vector(name, edges)
     # Infinite edges have no difference.
     if len(array) < 2 or (array[1:] <= array[:-1]).any():
@@ -66,7 +66,7 @@ def _number(edges: Array, number_inside: BinNumber, score: nw.Expr) -> nw.Expr:
 
 
 def _by_division(low: float, width: float, number: int) -> BinNumber:
-    """Number bins of equal width: rounding may put a score next to an edge one bin off, which its edges mend."""
+    """Number bins of equal width; where rounding puts a score one bin off, a comparison with the edges corrects it."""
 
     def number_of(score: nw.Expr) -> nw.Expr:
         near = ((score - low) / width).floor()
@@ -82,7 +82,7 @@ def _by_division(low: float, width: float, number: int) -> BinNumber:
 
 
 def _by_comparison(edges: Array) -> BinNumber:
-    """Number bins by how many of the inner edges a score reaches."""
+    """Number bins by the number of inner edges that a score reaches."""
 
     def number_of(score: nw.Expr) -> nw.Expr:
         reached = [(score >= edge).cast(nw.Int32) for edge in edges[1:-1].tolist()]
@@ -96,34 +96,34 @@ def _by_comparison(edges: Array) -> BinNumber:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BinnedScores(Saved):
-    """How many positives and negatives have a score in each bin; it stands in the place of ``y_true, y_score``.
+    """Numbers of positives and negatives with a score in each bin; pass it in place of ``y_true, y_score``.
 
     `bayesperf.roc_curve`, `precision_recall_curve`, `det_curve`, `roc_auc` and `weighted_score` ("average_precision")
-    take it. Weights of the Bayesian bootstrap, Dirichlet(1) of examples, are Dirichlet(counts) of bins, so nothing but
-    the counts is needed, and counts of parts of the data are merged by addition: ``first + second``, ``sum(parts)``.
+    accept it. Bayesian bootstrap weights, Dirichlet(1) for examples, are Dirichlet(counts) for bins, so only the counts
+    are needed, and addition merges the counts of parts of the data: ``first + second``, ``sum(parts)``.
 
     Made by `from_counts` and `from_frame`.
 
     Attributes
     ----------
     values : ndarray (B,)
-        The threshold at which a bin is called positive, ascending: its lower edge, or the score that it stands for.
+        The threshold at which a bin is called positive, ascending: its lower edge, or its score.
     positives, negatives : ndarray (B,)
-        How many of either class each bin holds.
+        Number of examples of each class in each bin.
     edges : ndarray (B + 1,) or None
-        The edges of the bins, each without its upper edge, but the last with it. None if scores are the `values`
-        themselves, and tie.
+        The edges of the bins. Each bin excludes its upper edge, except the last. None if scores are the `values`
+        themselves, with ties.
 
     Notes
     -----
-    Between bins a curve of the bins is that of the scores: its points are those of the thresholds at the edges. Within
-    a bin the order of positives and negatives is lost and counts half in the area, of which `binning_error` is the
-    bound. Average precision takes the precision at the lower edge for the whole bin and so is mostly too low: of normal
-    scores with an AUC of .8 by about .6 of `binning_error`, which was .013 with 100 bins from -6 to 7 and .0013 with
-    1,000.
+    Between bins, a curve of the bins equals the curve of the scores: its points belong to the thresholds at the edges.
+    Within a bin the order of positives and negatives is lost and counts half in the area; `binning_error` is the bound
+    of this error. Average precision uses the precision at the lower edge for the whole bin and so is mostly too low:
+    for normal scores with an AUC of .8 by about .6 of `binning_error`, which was .013 with 100 bins from -6 to 7 and
+    .0013 with 1,000.
 
-    Draws of the area are exact for up to 1,024 bins that are not empty; of more, those next to each other are weighted
-    together, which leaves out less than a thousandth of the variance.
+    Draws of the area are exact for up to 1,024 non-empty bins; with more, neighbouring bins share a weight, which omits
+    less than a thousandth of the variance.
 
     Examples
     --------
@@ -156,19 +156,19 @@ class BinnedScores(Saved):
         Parameters
         ----------
         positives, negatives : array-like (B,)
-            How many positives, and how many negatives, each bin holds.
+            Numbers of positives and of negatives in each bin.
         edges : array-like (B + 1,), optional
             Edges of the bins, ascending; the outer ones may be infinite. A score at an inner edge is in the bin above.
         values : array-like (B,), optional
-            Instead of edges: the scores themselves, ascending, if no more than these occur (ratings from 1 to 5).
+            Instead of edges: the scores themselves, ascending, if only these occur (such as ratings from 1 to 5).
 
         Raises
         ------
         TypeError
             If both or neither of `edges` and `values` are given, or counts are not numbers.
         ValueError
-            If counts are negative or fractional, or not one for each bin; if edges or values are missing or do not
-            ascend.
+            If counts are negative or fractional, or their number is not the number of bins; if edges or values are
+            missing or do not ascend.
 
         Examples
         --------
@@ -196,27 +196,27 @@ class BinnedScores(Saved):
         limits: Sequence[float] | None = None,
         pos_label: Any = None,
     ) -> BinnedScores:
-        """Count in a data frame: one pass of the frame's own engine, from which only counts of bins come back.
+        """Count in a data frame: one pass of the frame's own engine, which returns only counts of bins.
 
         Parameters
         ----------
         frame : pandas, Polars or PyArrow frame, DuckDB relation, or any other that Narwhals supports
-            Eager or lazy, one row an example.
+            Eager or lazy, one row per example.
         actual, score : str
             The columns of labels and of scores.
         bins : int or array-like (B + 1,)
-            How many bins of equal width, however many in the same time; or edges, of which each takes a comparison a
-            row. Every score must be between the outer edges.
+            Number of bins of equal width (the time does not depend on it); or edges, each of which costs a comparison
+            per row. Every score must be between the outer edges.
         limits : (low, high), optional
-            Outer edges of bins of equal width; by default 0 and 1, as of probabilities.
+            Outer edges of bins of equal width; by default 0 and 1, as for probabilities.
         pos_label : label, optional
-            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}. A part of the data may hold one class
-            alone.
+            The positive class; inferred for {0, 1}, {-1, 1} and {False, True}. A part of the data may contain only one
+            class.
 
         Raises
         ------
         TypeError
-            If scores are not numbers, or `limits` are given beside edges.
+            If scores are not numbers, or `limits` are given together with edges.
         ValueError
             If scores are missing or outside the limits; if there are more than two classes, or it is unclear which is
             positive; as `ConfusionMatrix.from_frame`.
@@ -249,7 +249,7 @@ class BinnedScores(Saved):
     # ── Merging ──
 
     def __add__(self, other: BinnedScores) -> BinnedScores:
-        """Return the counts of both together: of the same bins, or of scores themselves."""
+        """Return the sum of the counts, for the same bins or for the scores themselves."""
         if not isinstance(other, BinnedScores):
             return NotImplemented
         if self.edges is not None and other.edges is not None and np.array_equal(self.edges, other.edges):
@@ -270,12 +270,12 @@ class BinnedScores(Saved):
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def coarsened(self, parts: int) -> BinnedScores:
-        """Return the counts of fewer bins: neighbours are put together until they hold 1 in `parts` of either class.
+        """Return the counts of fewer bins: neighbours are merged until they hold 1 in `parts` of either class.
 
         Parameters
         ----------
         parts : int
-            Into how many parts, at least, each class is divided; a bin of more than a part stays by itself.
+            Minimum number of parts that each class is divided into; a bin larger than a part stays separate.
 
         Examples
         --------
@@ -298,21 +298,21 @@ class BinnedScores(Saved):
 
     @property
     def class_totals(self) -> tuple[int, int]:
-        """How many negatives, and how many positives, there are."""
+        """Numbers of negatives and of positives."""
         return int(self.negatives.sum()), int(self.positives.sum())
 
     @property
     def binning_error(self) -> float:
-        """By how much the area under the ROC curve may differ from that of the scores themselves, either way.
+        """Bound of the difference between this area under the ROC curve and the area of the scores themselves.
 
-        ½ Σ p n/(P N) over bins of p of the P positives and n of the N negatives: half of the pairs that share a bin,
-        were all of them in the same order. The observed area differs by no more, nor does the mean of its posterior by
-        "bayesian_bootstrap". It is 0 of `values`, where ties are ties.
+        ½ Σ p n/(P N) over bins with p of the P positives and n of the N negatives: half of the pairs that share a bin,
+        if all of them had the same order. The observed area differs by no more, nor does the mean of its posterior with
+        "bayesian_bootstrap". It is 0 for `values`, where ties are ties.
 
         Raises
         ------
         ValueError
-            If there is one class alone.
+            If there is only one class.
         """
         if self.edges is None:
             return 0.0
@@ -323,23 +323,23 @@ class BinnedScores(Saved):
 
     @cached_property
     def counts(self) -> Counts:
-        """How many positives, and how many negatives, have each score that occurs, ascending, (2, V)."""
+        """Numbers of positives and negatives with each score that occurs, ascending, (2, V)."""
         both = np.stack([self.positives, self.negatives])
         return both[:, both.any(0)]
 
     @cached_property
     def thresholds(self) -> Array:
-        """The values of bins that are not empty, in descending order."""
+        """The values of non-empty bins, in descending order."""
         return self.values[(self.positives + self.negatives) > 0][::-1]
 
     @property
     def separated(self) -> bool:
-        """Whether all positives are in higher bins than all negatives, or in lower ones."""
+        """Whether all positives are in higher bins than all negatives, or all in lower ones."""
         positive, negative = np.flatnonzero(self.positives), np.flatnonzero(self.negatives)
         return bool(positive[0] > negative[-1] or positive[-1] < negative[0])
 
     def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
-        """Return how many of the positives, and how many of the negatives, are called positive at each threshold.
+        """Return the numbers of positives and of negatives that are called positive at each threshold.
 
         Raises
         ------
@@ -371,7 +371,7 @@ class BinnedScores(Saved):
 
 
 def scores_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> Scores | BinnedScores:
-    """Return the scores of labels (n,) and scores (n,), or the binned scores in their place, checked."""
+    """Return checked scores from labels (n,) and scores (n,), or checked binned scores in their place."""
     if not isinstance(y_true, BinnedScores):
         if y_score is None:
             raise InputTypeError(
@@ -404,7 +404,7 @@ def _whole_numbers(name: str, counts: ArrayLike) -> Counts:
 
 
 def _checked_values(values: ArrayLike | None) -> Array:
-    """Return scores that ascend; inf would be no threshold."""
+    """Return scores that ascend; inf cannot be a threshold."""
     array = checks.vector("values", values)  # type: ignore[arg-type]
     if (np.diff(array) <= 0).any() or array[-1] == np.inf:
         raise InputError("values", f"must ascend, each once, below inf; they are {listed(array.tolist())}.")
@@ -428,7 +428,7 @@ def _refuse_unbinned(score: str, numbers: Counts, rows: Counts, edges: Array) ->
 
 
 def _positive(labels: list[Any], actual: str, pos_label: Any) -> Any:
-    """Return the positive one of two labels, or of one if a part of the data holds no other."""
+    """Return the positive one of two labels, or of one if a part of the data has no other."""
     if len(labels) > 2:
         raise InputError("column", f"{actual!r} must hold two classes; it holds {listed(labels)}.")
     if len(labels) == 1:

@@ -1,4 +1,4 @@
-"""Scores of two classes, in order, and probabilities of several: the data of every curve and area."""
+"""Scores of two classes, in order, and probabilities of several classes: the data behind every curve and area."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bayesperf.data.label_encoding import Column, codes_for_labels, encode, miss
 
 
 class BinaryLabels(NamedTuple):
-    """Which examples are positive (n,), the two labels in order, and which of them is the positive one."""
+    """Which examples are positive (n,), the two labels in order, and the positive one of them."""
 
     is_positive: Booleans
     labels: tuple[Any, Any]
@@ -32,7 +32,7 @@ class BinaryLabels(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Scores(Held):
-    """Scores of the examples of either class, ascending; an example is called positive from a threshold upwards.
+    """Scores of the examples of each class, ascending; a threshold calls scores at or above it positive.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Scores(Held):
 
     @classmethod
     def of(cls, y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score") -> Scores:
-        """Return the scores of labels (n,) and scores (n,), checked.
+        """Return checked scores from labels (n,) and scores (n,).
 
         Raises
         ------
@@ -64,12 +64,12 @@ class Scores(Held):
 
     @cached_property
     def thresholds(self) -> Array:
-        """The distinct scores in descending order: the thresholds at which what is called positive changes."""
+        """The distinct scores in descending order: the thresholds at which the positive calls change."""
         return np.unique(np.concatenate([self.positive, self.negative]))[::-1]
 
     @property
     def class_totals(self) -> tuple[int, int]:
-        """How many negatives, and how many positives, there are."""
+        """Numbers of negatives and of positives."""
         return len(self.negative), len(self.positive)
 
     @property
@@ -78,7 +78,7 @@ class Scores(Held):
         return bool(self.positive[0] > self.negative[-1] or self.positive[-1] < self.negative[0])
 
     def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
-        """Return how many of the positives, and how many of the negatives, are called positive at each threshold."""
+        """Return the numbers of positives and of negatives that are called positive at each threshold."""
         cuts = np.asarray(thresholds, dtype=float)
         true, false = (len(s) - np.searchsorted(s, cuts, side="left") for s in (self.positive, self.negative))
         return true, false
@@ -97,7 +97,7 @@ class Scores(Held):
 
 
 def binary_labels(y_true: Any, pos_label: Any = None) -> BinaryLabels:
-    """Return labels (n,) of two classes, checked; the positive class is the named one, or 1 of {0, 1} and {-1, 1}."""
+    """Return checked labels (n,) of two classes; the positive class is the named one, or 1 of {0, 1} and {-1, 1}."""
     column = encode(y_true, "y_true")
     labels = column.labels.tolist()
     if len(labels) != 2:
@@ -109,29 +109,29 @@ def binary_labels(y_true: Any, pos_label: Any = None) -> BinaryLabels:
 
 
 def positives(y_true: Any, pos_label: Any = None) -> Booleans:
-    """Return which labels (n,) are the positive one of two."""
+    """Return which labels (n,) are positive."""
     return binary_labels(y_true, pos_label).is_positive
 
 
 def labelled_scores(
     y_true: Any, y_score: ArrayLike, pos_label: Any = None, name: str = "y_score"
 ) -> tuple[Booleans, Array]:
-    """Return which examples (n,) are positive, and the scores (n,) of all, checked."""
+    """Return which examples (n,) are positive, and all scores (n,), checked."""
     is_positive = positives(y_true, pos_label)
     return is_positive, _one_each(is_positive, y_score, name)
 
 
 def _one_each(is_positive: Booleans, y_score: ArrayLike, name: str) -> Array:
-    """Return scores, one for each label (n,), checked."""
+    """Return checked scores, one for each label (n,)."""
     score = checks.vector(name, y_score)
     checks.equal_lengths({"y_true": len(is_positive), name: len(score)})
     return score
 
 
 def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
-    """Return the cluster of each example, numbered from 0; errors name what the examples are.
+    """Return the cluster of each example, numbered from 0; errors use the given word for examples.
 
-    Clusters are ids, or a mapping of names to ids, of which the first are the clusters that others are within.
+    Clusters are ids, or a mapping of names to ids; the first ones contain the others.
     """
     codes = cluster_column(cluster).codes
     checks.equal_lengths({name: examples, "cluster": len(codes)})
@@ -145,7 +145,7 @@ def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
 
 
 def by_class(scores: Scores) -> xr.DataArray:
-    """Return scores along a dim ``positive``, labelled by whether the example is of the positive class.
+    """Return scores along a dim ``positive``, which says whether the example is positive.
 
     Raises
     ------
@@ -178,7 +178,7 @@ class ClassProbabilities(NamedTuple):
     labels : list (K,)
         The classes.
     probabilities : ndarray (n, K)
-        Those of each example, which sum to 1.
+        Probabilities for each example, which sum to 1.
     """
 
     codes: Codes
@@ -187,7 +187,7 @@ class ClassProbabilities(NamedTuple):
 
     @classmethod
     def of(cls, y_true: Any, y_prob: Any, labels: Sequence[Any] | None, name: str = "y_prob") -> Self:
-        """Return labels and probabilities, checked.
+        """Return checked labels and probabilities.
 
         Parameters
         ----------
@@ -198,7 +198,7 @@ class ClassProbabilities(NamedTuple):
         labels : sequence (K,), optional
             The classes in the order of the columns; by default the keys of a frame or mapping, else sorted.
         name : str
-            What the probabilities are called in errors.
+            Name of the probabilities in errors.
         """
         if isinstance(y_prob, Mapping | pd.DataFrame):
             labels = list(y_prob.keys()) if labels is None else labels
@@ -233,7 +233,7 @@ def has_columns(y_prob: Any) -> bool:
 
 
 def _sorted_labels(actual: Column) -> Any:
-    """Return the labels in the order in which scikit-learn has its columns, if they are in no other."""
+    """Return the labels in scikit-learn's order of columns, if they have no other order."""
     if actual.declared and actual.labels.tolist() != sorted(actual.labels.tolist()):
         raise InputError(
             "labels",

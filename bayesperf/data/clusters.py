@@ -1,4 +1,4 @@
-"""Clusters of examples (patients, images, documents) in the counts of a matrix, kept by the cells that occur."""
+"""Clusters of examples (patients, images, documents) behind the counts of a matrix, stored by the cells that occur."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from bayesperf.data.label_encoding import encode_ids
 
 
 def within(name: str) -> str:
-    """Return what clusters of this name consist of, in words: predictions, where examples were judged repeatedly."""
+    """Return, in words, what these clusters contain: predictions, if examples were predicted repeatedly."""
     return "predictions" if name == "example" else "examples"
 
 
 @dataclass(frozen=True, eq=False)
 class Clusters(Held):
-    """Which cells the examples of each cluster are in: as many entries as combinations that occur.
+    """The cells of each cluster's examples, with one entry per combination that occurs.
 
     Attributes
     ----------
     name : str
-        What a cluster is, as "patient".
+        Name of a cluster, such as "patient".
     size : int
-        How many clusters were counted; after a selection some may have no examples left.
+        Number of clusters counted; after a selection some may have no examples left.
     cells : int
-        How many cells the matrices have, all leading dims together.
+        Number of cells of the matrices, all leading dims together.
     cluster, cell : numpy.ndarray (entry,)
         A cluster, and a cell as a position in the flattened counts.
     counts : numpy.ndarray (entry,)
-        How many examples of the cluster are in the cell.
+        Number of the cluster's examples in the cell.
     """
 
     name: str
@@ -63,11 +63,11 @@ class Clusters(Held):
         return csr_array((self.counts, (self.cluster, self.cell)), shape=(self.size, self.cells))
 
     def taken(self, cells: Codes) -> Clusters:
-        """Return the clusters of other matrices, whose cells are these of the ones before."""
+        """Return the clusters of other matrices, whose cells are these of the cells before."""
         return of_table(self.name, self.table[:, cells])
 
     def summed(self, into: Codes, cells: int) -> Clusters:
-        """Return the clusters of other matrices, into whose cells those before are summed."""
+        """Return the clusters of other matrices, whose cells are sums of the cells before."""
         return of_table(self.name, self.table @ tallied(np.arange(self.cells), into, (self.cells, cells), np.int64))
 
     def one_vs_rest(self, classes: int) -> Clusters:
@@ -94,7 +94,7 @@ def of_dim(counts: xr.DataArray, dim: str) -> Clusters:
 
 
 class ClusterColumn(NamedTuple):
-    """What a cluster is, the cluster of each row, and how many there are."""
+    """The name of a cluster, the cluster of each row, and their number."""
 
     name: str
     codes: Codes
@@ -102,9 +102,9 @@ class ClusterColumn(NamedTuple):
 
 
 def cluster_column(cluster: Any) -> ClusterColumn:
-    """Encode a column of clusters: hashable ids (n,), or a mapping that names them, as ``{"patient": ids}``.
+    """Encode a column of clusters: hashable ids (n,), or a mapping that names them, such as ``{"patient": ids}``.
 
-    Of clusters within clusters, as ``{"hospital": …, "patient": …}``, the first are independent of each other.
+    For nested clusters, such as ``{"hospital": …, "patient": …}``, the first are independent of each other.
     """
     columns = cluster if isinstance(cluster, Mapping) else {"cluster": cluster}
     if not columns:
@@ -116,7 +116,7 @@ def cluster_column(cluster: Any) -> ClusterColumn:
 
 
 def _places(ids: NDArray[Any]) -> Codes:
-    """Return the place of each id among the sorted: engines count rows in any order, and draws follow the clusters'."""
+    """Return each id's place in sorted order: engines count rows in any order, and draws follow the clusters' order."""
     try:
         order = np.argsort(ids, kind="stable")
     except TypeError:  # Ids of several kinds.
@@ -127,7 +127,7 @@ def _places(ids: NDArray[Any]) -> Codes:
 
 
 def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: Counts | None = None) -> Clusters:
-    """Count the examples of each cluster in each cell; columns: leading ones, the actual class, predictions."""
+    """Count the examples of each cluster in each cell; columns: leading dims, the actual class, predictions."""
     actual, *predicted = columns.cells.values()
     checks.equal_lengths({"y_true": len(actual), "cluster": len(cluster.codes)})
     classes = len(columns.classes)
@@ -145,7 +145,7 @@ def clusters_of_rows(cluster: ClusterColumn, columns: EncodedColumns, weights: C
 
 
 def check_within(cluster: Codes, example: Any) -> None:
-    """Refuse an example that is of different clusters for different systems."""
+    """Refuse an example with different clusters for different systems."""
     ids = encode_ids(example, "example")
     checks.equal_lengths({"example": len(ids.codes), "cluster": len(cluster)})
     pairs = pd.DataFrame({"example": ids.codes, "cluster": cluster}).drop_duplicates()

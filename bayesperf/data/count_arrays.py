@@ -1,4 +1,4 @@
-"""Arrays of counts: labelled tables with dims (…, actual, predicted), and the checks that they are such."""
+"""Arrays of counts: labelled tables with dims (…, actual, predicted), and checks of their form."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LARGEST_TABLE = 2**28
 
 
 def check_size(name: str, shape: Sequence[int], classes: int = 0) -> None:
-    """Refuse a table too large for memory; many `classes` are said to be the likely cause."""
+    """Refuse a table too large for memory; if there are many `classes`, name them as the likely cause."""
     if math.prod(shape) <= _LARGEST_TABLE:
         return
     cause = f" {classes:,} different labels may be ids or scores: give columns of labels." if classes > 1_000 else ""
@@ -98,12 +98,12 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
 
 
 def has_uncounted_negatives(counts: xr.DataArray | None) -> bool:
-    """Whether these are counts of two classes whose true negatives nobody counted."""
+    """Whether these are counts of two classes whose true negatives were not counted."""
     return counts is not None and UNCOUNTED in counts.attrs
 
 
 def refuse_uncounted_cells(counts: xr.DataArray | None, argument: str = "", needs: str = "the cells need") -> None:
-    """Refuse counts without true negatives, for what needs them."""
+    """Refuse counts without true negatives if they are needed."""
     if has_uncounted_negatives(counts):
         raise InputError(
             argument,
@@ -113,7 +113,7 @@ def refuse_uncounted_cells(counts: xr.DataArray | None, argument: str = "", need
 
 
 def as_table(array: xr.DataArray) -> xr.DataArray:
-    """Return outcomes (…, outcome) as tables of one row (…, actual, predicted); leave tables as they are."""
+    """Return outcomes (…, outcome) as tables of one row (…, actual, predicted); return tables unchanged."""
     if "outcome" not in array.dims:
         return array
     row = array.rename(outcome="predicted").expand_dims(actual=[ALL]).transpose(..., *CELL_DIMS)
@@ -121,7 +121,7 @@ def as_table(array: xr.DataArray) -> xr.DataArray:
 
 
 def as_outcomes(cells: xr.DataArray) -> xr.DataArray:
-    """Return tables of one row (…, actual, predicted) as outcomes (…, outcome); leave other tables as they are."""
+    """Return tables of one row (…, actual, predicted) as outcomes (…, outcome); return other tables unchanged."""
     if cells.sizes["actual"] > 1:
         return cells
     return cells.isel(actual=0, drop=True).rename(predicted="outcome")
@@ -158,7 +158,7 @@ def named_axes(
 ) -> dict[str, list[Any]]:
     """Return the coordinates that `dims` gives to axes of some shape, after checking that they fit.
 
-    `axes` says in errors what is named.
+    `axes` describes in errors what is named.
     """
     if isinstance(dims, str):
         raise InputTypeError("dims", f"must be a sequence or a mapping of names, as dims=[{dims!r}]; it is {dims!r}.")
@@ -175,10 +175,10 @@ def named_axes(
 def labelled_arrays(
     arrays: Mapping[str, Any], dims: Sequence[str] | Mapping[str, Sequence[Any]] | None
 ) -> list[xr.DataArray]:
-    """Return arrays, given by name, as DataArrays over the same dims; what does not fit them is refused.
+    """Return arrays, given by name, as DataArrays over the same dims; refuse arrays that do not fit them.
 
-    Plain arrays broadcast by their shapes, as in NumPy, and `dims` names the axes that they then have; without it these
-    are ``dim_0``, …. A DataArray has its own dims.
+    Plain arrays broadcast by their shapes, as in NumPy, and `dims` names their axes; without it they are ``dim_0``, ….
+    A DataArray has its own dims.
     """
     *first, last = arrays
     names = f"{', '.join(first)} and {last}"
@@ -205,7 +205,7 @@ def labelled_arrays(
 
 
 def _with_cell_dims(table: xr.DataArray, argument: str) -> xr.DataArray:
-    """Return a DataArray with its dims of actual and predicted labels called so."""
+    """Return a DataArray whose dims of actual and predicted labels have these names."""
     if set(CELL_DIMS) <= set(table.dims):
         return table
     roles = [axis_role(name) for name in table.dims]
@@ -238,7 +238,8 @@ def refuse_margins(counts: xr.DataArray) -> None:
     Raises
     ------
     ValueError
-        If the last class is called "All", as pandas calls margins, or its counts are the sums of the others'.
+        If the last class is called "All", as pandas calls margins, or its counts are the sums of the other classes'
+        counts.
     """
     last = counts["actual"].values[-1].item()
     cells = counts.values
@@ -258,7 +259,7 @@ def refuse_margins(counts: xr.DataArray) -> None:
 
 
 def with_labels(counts: xr.DataArray, labels: Iterable[Any]) -> xr.DataArray:
-    """Label the rows and columns of a table; reorder one that carries its labels already."""
+    """Label the rows and columns of a table; reorder a table that already has labels."""
     wanted = check_labels(labels)
     labelled = set(CELL_DIMS) <= set(counts.coords)
     if labelled:

@@ -1,4 +1,4 @@
-"""What all counts of examples have: leading dims, sums, selections, systems on the same examples, clusters."""
+"""Common parts of all counts of examples: leading dims, sums, selections, systems on the same examples, clusters."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Counted(Saved, HasPositive):
     counts : xarray.DataArray
         Numbers of examples, cell dims last.
     outcomes : JointOutcomes or None
-        What became of the same examples by several systems.
+        Joint outcomes of several systems on the same examples.
     clusters : Clusters or None
-        Which cells the examples of each cluster are in.
+        The cells of each cluster's examples.
     """
 
     cell_dims: ClassVar[tuple[str, ...]]
@@ -45,7 +45,7 @@ class Counted(Saved, HasPositive):
     @property
     @abstractmethod
     def labels(self) -> list[Any]:
-        """What the last dim of the counts stands for, in order."""
+        """Labels of the last dim of the counts, in order."""
 
     @property
     def graded(self) -> bool:
@@ -63,7 +63,7 @@ class Counted(Saved, HasPositive):
         return self.counts.sum(self.cell_dims, keep_attrs=False)
 
     def sum(self, dim: str | Sequence[str]) -> Self:
-        """Pool the counts over leading dims; refused of repeats of cross-validation, which are of the same examples."""
+        """Pool the counts over leading dims; refused for repeats of cross-validation, which share their examples."""
         dims = self._named_dims(dim)
         refuse_sum(self.counts, dims)
         outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
@@ -92,7 +92,7 @@ class Counted(Saved, HasPositive):
         return self._derived(counts, outcomes, self.clusters.taken(cells.values.ravel()))
 
     def _derived(self, counts: xr.DataArray, outcomes: JointOutcomes | None, clusters: Clusters | None = None) -> Self:
-        """Return selected or summed counts; they are of the same examples if their outcomes are."""
+        """Return selected or summed counts; they share their examples if their outcomes do."""
         if self.outcomes is not None:
             counts = unmark_same_examples(counts)
         return self.holding(counts, outcomes, clusters)
@@ -100,7 +100,7 @@ class Counted(Saved, HasPositive):
     def holding(
         self, counts: xr.DataArray, outcomes: JointOutcomes | None = None, clusters: Clusters | None = None
     ) -> Self:
-        """Return these with other counts, and what is known of their examples."""
+        """Return the object with other counts, and what is known about their examples."""
         return replace(self, counts=counts, outcomes=outcomes, clusters=clusters)  # type: ignore[type-var]
 
     def _named_dims(self, dim: str | Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Cross-tabulation: from columns of labels, one an example or several, to how often each combination of them occurs."""
+"""Cross-tabulation: from columns of labels, one or several per example, to the count of each combination."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from bayesperf.data.label_encoding import (
 class EncodedColumns(NamedTuple):
     """Columns of one length as codes.
 
-    `leading` are those that become leading dims, by name; `cells` the columns of class labels, by cell dim, as
-    positions in `classes`. `named` is what their caller calls those of class labels. If they are `graded`, `classes`
-    are grades, and there is no actual class: its codes are 0.
+    `leading` holds the columns that become leading dims, by name; `cells` the columns of class labels, by cell dim, as
+    positions in `classes`. `named` is the caller's name for the columns of class labels. If they are `graded`,
+    `classes` are grades, and there is no actual class: its codes are 0.
     """
 
     leading: dict[str, Column]
@@ -48,10 +48,10 @@ def encode_columns(
     labels: Iterable[Any] | None,
     dims: tuple[str, ...] = CELL_DIMS,
 ) -> EncodedColumns:
-    """Encode columns of class labels by one common list of classes, and the columns of leading dims `by` beside them.
+    """Encode columns of class labels by one common list of classes, together with the columns `by` of leading dims.
 
-    The columns are named as in errors, one for each of `dims`. `labels` are all classes, in order; by default those
-    that occur or that the columns declare.
+    The columns have the names used in errors, one for each of `dims`. `labels` are all classes, in order; by default
+    the labels that occur or that the columns declare.
     """
     if not isinstance(by, Mapping):
         raise InputTypeError(
@@ -79,7 +79,7 @@ def encode_predictions(y_true: Any, y_pred: Any, by: Mapping[str, Any], labels: 
 
 
 def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr.DataArray:
-    """Count the combinations of all columns, leading dims first; `weights` are rows that each entry stands for."""
+    """Count the combinations of all columns, leading dims first; `weights` is the number of rows behind each entry."""
     leading, cells, classes, named, _ = columns
     coords = {name: column.labels for name, column in leading.items()} | dict.fromkeys(cells, classes)
     shape = tuple(len(labels) for labels in coords.values())
@@ -93,15 +93,25 @@ def cross_tabulate(columns: EncodedColumns, weights: Counts | None = None) -> xr
 
 @lru_cache(maxsize=16)
 def _over_classes(dims: tuple[str, ...], classes: tuple[Any, ...], kind: str) -> xr.DataArray:
-    """Return an array over the classes along each dim, made once: to label a table takes longer than to count it."""
+    """Return an array over the classes along each dim, made once: labelling a table takes longer than counting it."""
     values = np.broadcast_to(0, [len(classes)] * len(dims))
     return xr.DataArray(values, dict.fromkeys(dims, np.array(classes, kind)), dims)
 
 
 def count_combinations(codes: Sequence[Codes], shape: tuple[int, ...], weights: Counts | None = None) -> Counts:
     """Return how often each combination of codes occurs, as an array of the given shape."""
-    flat = np.ravel_multi_index(codes, shape)
+    if shape == (2, 2) and weights is None:
+        return _counted_in_pairs(*codes)
+    flat = codes[0]
+    for column, size in zip(codes[1:], shape[1:], strict=True):
+        flat = flat * size + column
     return np.bincount(flat, weights, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
+
+
+def _counted_in_pairs(first: Codes, second: Codes) -> Counts:
+    """Return how often each pair of codes 0 and 1 occurs: three sums take an eighth of the time of a general count."""
+    ones, others, both = (np.count_nonzero(codes) for codes in (first, second, first & second))
+    return np.array([[len(first) - ones - others + both, others - both], [ones - both, both]])
 
 
 # ── Several labels an example: matrices of zeros and ones, a column a label ──
@@ -111,7 +121,7 @@ LABEL = "label"
 
 
 class Indicators(NamedTuple):
-    """Which labels examples have, and were predicted to have (n, L), and the names of the labels."""
+    """The labels that examples have, and were predicted to have (n, L), and the names of the labels."""
 
     y_true: NDArray[np.intp]
     y_pred: NDArray[np.intp]
@@ -119,12 +129,12 @@ class Indicators(NamedTuple):
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, labels: Iterable[Any] | None = None) -> Indicators:
-        """Check two indicator matrices; the labels are those named, or the columns of a frame, or else numbered.
+        """Check two indicator matrices; the labels are the named ones, the columns of a frame, or else numbers.
 
         Raises
         ------
         ValueError
-            If the matrices differ in shape or columns, or hold anything but 0 and 1.
+            If the matrices differ in shape or columns, or contain anything but 0 and 1.
         """
         (actual, columns), (predicted, others) = (_matrix(v, n) for v, n in ((y_true, "y_true"), (y_pred, "y_pred")))
         if actual.shape != predicted.shape:
@@ -142,7 +152,7 @@ class Indicators(NamedTuple):
         return cls(actual, predicted, names)
 
     def columns(self, by: Mapping[str, Any]) -> EncodedColumns:
-        """Return a row an example and label, encoded, with the columns of leading dims."""
+        """Return one row per example and label, encoded, with the columns of leading dims."""
         check_dims([*by, LABEL], CELL_DIMS)
         leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
         examples, count = self.y_true.shape
@@ -154,7 +164,7 @@ class Indicators(NamedTuple):
 
 
 def are_indicators(y_true: Any, y_pred: Any) -> bool:
-    """Whether columns are matrices of several labels an example."""
+    """Whether columns are matrices with several labels per example."""
     return _columns(y_true) > 1 and _columns(y_pred) > 1
 
 

@@ -1,7 +1,7 @@
-"""Cross-validation: predictions of a classifier for the folds that it was not fitted on, and which folds these are.
+"""Cross-validation: a classifier's predictions for the folds that it was not fitted on, and the folds themselves.
 
-Repeated cross-validation judges each example once in each repeat. Its counts have a dim ``repeat`` beside ``fold``, and
-a mark that says so; counts of random splits, which share examples as chance has it, have the mark at ``fold``.
+Repeated cross-validation tests each example once in each repeat. Its counts have a dim ``repeat`` besides ``fold``, and
+a mark that says so; counts of random splits, which share examples by chance, have the mark at ``fold``.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class HeldOutPredictions(NamedTuple):
     y_true : array-like (n,)
         Labels.
     y_pred : array (n,), or mapping of names to such
-        Labels by one system, or by several.
+        Labels predicted by one system, or by several.
     example : array (n,)
-        Which example each is, by position.
+        The position of each example.
     by : mapping
         The fold of each, and the repeat if there are several.
     again : str or None
-        Along which of these dims examples are held out again.
+        The dim along which examples are held out again.
     """
 
     y_true: Any
@@ -56,7 +56,7 @@ def held_out_predictions(
     groups: Any,
     n_jobs: int | None,
 ) -> HeldOutPredictions:
-    """Fit scikit-learn classifiers, one or a mapping, on every fold's training part and predict the held-out part."""
+    """Fit one scikit-learn classifier, or a mapping, on every fold's training part and predict the held-out part."""
     try:
         from sklearn.base import clone, is_classifier
         from sklearn.model_selection import check_cv
@@ -83,9 +83,9 @@ def held_out_predictions(
 
 
 def _dims_of_folds(tests: Sequence[Codes]) -> tuple[dict[str, Codes], str | None]:
-    """Return the fold of each held-out example, the repeat if there are several, and along which they come again.
+    """Return the fold of each held-out example, the repeat if there are several, and the dim along which they recur.
 
-    There are r repeats if as many runs of folds hold out each example once.
+    There are r repeats if r runs of folds each hold out every example once.
     """
     fold = np.repeat(np.arange(len(tests)), [len(test) for test in tests])
     examples, times = np.unique(np.concatenate(tests), return_counts=True)
@@ -100,7 +100,7 @@ def _dims_of_folds(tests: Sequence[Codes]) -> tuple[dict[str, Codes], str | None
 
 
 def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
-    """Return in which fold each example is tested, by what ``cross_val_predict`` was given.
+    """Return the fold that tests each example, from the arguments of ``cross_val_predict``.
 
     Raises
     ------
@@ -130,23 +130,23 @@ def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
 
 
 def mark_repeats(counts: xr.DataArray, dim: str) -> xr.DataArray:
-    """Mark counts by the dim along which examples are counted again."""
+    """Mark counts with the dim along which examples are counted again."""
     return counts.assign_attrs({_MARK: dim})
 
 
 def unmark_repeats(counts: xr.DataArray) -> xr.DataArray:
-    """Return counts without the mark, where whole examples are drawn, however often each was counted."""
+    """Return counts without the mark, for draws of whole examples, however often each was counted."""
     return counts.drop_attrs().assign_attrs({name: value for name, value in counts.attrs.items() if name != _MARK})
 
 
 def repeated_dim(counts: xr.DataArray) -> Hashable | None:
-    """Return the dim along which examples are counted again, if counts are marked by it."""
+    """Return the dim along which examples are counted again, if counts are marked with it."""
     dim: Hashable = counts.attrs.get(_MARK)
     return dim if dim in counts.dims and counts.sizes[dim] > 1 else None
 
 
 def is_of_repeats(counts: xr.DataArray) -> bool:
-    """Whether counts are of repeated cross-validation, or were before its folds were pooled."""
+    """Whether counts come from repeated cross-validation, also if its folds were pooled."""
     return bool(counts.attrs.get(_MARK) == REPEAT)
 
 
@@ -174,10 +174,10 @@ def refuse_sum(counts: xr.DataArray, dims: Sequence[Hashable], name: str = "dim"
 def folds_of_all_repeats(
     counts: xr.DataArray, dim: str, repeats: int | None, name: str = "repeats"
 ) -> tuple[xr.DataArray, int]:
-    """Return counts with the folds of all repeats along one dim, and how many repeats these are.
+    """Return counts with the folds of all repeats along one dim, and the number of repeats.
 
-    A number of repeats that is not that of the counts, or does not divide the folds, or lacks where folds share
-    examples, is refused.
+    A number of repeats is refused if it differs from the counts' own or does not divide the folds, or if it is missing
+    although folds share examples.
     """
     again = repeated_dim(counts)
     if again == REPEAT and dim == FOLD:
@@ -198,7 +198,7 @@ def folds_of_all_repeats(
 
 
 def check_repeats(name: str, repeats: int, folds: int, dim: str) -> None:
-    """Refuse a number of repeats that does not divide that of the folds."""
+    """Refuse a number of repeats that does not divide the number of folds."""
     if folds % repeats:
         raise InputError(
             name,
@@ -210,7 +210,7 @@ def check_repeats(name: str, repeats: int, folds: int, dim: str) -> None:
 def mean_of_repeats(counts: xr.DataArray) -> xr.DataArray:
     """Return the mean of counts over repeats, all folds together, as whole examples of each class.
 
-    The examples of a class that are left over by rounding down go to the cells that lost most.
+    The examples of a class that remain after rounding down go to the cells that lost most.
     """
     mean = counts.sum([REPEAT, FOLD]).transpose(..., *CELL_DIMS) / counts.sizes[REPEAT]
     whole = np.floor(mean.values)

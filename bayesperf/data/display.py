@@ -28,7 +28,7 @@ def matrix_text(counts: xr.DataArray, pos_label: Any) -> str:
 
 
 def matrix_html(counts: xr.DataArray, pos_label: Any) -> str:
-    """Return a matrix, or the first few of those along the leading dims, as HTML tables with totals."""
+    """Return a matrix, or the first few matrices along the leading dims, as HTML tables with totals."""
     leading = counts.shape[:-2]
     tables = []
     for place in islice(np.ndindex(leading), _MOST_TABLES):
@@ -43,7 +43,7 @@ def matrix_html(counts: xr.DataArray, pos_label: Any) -> str:
 
 
 def _examples(counts: xr.DataArray) -> int:
-    """Return the number of examples, which systems that judged the same ones share."""
+    """Return the number of examples, which systems tested on the same ones share."""
     return int(counts.sum()) // counts.sizes.get(same_examples(counts), 1)
 
 

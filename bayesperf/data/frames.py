@@ -35,10 +35,10 @@ def count_rows(
 ) -> tuple[dict[str, Any], Counts]:
     """Count the rows of every combination of values of some columns, in the frame's own engine.
 
-    The frame is any that Narwhals takes; a lazy one is grouped where it is, and only the totals are collected.
-    `numbered` columns hold numbers, and are grouped by what a function makes of them. Return the columns, with one
-    entry for each combination, and how many rows each has. A frame of another kind, a column that is absent or of a
-    type that labels cannot have, and what the engine fails at are refused.
+    Any frame that Narwhals supports will do; a lazy one is grouped in place, and only the totals are collected.
+    `numbered` columns hold numbers, and are grouped by the result of a function. Return the columns, with one entry per
+    combination, and the number of rows of each. Unsupported frames, absent columns, columns of a type that labels
+    cannot have, and failures of the engine are refused.
     """
     numbered = numbered or {}
     lazy = lazy_frame(frame, columns)
@@ -56,7 +56,7 @@ def count_rows(
 
 
 def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
-    """Return a frame of any engine as a lazy one of Narwhals that has the columns named, each for one role."""
+    """Return a frame of any engine as a lazy Narwhals frame with the named columns, each for one role."""
     try:
         lazy: nw.LazyFrame[Any] = nw.from_native(decoded(nw.to_native(frame, pass_through=True))).lazy()
     except TypeError:
@@ -85,7 +85,7 @@ def _refuse_type(name: str, dtype: Any, engine: nw.Implementation) -> None:
 
 @contextmanager
 def interrupts_raised() -> Iterator[None]:
-    """Raise KeyboardInterrupt where DuckDB was interrupted by one: what it raises then is an error like others."""
+    """Raise KeyboardInterrupt if it interrupted DuckDB, which raises an error like others then."""
     try:
         yield
     except RuntimeError as error:
@@ -96,7 +96,7 @@ def interrupts_raised() -> Iterator[None]:
 
 @contextmanager
 def engine_errors() -> Iterator[None]:
-    """Raise what an engine raises while it counts, in its own words, as an error of one kind and one line."""
+    """Raise an engine's errors while it counts, in its own words, as one kind of error in one line."""
     try:
         with interrupts_raised():
             yield
@@ -118,7 +118,7 @@ def collect(totals: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 def select(
     lazy: nw.LazyFrame[Any], roles: Mapping[str, str], made: Mapping[str, Callable[[nw.Expr], nw.Expr]] | None = None
 ) -> nw.LazyFrame[Any]:
-    """Return columns, or what is made of them, under names of our own, so that the caller's names cannot clash."""
+    """Return columns, or functions of them, under names of our own, which cannot clash with the caller's names."""
     if lazy.implementation.is_spark_like():
         # Spark would take "a.b" for a field of a struct, and names that differ by case for one: it sees their places.
         places = {name: f"column_{place}" for place, name in enumerate(lazy.collect_schema().names())}
@@ -146,7 +146,7 @@ def tabulate(
     by: Sequence[str],
     labels: Iterable[Any] | None = None,
 ) -> xr.DataArray:
-    """Return the counts of rows that stand for several examples each, as dims (…, actual, predicted).
+    """Return the counts, as dims (…, actual, predicted), of rows that stand for several examples each.
 
     `values` and `rows` are as `count_rows` returns them; no rows, or missing values, are refused.
     """
@@ -162,7 +162,7 @@ def tabulate_systems(
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
 ) -> JointOutcomes:
-    """Return the joint outcomes of systems whose predictions are columns of one frame; arguments as of `tabulate`."""
+    """Return the joint outcomes of systems with predictions in columns of one frame; arguments as for `tabulate`."""
     encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
     return of_columns(encoded, "model", predicted, pos_label, rows)
 
@@ -176,7 +176,7 @@ def clusters_of_totals(
     labels: Iterable[Any] | None,
     cluster: str,
 ) -> Clusters:
-    """Return the clusters of counts; `predicted` is a column, or one a system, and the others as of `tabulate`."""
+    """Return the clusters of counts; `predicted` is a column, or one per system; other arguments as for `tabulate`."""
     systems = [predicted] if isinstance(predicted, str) else list(predicted)
     columns = encode_totals(values, rows, [actual, *systems], by, labels, (actual, *systems))
     refuse_missing_rows(cluster, values[cluster], rows)
@@ -201,7 +201,7 @@ def encode_totals(
 
 
 def refuse_missing_rows(name: str, values: Any, rows: Counts) -> None:
-    """Refuse a column of labels with missing values, each of which stands for several rows."""
+    """Refuse a column of labels with missing values; each entry stands for several rows."""
     missing = rows[np.asarray(pd.isna(np.asarray(values)))].sum()
     if missing:
         raise InputError(

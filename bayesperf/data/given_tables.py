@@ -1,4 +1,4 @@
-"""Tables and reports given in place of a matrix: taken if they say what they hold, else told what takes them."""
+"""Tables and reports in place of a matrix: accepted if they state what they hold, else an error names the call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ORIENTATION = "rows actual and columns predicted, as scikit-learn's confusion_m
 
 
 class Line(NamedTuple):
-    """What a report says of a class: its figures, and how many examples are of it."""
+    """A report's line for a class: its figures, and its number of examples."""
 
     label: str
     precision: float
@@ -35,19 +35,20 @@ class Line(NamedTuple):
 
 
 def matrix_of(given: Any, labels: Iterable[Any] | None = None, pos_label: Any = None) -> ConfusionMatrix:
-    """Return the matrix of a table or report that says which counts it holds.
+    """Return the matrix of a table or report that states which counts it contains.
 
     Parameters
     ----------
     given : xarray.DataArray, pandas.DataFrame, str or mapping
-        A table whose axes are called by what they are, or a ``classification_report`` of two classes, as text or dict.
+        A table whose axes are named after their contents, or a ``classification_report`` for two classes, as text or
+        dict.
     labels, pos_label
         As in `ConfusionMatrix.from_table`.
 
     Raises
     ------
     TypeError
-        If it may be such a table, and does not say so; the error names the call that takes it.
+        If it may be such a table but does not say so; the error names the call that accepts it.
     ValueError
         If a report fits no table of counts, or several.
 
@@ -78,7 +79,7 @@ def matrix_of(given: Any, labels: Iterable[Any] | None = None, pos_label: Any = 
 
 
 def _refuse_unnamed(table: pd.DataFrame) -> None:
-    """Refuse a frame that is no table of counts by the names of its axes."""
+    """Refuse a frame that is not a table of counts, judging by the names of its axes."""
     roles = [axis_role(axis.name) for axis in (table.index, table.columns)]
     if any(roles) and roles[0] != roles[1]:
         return
@@ -101,7 +102,7 @@ def _refuse_unnamed(table: pd.DataFrame) -> None:
 
 
 def _lines(report: str | Mapping[str, Any]) -> tuple[list[Line], float]:
-    """Return what a report says of each class, and by how much its figures may be off."""
+    """Return a report's figures for each class, and how far off they may be."""
     if isinstance(report, str):
         found = [Line(m[1], float(m[2]), float(m[3]), float(m[4]), int(m[5])) for m in _LINE.finditer(report)]
         averages = [name for name in _AVERAGES if re.search(rf"^\s*{name}\b", report, re.MULTILINE)]
@@ -130,7 +131,7 @@ def _lines(report: str | Mapping[str, Any]) -> tuple[list[Line], float]:
 
 
 def _counts(lines: list[Line], half_digit: float) -> Counts:
-    """Return the only table of counts that has the figures of a report of two classes."""
+    """Return the only table of counts with the figures of a report for two classes."""
     sizes = np.array([line.support for line in lines])
     if not (np.isfinite(sizes).all() and (sizes == np.floor(sizes)).all()):
         raise InputError("classification_report", "its support is no number of examples, as that of weighted ones.")
@@ -161,13 +162,13 @@ def _counts(lines: list[Line], half_digit: float) -> Counts:
 
 
 def _near(share: float, size: int, half_digit: float) -> Counts:
-    """Return the numbers of so many examples that are about a share of them."""
+    """Return the counts that are about a given proportion of a number of examples."""
     low, high = np.ceil((share - half_digit) * size), np.floor((share + half_digit) * size)
     return np.arange(max(0, int(low)), min(size, int(high)) + 1)
 
 
 def _share(part: Counts, whole: Counts) -> Any:
-    """Return shares as scikit-learn has them, 0 of nothing."""
+    """Return proportions as scikit-learn computes them, 0 for nothing."""
     return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
 
 

@@ -1,4 +1,4 @@
-"""Joint outcomes of several systems on the same examples: each distinct outcome, and how often it occurred.
+"""Joint outcomes of several systems on the same examples: each distinct outcome, and its count.
 
 An outcome is the actual class of an example together with the class that every system predicted for it. Of the
 K^(M + 1) possible outcomes of M systems, only those that occurred are stored.
@@ -32,12 +32,12 @@ _MARK = "same_examples"
 
 @dataclass(frozen=True, eq=False)
 class JointOutcomes(Held, HasPositive):
-    """The outcomes that occurred, and how often.
+    """The outcomes that occurred, and their counts.
 
     Attributes
     ----------
     counts : xarray.DataArray
-        Numbers of examples, with dims (…, outcome): the leading dims except that of the systems.
+        Numbers of examples, with dims (…, outcome): the leading dims except the dim of the systems.
     actual : numpy.ndarray (outcome,)
         The actual class of each outcome, as a position in `labels`.
     predicted : numpy.ndarray (outcome, M)
@@ -51,7 +51,7 @@ class JointOutcomes(Held, HasPositive):
     pos_label : label or None
         The positive class.
     graded : bool
-        Whether these are grades, of examples without an actual class: `actual` is then 0, and tables have one row.
+        Whether these are grades of examples without an actual class: `actual` is then 0, and tables have one row.
     """
 
     counts: xr.DataArray
@@ -87,7 +87,7 @@ class JointOutcomes(Held, HasPositive):
         return xr.DataArray(cells.reshape(shape), coords, (*self.counts.dims[:-1], *TABLE_DIMS))
 
     def sum(self, dims: Sequence[str]) -> JointOutcomes | None:
-        """Pool over leading dims; None if that of the systems is among them."""
+        """Pool over leading dims; None if the systems' dim is among them."""
         return None if self.dim in dims else replace(self, counts=self.counts.sum(dims))
 
     def select(self, how: str, indexers: Mapping[str, Any]) -> JointOutcomes | None:
@@ -147,9 +147,9 @@ def distinct_outcomes(actual: Codes, predicted: Codes, classes: int) -> tuple[Co
 
 
 def mark_same_examples(counts: xr.DataArray, outcomes: JointOutcomes | None) -> xr.DataArray:
-    """Mark counts by the dim of the systems judged on the same examples: that of the outcomes, if they are known.
+    """Mark counts with the dim of the systems tested on the same examples: the outcomes' dim, if they are known.
 
-    Counts whose outcomes are not known, such as those read back from a file, keep their mark as long as its dim.
+    Counts with unknown outcomes, such as counts read from a file, keep their mark as long as the dim exists.
     """
     dim = same_examples(counts) if outcomes is None else outcomes.dim
     counts = unmark_same_examples(counts) if _MARK in counts.attrs else counts
@@ -164,7 +164,7 @@ def unmark_same_examples(counts: xr.DataArray) -> xr.DataArray:
 
 
 def same_examples(counts: xr.DataArray) -> Hashable | None:
-    """Return the dim of the systems that were judged on the same examples, if counts are marked by it."""
+    """Return the dim of the systems tested on the same examples, if counts are marked with it."""
     dim: Hashable = counts.attrs.get(_MARK)
     return dim if dim in counts.dims else None
 
@@ -187,9 +187,9 @@ def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> Joint
 
 
 def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointOutcomes:
-    """Match the rows that are the same example, by ids (n,), and count the outcomes; refuse what does not match.
+    """Match the rows of the same example, by ids (n,), and count the outcomes; refuse rows that do not match.
 
-    The label columns are ``actual`` and ``predicted``; one of the leading columns is that of the systems.
+    The label columns are ``actual`` and ``predicted``; one of the leading columns holds the systems.
     """
     dim = dim_of_systems(list(columns.leading))
     check_dims(list(columns.leading), ("outcome",))
@@ -211,9 +211,9 @@ def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointO
 def of_columns(
     columns: EncodedColumns, dim: str, names: Sequence[Any], pos_label: Any, weights: Counts | None = None
 ) -> JointOutcomes:
-    """Count the outcomes of rows that hold the actual class and the prediction of each of M named systems.
+    """Count the outcomes of rows with the actual class and the predictions of M named systems.
 
-    `dim` is the leading dim of the systems, `weights` how many examples each row stands for.
+    `dim` is the leading dim of the systems, `weights` the number of examples behind each row.
     """
     actual, *predicted = columns.cells.values()
     by_system, labels = np.stack(predicted, -1), columns.classes.tolist()
@@ -236,7 +236,7 @@ def of_columns(
 
 
 def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> JointOutcomes:
-    """Return the outcomes of a matrix of two systems judged on the same examples, and refuse any other argument."""
+    """Return the outcomes of a matrix of two systems tested on the same examples, and refuse any other argument."""
     outcomes = getattr(cm, "outcomes", None)
     if not isinstance(outcomes, JointOutcomes):
         raise InputTypeError(
@@ -256,13 +256,13 @@ def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> JointOutc
 
 
 def _what_it_is(cm: Any) -> str:
-    """Return what was given in place of systems judged on the same examples."""
+    """Return, in words, what was passed in place of systems tested on the same examples."""
     name = type(cm).__name__
     return f"a {name} without their joint outcomes" if hasattr(cm, "outcomes") else name
 
 
 def dim_of_systems(dims: Sequence[str]) -> str:
-    """Return the dim of the systems that were judged on the examples: ``model``, or the only one."""
+    """Return the dim of the systems tested on the examples: ``model``, or the only one."""
     if not dims:
         raise InputError("example", "name the systems that judged the examples, as by={'model': names}.")
     if "model" not in dims and len(dims) > 1:
@@ -301,7 +301,7 @@ def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:
 
 
 def _missing(ids: Column, dim: str, systems: Column) -> Iterator[str]:
-    """Yield each example that a system was not judged on, in words."""
+    """Yield, in words, each example that a system was not tested on."""
     for code in np.flatnonzero(np.bincount(systems.codes, minlength=len(systems.labels)) < len(ids.labels)):
         for example in np.setdiff1d(np.arange(len(ids.labels)), ids.codes[systems.codes == code]):
             yield f"{_name(ids.labels[example])} for {_at(dim, systems.labels[code])}"

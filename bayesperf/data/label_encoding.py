@@ -19,7 +19,7 @@ _DIRECT_SPAN = 1_000_000
 
 
 class HasPositive:
-    """Base class of what has `labels` and `pos_label`."""
+    """Base class of objects with `labels` and `pos_label`."""
 
     @property
     def positive(self: Any) -> int | None:
@@ -36,7 +36,7 @@ class Column(NamedTuple):
 
 
 def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
-    """Check one column of labels and encode it; one that is empty, has missing values or mixed kinds is refused.
+    """Check and encode one column of labels; refuse it if it is empty, or has missing values or mixed kinds.
 
     Labels are strings, integers, whole floats or booleans, in a list, NumPy array, pandas, Polars or PyArrow column. A
     pandas categorical fixes the labels and their order, observed or not. Fractional floats may name a group, but never
@@ -54,14 +54,12 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
     if array.dtype.kind in "OT":
         return _encode_objects(array.astype(object), name, fractions)
     array = _as_label_array(array, name, fractions)
-    if array.dtype.kind == "b":
-        return _observed_only(array.astype(np.intp), np.array([False, True]))
     if array.dtype.kind == "U":
         return _encode_strings(array)
-    if array.dtype.kind == "i":
+    if array.dtype.kind in "bi":
         low, high = int(array.min()), int(array.max())
         if high - low < _DIRECT_SPAN:
-            return _observed_only(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1))
+            return _between(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1).astype(array.dtype))
     codes, labels = pd.factorize(array, sort=True)
     return Column(codes.astype(np.intp, copy=False), labels)
 
@@ -99,18 +97,19 @@ def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
         If the column holds labels that are not among ``labels``.
     """
     position = {label: index for index, label in enumerate(labels.tolist())}
-    observed = np.bincount(column.codes, minlength=len(column.labels)) > 0
-    unknown = [label for label in column.labels[observed].tolist() if label not in position]
-    if unknown:
+    unknown = [code for code, label in enumerate(column.labels.tolist()) if label not in position]
+    if unknown and np.isin(unknown, column.codes).any():
+        observed = np.bincount(column.codes, minlength=len(column.labels)) > 0
+        names = [label for label in column.labels[observed].tolist() if label not in position]
         raise InputError(
-            name, f"holds {listed(unknown)}, not among the labels {labels.tolist()}.", "Add them to `labels`."
+            name, f"holds {listed(names)}, not among the labels {labels.tolist()}.", "Add them to `labels`."
         )
     lookup = np.array([position.get(label, -1) for label in column.labels.tolist()], dtype=np.intp)
     return column.codes if np.array_equal(lookup, np.arange(len(lookup))) else lookup[column.codes]
 
 
 def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
-    """Warn of labels that differ by blanks, or by characters that cannot be seen, only."""
+    """Warn about labels that differ only by blanks or invisible characters."""
     if labels.dtype.kind != "U":
         return
     seen: dict[str, str] = {}
@@ -126,13 +125,13 @@ def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
 
 
 def _visible(label: str) -> str:
-    """Return a text without blanks and marks of format, its accents in one form."""
+    """Return a text without blanks and format characters, with its accents in one form."""
     shown = unicodedata.normalize("NFC", label)
     return "".join(char for char in shown if not char.isspace() and unicodedata.category(char) != "Cf")
 
 
 def check_labels(labels: Iterable[Any], fractions: bool = False) -> NDArray[Any]:
-    """Return the labels that a caller named, as an array: at least two, all different, of one kind."""
+    """Return the caller's labels as an array: at least two, all different, of one kind."""
     if isinstance(labels, str | Set) or not isinstance(labels, Iterable):
         raise InputTypeError("labels", f"must be a sequence of them, in their order; it is {type(labels).__name__}.")
     column = encode(labels if isinstance(labels, np.ndarray) else list(labels), "labels", fractions=fractions)
@@ -156,7 +155,7 @@ def encode_ids(values: Any, name: str) -> Column:
 
 
 def positive_label(labels: list[Any], pos_label: Any) -> Any:
-    """Return the positive label of a binary problem: the one named, or else 1 of {0, 1} or {-1, 1}, or else None."""
+    """Return the positive label of a binary problem: the named one, or else 1 of {0, 1} or {-1, 1}, or else None."""
     if pos_label is None:
         return labels[labels.index(1)] if len(labels) == 2 and set(labels) in ({0, 1}, {-1, 1}) else None
     if np.ndim(pos_label) or pos_label not in labels:
@@ -169,7 +168,7 @@ def positive_label(labels: list[Any], pos_label: Any) -> Any:
 
 
 def missing_positive_label(labels: list[Any]) -> ValueError:
-    """Return the error that asks which of two labels is the positive class."""
+    """Return the error that asks for the positive one of two labels."""
     return InputError("pos_label", f"which of the labels {labels} is the positive class?", "Name it, in `pos_label`.")
 
 
@@ -276,7 +275,7 @@ def _label_array(values: list[Any], name: str, fractions: bool) -> NDArray[Any]:
 
 
 def _encode_strings(array: NDArray[np.str_]) -> Column:
-    """Encode fixed-width strings by binary search among the labels of the first rows, or of all if that misses some."""
+    """Encode fixed-width strings by binary search among the labels of the first rows, or of all if some are missed."""
     for sample in (array[:10_000], array):
         labels = np.unique(sample)
         codes = np.minimum(np.searchsorted(labels, array), len(labels) - 1)
@@ -285,12 +284,13 @@ def _encode_strings(array: NDArray[np.str_]) -> Column:
     return Column(codes, labels)
 
 
-def _observed_only(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
-    """Encode with the labels that occur alone."""
-    observed = np.bincount(codes, minlength=len(labels)) > 0
-    if observed.all():
+def _between(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
+    """Encode whole numbers, the smallest of which has code 0, with the labels that occur alone."""
+    # The smallest and the largest occur.
+    if len(labels) <= 2:
         return Column(codes, labels)
-    return Column((np.cumsum(observed) - 1)[codes], labels[observed])
+    observed = np.bincount(codes, minlength=len(labels)) > 0
+    return Column(codes if observed.all() else (np.cumsum(observed) - 1)[codes], labels[observed])
 
 
 def _refuse_missing(codes: NDArray[Any], name: str) -> NDArray[Any]:

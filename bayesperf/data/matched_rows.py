@@ -1,4 +1,4 @@
-"""Matching the rows of systems that are the same example, inside the user's own data engine."""
+"""Matching the rows of systems that belong to the same example, inside the user's own data engine."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def match_rows(
     pos_label: Any,
     cluster: str | None = None,
 ) -> JointOutcomes:
-    """Match rows, one for each system and example, by the ids of their examples, and count the joint outcomes.
+    """Match rows, one per system and example, by the ids of their examples, and count the joint outcomes.
 
-    `counts` are those of the rows without regard to the ids; its coordinates name the systems and the classes. Ids that
-    are missing, a system that has an example twice or not at all, and rows of an example that disagree, in their
-    `cluster` as well, are refused.
+    `counts` counts the rows without regard to the ids; its coordinates name the systems and the classes. Missing ids, a
+    system with an example twice or not at all, and rows of an example that disagree, also in their `cluster`, are
+    refused.
     """
     matched = matched_columns(frame, [actual], predicted, by, example, counts, cluster)
     columns = {actual: matched.facts[actual]} | matched.predicted
@@ -42,9 +42,9 @@ def match_rows(
 
 
 class MatchedColumns(NamedTuple):
-    """Columns of examples that several systems judged: facts that these agree in, and what each said.
+    """Columns of examples tested by several systems: facts that must agree, and each system's prediction.
 
-    `rows` are how many examples each entry stands for, `leading` the names of the facts that become leading dims.
+    `rows` is the number of examples behind each entry, `leading` the names of the facts that become leading dims.
     """
 
     dim: str
@@ -64,7 +64,7 @@ def matched_columns(
     counts: xr.DataArray,
     cluster: str | None = None,
 ) -> MatchedColumns:
-    """Match rows as `match_rows` does, where `actual` names the columns besides `by` that systems must agree in."""
+    """Match rows as `match_rows` does; `actual` names the columns besides `by` in which systems must agree."""
     dim = dim_of_systems(by)
     check_dims(list(by), ("outcome",))
     of_clusters = [] if cluster is None else [cluster]
@@ -82,7 +82,7 @@ def matched_columns(
 
 
 def _check_ids(lazy: nw.LazyFrame[Any], dim: str, systems: Sequence[Any], example: str) -> None:
-    """Refuse missing ids, and an example that a system was judged on twice."""
+    """Refuse missing ids, and an example that a system was tested on twice."""
     without_id = nw.when(nw.col("example").is_null()).then(nw.col("rows")).otherwise(0).alias("missing")
     with engine_errors():
         rows = select(lazy, {"system": dim, "example": example})
@@ -113,7 +113,7 @@ def _check_ids(lazy: nw.LazyFrame[Any], dim: str, systems: Sequence[Any], exampl
 def _matched(
     lazy: nw.LazyFrame[Any], dim: str, systems: Sequence[Any], example: str, columns: Sequence[str]
 ) -> tuple[dict[tuple[str, int], Any], Counts]:
-    """Return the combinations of all systems' columns over the examples that all have, and how often each occurs."""
+    """Return the combinations of all systems' columns over the common examples, and their counts."""
     roles = {(name, place): f"key_{k}_{place}" for place in range(len(systems)) for k, name in enumerate(columns)}
     with engine_errors():
         joined = _rows_of(lazy, dim, systems[0], example, {roles[name, 0]: name for name in columns})
@@ -125,13 +125,13 @@ def _matched(
 
 
 def _rows_of(lazy: nw.LazyFrame[Any], dim: str, system: Any, example: str, roles: dict[str, str]) -> nw.LazyFrame[Any]:
-    """Return one system's columns, by the names they are to have, and the ids of its examples."""
+    """Return one system's columns, under their new names, and the ids of its examples."""
     rows = select(lazy, {"system": dim, "example": example, **roles})
     return rows.filter(nw.col("system") == system).drop("system")
 
 
 def _check_matched(matched: int, judged: Counts, dim: str, systems: Sequence[Any]) -> None:
-    """Refuse systems that were not judged on the same examples."""
+    """Refuse systems that were not tested on the same examples."""
     if (judged > matched).any():
         most = int(judged.argmax())
         raise InputError(

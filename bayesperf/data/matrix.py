@@ -1,7 +1,7 @@
 """Confusion matrices, and the constructors that make them from predictions, scores, tables and data frames.
 
 Everything is one labelled array of counts with last dims ``("actual", "predicted")``, whatever the leading dims are:
-folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses what is not a table of counts.
+folds, models, thresholds, data sets. ``ConfusionMatrix`` holds it and refuses anything that is not a table of counts.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ class ConfusionMatrix(Counted):
     pos_label : label, optional
         The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
     outcomes : JointOutcomes, optional
-        What several systems predicted for the same examples, of which `counts` are the margins. Constructors that know
-        it supply it. ``counts.attrs["same_examples"]`` then names the systems' dim.
+        The predictions of several systems for the same examples, with margins `counts`. Constructors supply them if
+        they can. ``counts.attrs["same_examples"]`` then names the systems' dim.
     clusters : Clusters, optional
-        Which cells the examples of each cluster are in, if they were counted with clusters (``cluster=``).
+        The cells of each cluster's examples, if they were counted with clusters (``cluster=``).
 
     Raises
     ------
@@ -127,20 +127,20 @@ class ConfusionMatrix(Counted):
         ----------
         tp, fn, fp, tn : int or array-like or xarray.DataArray
             True positives, false negatives, false positives, true negatives. They broadcast against each other; dims of
-            a DataArray become leading dims. If nobody counts true negatives, as in retrieval, in the recognition of
-            entities and in detection, `tn` is None: metrics that need them are refused.
+            a DataArray become leading dims. If nobody counts true negatives, as in retrieval, entity recognition and
+            detection, `tn` is None: metrics that need them are refused.
         dims : sequence of str or mapping, optional
             Names of the axes of arrays, or a mapping of names to their coordinates.
 
         Returns
         -------
         ConfusionMatrix
-            With labels 0 and 1, of which 1 is positive.
+            A matrix with labels 0 and 1; 1 is positive.
 
         Raises
         ------
         ValueError
-            If a cell is no number of examples, the cells do not broadcast, or `dims` does not fit them.
+            If a cell is not a number of examples, the cells do not broadcast, or `dims` does not fit them.
 
         Examples
         --------
@@ -178,12 +178,11 @@ class ConfusionMatrix(Counted):
         Parameters
         ----------
         table : array-like (..., K, K), xarray.DataArray or pandas.DataFrame
-            A DataArray has dims ``actual`` and ``predicted``, or names such as ``y_true`` and ``y_pred``; a DataFrame
-            has the actual labels as its index and the same labels, in any order, as its columns, or the other way round
-            if the names of its axes say so.
+            A DataArray has dims ``actual`` and ``predicted``, or names such as ``y_true`` and ``y_pred``. A DataFrame
+            has the actual labels as its index and the same labels, in any order, as its columns; the names of its axes
+            may say that it is the other way round.
         labels : sequence, optional
-            The K labels, in the order of the rows (0..K-1 if not given). Of a table that carries its labels, the order
-            wanted.
+            The K labels, in the order of the rows (0..K-1 if not given). If the table has labels, the wanted order.
         pos_label : label, optional
             The positive class.
         dims : sequence of str or mapping, optional
@@ -221,14 +220,14 @@ class ConfusionMatrix(Counted):
     def from_joint_counts(
         cls, counts: ArrayLike, *, names: Sequence[Any], labels: Iterable[Any] | None = None, pos_label: Any = None
     ) -> ConfusionMatrix:
-        """Make the matrix of systems judged on the same examples from a table of their joint outcomes.
+        """Make the matrix of systems tested on the same examples from a table of their joint outcomes.
 
         Parameters
         ----------
         counts : array-like (K, K, …, K)
-            How often each outcome occurred: the actual class, then the class that each system predicted.
+            Count of each outcome: the actual class, then each system's prediction.
         names : sequence
-            What the systems are called, in the order of the axes after the first.
+            Names of the systems, in the order of the axes after the first.
         labels : sequence, optional
             The K labels, in the order of each axis (0..K-1 if not given).
         pos_label : label, optional
@@ -237,7 +236,7 @@ class ConfusionMatrix(Counted):
         Returns
         -------
         ConfusionMatrix
-            With leading dim ``model``.
+            A matrix with leading dim ``model``.
 
         Examples
         --------
@@ -288,19 +287,20 @@ class ConfusionMatrix(Counted):
             leading dim, ``label``. For several systems on the same examples, `y_pred` maps names to columns, and the
             systems become the dim ``model``.
         labels : sequence, optional
-            All labels, in the order wanted, or the names of the columns of 0 and 1; others are an error.
+            All labels, in the wanted order, or the names of the columns of 0 and 1; other labels are an error.
         pos_label : label, optional
             The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
         by : mapping of str to array-like of shape (n,), optional
             Columns that become leading dims: ``{"model": names, "fold": ids}``. Missing combinations get zeros.
         example : array-like of shape (n,), optional
             Ids (hashable) of the examples. They say that the systems of the dim ``model`` (or the only one in `by`)
-            were judged on the same examples, each system once on each, so that they can be compared example by example.
+            were tested on the same examples, each system once on each, so that they can be compared example by example.
         cluster : array-like of shape (n,) or mapping of str to array-like, optional
-            The patient, image or document of each row, if one has several rows: examples of a cluster are alike, and
-            say less than independent ones. `bayesperf.pool` uses it. A mapping names the clusters: ``{"patient":
-            ids}``. If they are nested, ``{"hospital": …, "patient": …}``, the first are drawn whole; an id that occurs
-            in two of them is two patients. Clusters are no dim, and take no more memory than the rows.
+            The patient, image or document of each row, if it has several rows: examples in a cluster are alike, and
+            carry less information than independent ones. `bayesperf.pool` uses it. A mapping names the clusters:
+            ``{"patient": ids}``. If they are nested, ``{"hospital": …, "patient": …}``, the first are drawn whole; an
+            id that occurs in two of them means two patients. Clusters are not a dim, and take no more memory than the
+            rows.
         sample_weight : None
             Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
 
@@ -377,7 +377,7 @@ class ConfusionMatrix(Counted):
         pos_label: Any,
         of_clusters: ClusterColumn | None,
     ) -> ConfusionMatrix:
-        """Count the predictions of several systems for the same examples, a column a system."""
+        """Count the predictions of several systems for the same examples, one column per system."""
         named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
         encoded = {name: encode(values, name) for name, values in named.items()}
         columns = encode_columns(encoded, by, labels, tuple(named))
@@ -390,7 +390,7 @@ class ConfusionMatrix(Counted):
     def from_scores(
         cls, y_true: Any, y_score: ArrayLike, *, thresholds: ArrayLike, pos_label: Any = None
     ) -> ConfusionMatrix:
-        """Count what thresholding a score would predict: positive where the score is at least the threshold.
+        """Count the predictions of thresholded scores: positive if the score is at least the threshold.
 
         Parameters
         ----------
@@ -399,14 +399,14 @@ class ConfusionMatrix(Counted):
         y_score : array-like of shape (n,)
             Scores, greater for the positive class; infinite ones are allowed, missing ones are not.
         thresholds : float or array-like
-            Different thresholds, in the order wanted.
+            Different thresholds, in the wanted order.
         pos_label : label, optional
             The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
 
         Returns
         -------
         ConfusionMatrix
-            With leading dim ``threshold``.
+            A matrix with leading dim ``threshold``.
 
         Examples
         --------
@@ -431,41 +431,41 @@ class ConfusionMatrix(Counted):
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
     ) -> ConfusionMatrix:
-        """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
+        """Count in a data frame; the group-by runs in the frame's own engine, which returns only counts.
 
-        Rows that do not fit in memory are counted where they are: a DuckDB relation or a lazy Polars frame over files
-        in batches, a Dask or PySpark frame by its workers, an Ibis table in its database.
+        Rows that do not fit in memory are counted in place: a DuckDB relation or a lazy Polars frame over files in
+        batches, a Dask or PySpark frame by its workers, an Ibis table in its database.
 
         Parameters
         ----------
         frame : native frame
-            One row an example: pandas, Polars (`DataFrame` or `LazyFrame`), PyArrow table, DuckDB relation, Dask, Ibis
-            or PySpark; each gives the same counts. Other frames that Narwhals supports are taken and are not tested.
+            One row per example: pandas, Polars (`DataFrame` or `LazyFrame`), PyArrow table, DuckDB relation, Dask, Ibis
+            or PySpark; each gives the same counts. Other frames that Narwhals supports are accepted but not tested.
         actual : str
             Column of the actual labels.
         predicted : str or sequence of str
-            Column of the predicted labels. Several are of systems judged on the same examples, a row an example: they
-            become the dim ``model``, named by their columns, and are compared example by example.
+            Column of the predicted labels. Several columns hold systems tested on the same examples, one row per
+            example: they become the dim ``model``, named by their columns, and are compared example by example.
         by : str or sequence of str
             Columns that become leading dims.
         example : str, optional
-            Column of ids where each system has a row of its own for every example, as `example` of `from_predictions`.
-            The rows are matched by the engine, which reads the frame once more for each system.
+            Column of ids, if each system has its own row for every example, like `example` in `from_predictions`. The
+            engine matches the rows, and reads the frame once more for each system.
         cluster : str or sequence of str, optional
-            Column of what each row is of, as ``"patient"``, if there are several rows of one; see `from_predictions`.
-            Of clusters within clusters, ``["hospital", "patient"]``, the engine counts by the first alone.
+            Column that says what each row belongs to, such as ``"patient"``, if there are several rows of one; see
+            `from_predictions`. For nested clusters, ``["hospital", "patient"]``, the engine counts only by the first.
         labels, pos_label
-            As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical of
-            pandas or Dask, an Enum of Polars, an ENUM of DuckDB.
+            As in `from_predictions`. A type that lists its values fixes the labels and their order: a categorical in
+            pandas or Dask, an Enum in Polars, an ENUM in DuckDB.
 
         Raises
         ------
         TypeError
-            If the frame is of a kind that is not supported, a column is of a type that labels cannot have (dates,
-            decimals, lists), or one column holds strings and the other numbers.
+            If the frame is not supported, a column has a type that labels cannot have (dates, decimals, lists), or one
+            column holds strings and the other numbers.
         ValueError
-            If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails; if by
-            `example` some system has an example twice or not at all, or the rows of an example disagree.
+            If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails; if,
+            with `example`, some system has an example twice or not at all, or the rows of an example disagree.
 
         Examples
         --------
@@ -526,7 +526,8 @@ class ConfusionMatrix(Counted):
         Parameters
         ----------
         estimator : scikit-learn classifier, or mapping of names to such
-            Cloned for every fold. Those of a mapping are fitted on the same folds: they become the dim ``model``.
+            Cloned for every fold. The classifiers of a mapping are fitted on the same folds: they become the dim
+            ``model``.
         X, y : array-like
             Features and labels of one data set.
         cv : int, splitter or iterable of (train, test) indices
@@ -541,10 +542,10 @@ class ConfusionMatrix(Counted):
         Returns
         -------
         ConfusionMatrix
-            With leading dim ``fold`` (0, 1, …); of repeated cross-validation with ``repeat`` and ``fold``, each repeat
-            being of the same examples. Sums over repeats, or over random splits that share examples, are refused.
-            Of several classifiers, repeated, the examples are clusters: `bayesperf.pool` draws whole examples, with all
-            that was said of each, and `bayesperf.compare` of its ``mean`` compares in pairs.
+            A matrix with leading dim ``fold`` (0, 1, …); for repeated cross-validation with ``repeat`` and ``fold``,
+            where all repeats share the same examples. Sums over repeats, or over random splits that share examples, are
+            refused. For several classifiers with repeats, the examples are clusters: `bayesperf.pool` draws whole
+            examples, with all their predictions, and `bayesperf.compare` of its ``mean`` compares in pairs.
 
         Raises
         ------
@@ -594,16 +595,16 @@ class ConfusionMatrix(Counted):
         y : array-like (n,)
             The labels that were predicted.
         y_pred : array-like (n,)
-            What ``cross_val_predict(estimator, X, y, cv=cv, groups=groups)`` returned.
+            The result of ``cross_val_predict(estimator, X, y, cv=cv, groups=groups)``.
         cv, groups
-            As they were given to it: they say in which fold each example was tested.
+            The arguments of that call: they say which fold tested each example.
         pos_label : label, optional
             The positive class of a binary problem; inferred for {0, 1}, {-1, 1} and {False, True}.
 
         Returns
         -------
         ConfusionMatrix
-            With leading dim ``fold`` (0, 1, …).
+            A matrix with leading dim ``fold`` (0, 1, …).
 
         Raises
         ------
@@ -638,7 +639,7 @@ class ConfusionMatrix(Counted):
         pos_label: Any = None,
         by: Mapping[str, Any] | None = None,
     ) -> ConfusionMatrix:
-        """Count what a fitted classifier of scikit-learn, or a pipeline that ends in one, predicts for a test set.
+        """Count the predictions of a fitted scikit-learn classifier, or a pipeline that ends in one, for a test set.
 
         Parameters
         ----------
@@ -647,8 +648,8 @@ class ConfusionMatrix(Counted):
         X, y : array-like
             Features and labels of the test set, which was not used to fit or to choose the classifier.
         labels, pos_label, by
-            As in `from_predictions`; without `labels` the classes that the estimator knows are among them, even if
-            none of them is in the test set.
+            As in `from_predictions`; without `labels` they include the classes that the estimator knows, even if none
+            of them is in the test set.
 
         Raises
         ------
@@ -731,5 +732,5 @@ class ConfusionMatrix(Counted):
 
 
 def _classes(y: Any) -> Any:
-    """Return the labels of a column, which a fold need not have all; None of several labels an example."""
+    """Return the labels of a column, all of which a fold may not have; None if examples have several labels."""
     return None if are_indicators(y, y) else encode(y, "y").labels

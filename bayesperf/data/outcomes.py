@@ -1,6 +1,6 @@
 """Outcomes of examples that have no class to predict: right or wrong, or a grade on a scale.
 
-They are counted as labels are, over one last dim ``outcome``. To whatever computes with cells, outcomes are a table
+They are counted as labels are, over one last dim ``outcome``. For all computations with cells, outcomes are a table
 with a single row.
 """
 
@@ -40,7 +40,7 @@ type Scale = Sequence[float] | Mapping[Any, float]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcomes(Counted):
-    """Counts of what became of each example: right or wrong, or a grade on a scale, with any leading dims.
+    """Counts of the outcome of each example: right or wrong, or a grade on a scale, with any leading dims.
 
     Immutable. Make one with a constructor below: `from_correct`, `from_grades`, `from_counts`, `from_frame`.
 
@@ -52,7 +52,7 @@ class Outcomes(Counted):
     outcomes : JointOutcomes, optional
         The grades of several systems on the same examples. Constructors that know it supply it.
     clusters : Clusters, optional
-        Which outcomes the examples of each cluster have, if they were counted with clusters (``cluster=``).
+        The outcomes of each cluster's examples, if they were counted with clusters (``cluster=``).
 
     Raises
     ------
@@ -95,20 +95,20 @@ class Outcomes(Counted):
         Parameters
         ----------
         correct : array-like of shape (n,), or mapping of str to such
-            Whether each example is right: booleans, or 0 and 1. A mapping holds a column for each system that was
-            judged on the same examples: they become the dim ``model``.
+            Whether each example is right: booleans, or 0 and 1. A mapping holds a column for each system tested on the
+            same examples: they become the dim ``model``.
         by : mapping of str to array-like of shape (n,), optional
-            Columns that become leading dims, as ``{"model": names}``.
+            Columns that become leading dims, such as ``{"model": names}``.
         example : array-like of shape (n,), optional
             Ids of the examples, if the systems of the dim ``model`` have a row each for the same examples.
         cluster : array-like of shape (n,) or mapping of str to array-like, optional
-            The question, document or person that each row belongs to, if there are several rows of one, as
+            The question, document or person that each row belongs to, if it has several rows; for example
             ``{"question": ids}`` for several attempts at each question. See `ConfusionMatrix.from_predictions`.
 
         Raises
         ------
         ValueError
-            If columns are empty, of unequal length, or have missing values, or `correct` holds anything but 0 and 1.
+            If columns are empty, of unequal length, or have missing values, or `correct` contains anything but 0 and 1.
 
         Examples
         --------
@@ -137,8 +137,8 @@ class Outcomes(Counted):
         grades : array-like of shape (n,), or mapping of str to such
             The grade of each example, or a column for each system.
         scale : sequence of numbers or mapping to numbers, optional
-            All grades that could have been given; or what each is worth, as ``{"poor": 0, "fair": 0.5, "good": 1}``. By
-            default the grades that occur, and all whole numbers between the smallest and the largest of them.
+            All possible grades; or the value of each, such as ``{"poor": 0, "fair": 0.5, "good": 1}``. By default the
+            grades that occur, and all whole numbers between the smallest and the largest of them.
         by, example, cluster
             As in `from_correct`.
 
@@ -162,7 +162,7 @@ class Outcomes(Counted):
     def from_counts(
         cls, *, right: ArrayLike, n: ArrayLike, dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None
     ) -> Outcomes:
-        """Return outcomes of which the number of right ones is known.
+        """Return outcomes from the numbers of right ones and of all.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Outcomes(Counted):
         Raises
         ------
         ValueError
-            If a number is negative, fractional or missing, or more are right than there are.
+            If a number is negative, fractional or missing, or more outcomes are right than there are.
 
         Examples
         --------
@@ -205,28 +205,28 @@ class Outcomes(Counted):
         example: str | None = None,
         cluster: str | Sequence[str] | None = None,
     ) -> Outcomes:
-        """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
+        """Count in a data frame; the group-by runs in the frame's own engine, which returns only counts.
 
         Parameters
         ----------
         frame : native frame
-            One row an example, or an attempt, of any engine that `ConfusionMatrix.from_frame` takes.
+            One row per example, or per attempt, in any engine that `ConfusionMatrix.from_frame` supports.
         correct, grade : str or sequence of str
             One of the two: the column that says whether a row is right (booleans, or 0 and 1), or its grade. Several
-            columns hold systems on the same examples, a row an example: they become the dim ``model``.
+            columns hold systems on the same examples, one row per example: they become the dim ``model``.
         scale
             As in `from_grades`.
         by : str or sequence of str
             Columns that become leading dims.
         example : str, optional
-            Column of ids where each system has a row of its own for every example.
+            Column of ids, if each system has its own row for every example.
         cluster : str or sequence of str, optional
-            Column of what each row belongs to, as ``"question"``, if there are several rows of one.
+            Column that says what each row belongs to, such as ``"question"``, if it has several rows.
 
         Raises
         ------
         TypeError
-            If the frame or a column is of a kind that is not supported.
+            If the frame or the type of a column is not supported.
         ValueError
             If a column is absent, named twice or has missing values, the frame has no rows, or its engine fails.
 
@@ -292,7 +292,7 @@ class Outcomes(Counted):
 
     @property
     def grades(self) -> NDArray[Any]:
-        """The grades, in increasing order; of right and wrong 0 and 1."""
+        """The grades, in increasing order; 0 and 1 for wrong and right."""
         return np.asarray(self.counts["outcome"].values)
 
     @property
@@ -333,7 +333,7 @@ def _names(columns: str | Sequence[str] | None) -> list[str]:
 
 
 def encode_grades(columns: Mapping[str, Any], by: Mapping[str, Any], scale: Scale | None) -> EncodedColumns:
-    """Encode columns of grades, one a system, as positions on a scale, and the columns of leading dims beside them."""
+    """Encode columns of grades, one per system, as positions on a scale, together with the columns of leading dims."""
     check_dims(list(by), Outcomes.cell_dims)
     encoded = {str(name): encode(values, str(name), fractions=True) for name, values in columns.items()}
     leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
@@ -346,7 +346,7 @@ def encode_grades(columns: Mapping[str, Any], by: Mapping[str, Any], scale: Scal
 
 
 def count_grades(columns: EncodedColumns, weights: Counts | None = None) -> xr.DataArray:
-    """Count encoded grades, leading dims first; `weights` are rows that each entry stands for."""
+    """Count encoded grades, leading dims first; `weights` is the number of rows behind each entry."""
     coords = {name: column.labels for name, column in columns.leading.items()} | {"outcome": columns.classes}
     shape = tuple(len(labels) for labels in coords.values())
     check_size("by", shape)
@@ -355,7 +355,7 @@ def count_grades(columns: EncodedColumns, weights: Counts | None = None) -> xr.D
 
 
 def _on_scale(columns: Mapping[str, Column], scale: Scale | None) -> tuple[NDArray[Any], dict[Any, int]]:
-    """Return the values of a scale in increasing order, and the place of each grade as it is given."""
+    """Return the values of a scale in increasing order, and the place of each grade in the given order."""
     worth = _of_seen(columns) if scale is None else scale
     if not isinstance(worth, Mapping):
         try:

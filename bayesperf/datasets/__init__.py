@@ -7,7 +7,7 @@ breast_cancer  569       2        ``"malignant"``  logistic_regression, naive_ba
 digits         1797      10       none             logistic_regression, nearest_neighbors
 =============  ========  =======  ===============  ===============================================
 
-The classifiers are scikit-learn's; `bayesperf.datasets.make` is the script that trained them. Beside these,
+The classifiers are scikit-learn's; the repository's ``tests/datasets/make.py`` trained them. Beside these,
 ``anaesthetists`` are ratings of patients by several observers, whose actual classes nobody knows.
 """
 

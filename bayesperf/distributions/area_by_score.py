@@ -1,4 +1,4 @@
-"""Areas under ROC curves by inversion of a score test, from the area and the numbers of examples alone."""
+"""Areas under ROC curves, by inversion of a score test that needs only the area and the numbers of examples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _HALVINGS = 60
 def hanley_mcneil_variance(area: Array, positive: Array, negative: Array) -> Array:
     """Return the variance of an area by Hanley & McNeil (1982), Radiology 143.
 
-    Scores of an exponential distribution in either class stand for all: the probability that two positives both score
-    above a negative is then Q1 = A/(2 − A), that one positive scores above two negatives Q2 = 2A²/(1 + A).
+    The scores of each class are assumed to be exponential, as a stand-in for any distribution. The probability that two
+    positives both score above a negative is then Q1 = A/(2 − A), and the probability that one positive scores above two
+    negatives is Q2 = 2A²/(1 + A).
     """
     q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
     of_pairs = area * (1 - area) + (positive - 1) * (q1 - area**2) + (negative - 1) * (q2 - area**2)
@@ -29,16 +30,16 @@ def hanley_mcneil_variance(area: Array, positive: Array, negative: Array) -> Arr
 
 @dataclass(frozen=True)
 class AreaByScore(Distribution):
-    """The area A with P(A ≤ x) = Φ((x − observed)/s(x)), where s(x) is the standard error that an area x would have.
+    """The area A with P(A ≤ x) = Φ((x − observed)/s(x)), where s(x) is the standard error if the area is x.
 
-    s² is the variance of Hanley & McNeil with (n + m)/2 in the place of both numbers of examples in its numerator, so
-    that it is the same for A and 1 − A: equal-tailed intervals are those of method 5 of Newcombe (2006), Statistics in
-    Medicine 25. If the observed area is 0 or 1 half of the mass is on it.
+    s² is Hanley & McNeil's variance with (n + m)/2 in place of both numbers of examples in its numerator, so that it is
+    the same for A and 1 − A. Equal-tailed intervals equal method 5 of Newcombe (2006), Statistics in Medicine 25. If
+    the observed area is 0 or 1, half of the mass is on it.
 
     Attributes
     ----------
     observed, positive, negative : ndarray (m, 1)
-        The observed area, and the number of examples of either class.
+        The observed area, and the number of examples in each class.
     """
 
     observed: Array
@@ -81,14 +82,14 @@ class AreaByScore(Distribution):
         return np.where(wanted <= at_end[:, :1], 0.0, np.where(wanted >= at_end[:, 1:], 1.0, (low + high) / 2))
 
     def one_peak(self) -> Booleans:
-        """Return where both classes have three examples or more: of fewer some densities have a valley about ½."""
+        """Return where both classes have three examples or more: with fewer, some densities have a valley about ½."""
         return np.minimum(self.positive, self.negative)[:, 0] >= 3
 
     def guess(self, q: Array) -> Array:
         return np.clip(self.ppf(q), 1e-15, 1 - 1e-15)
 
     def mean_sd(self) -> tuple[Array, Array]:
-        """Integrate the tails, of which sf(x) and 2(x − observed) sf(x) above the observed area are the moments."""
+        """Integrate the tails: sf(x) and 2(x − observed) sf(x) above the observed area give the moments."""
         ends = self.ppf(np.array([[TAIL, 1 - TAIL]]))
         node, _, weight = tanh_sinh()
         above, below = (ends[:, 1:] - self.observed) * node, (self.observed - ends[:, :1]) * node

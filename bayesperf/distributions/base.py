@@ -27,7 +27,7 @@ class Distribution(Held, ABC):
     method : str
         How results are computed; see `bayesperf.Marginal`.
     chunk : int
-        Maximum number of distributions to evaluate at once, to limit the memory of those that need many nodes.
+        Maximum number of distributions to evaluate at once; it limits the memory of distributions with many nodes.
     bounds : tuple of float
         Ends of the support.
     """
@@ -78,7 +78,7 @@ class Distribution(Held, ABC):
         return self.cdf(x), self.logpdf(x)
 
     def one_peak(self) -> Booleans:
-        """Return which densities are known to have a single peak, (m,), if they have one inside the bounds."""
+        """Return which densities are known to have a single peak, (m,), if any inside the bounds."""
         return np.ones(self.size, bool)
 
     def mode(self) -> Array:
@@ -88,8 +88,8 @@ class Distribution(Held, ABC):
     def skewness(self) -> Array:
         """Return the third standardised moments, (m,): inf if they diverge, NaN without any spread.
 
-        The third central moment is the integral of 3(x − μ)² sf(x) above the mean μ less that of 3(x − μ)² cdf(x)
-        below it.
+        The third central moment is the integral of 3(x − μ)² sf(x) above the mean μ minus the integral of 3(x − μ)²
+        cdf(x) below it.
         """
         mean, sd = (moment[:, None] for moment in self.mean_sd())
         low, high = np.hsplit(self.ppf(np.array([[TAIL, 1 - TAIL]])), 2)
@@ -109,7 +109,7 @@ class Distribution(Held, ABC):
         return self.ppf(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
 
     def blocks(self) -> Iterator[Self]:
-        """Yield the distributions, as many at once as memory allows: itself, if that is all of them."""
+        """Yield the distributions in blocks that fit in memory: the object itself if one block is enough."""
         if self.size <= self.chunk:
             yield self
             return
@@ -117,7 +117,7 @@ class Distribution(Held, ABC):
             yield self.take(slice(start, start + self.chunk))
 
     def each(self, function: Callable[[Distribution], Array]) -> Array:
-        """Return a function of the distributions, (m, …), applied to blocks of them."""
+        """Return a function of the distributions, (m, …), computed in blocks."""
         return np.concatenate([function(block) for block in self.blocks()])
 
     def interval(self, prob: float, kind: str) -> Array:
@@ -131,9 +131,9 @@ class Distribution(Held, ABC):
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
     ) -> Distribution | None:
-        """Return the difference or ratio of joint rows, all pairs in order; None if draws of the rows tell.
+        """Return the difference or ratio of joint rows, all pairs in order; None if only draws of them give it.
 
-        `operation` is the contrast as a function of two arrays of draws, `rows` which rows are set against which.
+        `operation` is the contrast as a function of two arrays of draws; `rows` says which rows are compared.
         """
         return None
 
@@ -142,7 +142,7 @@ class Distribution(Held, ABC):
         return np.zeros(self.size)
 
     def mcse_interval(self, prob: float, kind: str) -> Array:
-        """Return the larger Monte Carlo standard error of the ends of each "hdi" or "eti", zero unless from draws."""
+        """Return the larger Monte Carlo standard error of the ends of each "hdi" or "eti"; zero unless from draws."""
         return np.zeros(self.size)
 
     def undefined(self) -> Array:
@@ -167,7 +167,7 @@ _AT_BOUND = 1e-8
 
 
 class Dense(Protocol):
-    """Protocol of the m distributions with common bounds whose modes are searched."""
+    """Protocol for m distributions with common bounds whose modes are searched."""
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -21,7 +21,7 @@ _SMALL = 1e-3
 def beta_quantile(a: Array, b: Array, q: Any) -> Array:
     """Return quantiles of Beta(a, b).
 
-    SciPy finds none where a is just above 1 and q tiny; the lower tail of the distribution is a power there.
+    SciPy fails if a is just above 1 and q is tiny; there the lower tail of the distribution is a power function.
     """
     x = special.betaincinv(a, b, q)
     if not np.isnan(x).any():
@@ -32,9 +32,9 @@ def beta_quantile(a: Array, b: Array, q: Any) -> Array:
 
 
 def beta_above(a: Array, b: Array, x: Array) -> Array:
-    """Return P(X > x) for X ~ Beta(a, b), that of 1 − X < 1 − x: SciPy's own function takes ten times as long.
+    """Return P(X > x) for X ~ Beta(a, b), as P(1 − X < 1 − x): SciPy's own function takes ten times as long.
 
-    It is taken where so small an x would lose digits.
+    SciPy's function is used where x is so small that digits would be lost.
     """
     value = special.betainc(b, a, 1 - x)
     small = x < _SMALL
@@ -96,7 +96,7 @@ class Beta(Distribution):
         return mean, np.sqrt(mean * (b / (a + b)) / (a + b + 1))
 
     def mode(self) -> Array:
-        """Return the modes: in the middle if the density is flat, at 0 if it is as infinite at 0 as at 1."""
+        """Return the modes: in the middle if the density is flat, at 0 if it is equally infinite at 0 and 1."""
         above, below = self.a[:, 0] - 1, self.b[:, 0] - 1
         inside = (above >= 0) & (below >= 0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,8 +120,8 @@ class Beta(Distribution):
     def quantiles(self, u: Array, rest: Array) -> tuple[Array, Array]:
         """Return X and 1 − X at lower tail probabilities u and upper tail probabilities rest = 1 − u, (m, n, nodes).
 
-        One inversion, from the smaller tail, is sufficient unless what is inverted is nearer 1 than 0: digits of its
-        distance from 1 are then lost by rounding.
+        One inversion, from the smaller tail, is enough unless the inverted variable is nearer 1 than 0: rounding then
+        loses digits of its distance from 1.
         """
         a, b = self.a[..., None], self.b[..., None]
         # Below 1e-100 betaincinv fails, and the integrand is negligible.
@@ -230,8 +230,8 @@ def weighted_skewness(values: Array, weights: Array) -> Array:
 def skewness_of_product(variations: tuple[Array, Array], skewnesses: tuple[Array, Array]) -> Array:
     """Return the skewness of a product of two independent quantities, given their squared coefficients of variation.
 
-    For both divided by their means it is a sum of products of central moments, in which the first ones have cancelled.
-    It is inf if that of one of them is.
+    For both quantities divided by their means it is a sum of products of central moments, in which the first ones have
+    cancelled. It is inf if either skewness is inf.
     """
     (u, w), (skew_u, skew_w) = variations, skewnesses
     with np.errstate(invalid="ignore"):

@@ -1,10 +1,10 @@
 """The posterior of the beta-binomial model of groups, as arrays: population mean p and dispersion ρ, by quadrature.
 
-Group f has k of n successes, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1: the group's own rate, of which ρ is the
-correlation of two examples, is integrated out. p ~ Beta and ρ ~ Beta; the likelihood may be raised to a power.
+Group f has k of n successes, k ~ BetaBinomial(n, κp, κ(1 − p)), κ = 1/ρ − 1. The group's own rate is integrated out; ρ
+is the correlation of two examples in a group. p ~ Beta and ρ ~ Beta; the likelihood may be raised to a power.
 
-The integrand is smooth in both logits and falls off exponentially at their ends, so the trapezoidal rule converges
-exponentially once its nodes are where the mass is; a sinh spreads them, because p is narrow where ρ is small.
+The integrand is smooth in both logits and decays exponentially at their ends, so the trapezoidal rule converges
+exponentially once its nodes are where the mass is. A sinh spreads them, because p is narrow where ρ is small.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class BetaBinomial:
         )
 
     def resolution_error(self) -> float:
-        """Return by how much the marginal of one parameter changes, at most, with every second node of the other.
+        """Return the largest change in one parameter's marginal if only every second node of the other is used.
 
         With all nodes the error is about the square of this.
         """
@@ -93,18 +93,18 @@ class BetaBinomial:
     def draws_of_mean(self, n: int, generators: Sequence[np.random.Generator]) -> Array:
         """Return n draws of the logit of p, (m, n), from one generator for each row.
 
-        They are the middles of n equally probable strata, in random order: means over them are all but exact.
+        They are the middles of n equally probable strata, in random order, so means over them are almost exact.
         """
         return self.mean.logits(np.stack([stratified(n, rng) for rng in generators]))
 
     def draws_of_dispersion(self, logit_p: Array, generators: Sequence[np.random.Generator]) -> Array:
-        """Return a draw of the logit of ρ for each draw of the logit of p, (m, n), likewise stratified: joint draws."""
+        """Return a draw of the logit of ρ for each draw of the logit of p, (m, n), stratified likewise: joint draws."""
         n = logit_p.shape[1]
         each = enumerate(generators)
         return np.stack([self._conditional(i, logit_p[i], stratified(n, rng), rng.random((n,))) for i, rng in each])
 
     def _conditional(self, row: int, logit_p: Array, q: Array, coin: Array) -> Array:
-        """Return quantiles of the logit of ρ given p, of one row; p is rounded at random to a node next to it."""
+        """Return quantiles of the logit of ρ given p, for one row; p is rounded at random to a node next to it."""
         _, of_p, of_rho = self.log_density.shape
         finer_p, finer_rho = refinement(of_p, _STEPS)[0], refinement(of_rho, _STEPS)[0]
         axes = self.mean_axis, self.dispersion_axis
@@ -159,7 +159,7 @@ def posterior(
 class DistinctCounts(NamedTuple):
     """The distinct counts among the groups of a row, and how often each occurs, (m, counts).
 
-    What is the same for equal counts is then computed once.
+    Values that depend only on the count are then computed once.
     """
 
     counts: Array
@@ -186,7 +186,7 @@ class DistinctCounts(NamedTuple):
 def _stirling_rest(x: Array) -> Array:
     """Return log Γ(x) − [(x − ½) log x − x + ½ log 2π].
 
-    Differences of it keep the digits that those of log Γ lose at large x.
+    Its differences keep the digits that differences of log Γ lose at large x.
     """
     small, inverse = np.minimum(x, 10.0), 1 / np.maximum(x, 10.0)
     near = special.gammaln(small) - (small - 0.5) * np.log(small) + small - 0.5 * np.log(2 * np.pi)
@@ -216,7 +216,7 @@ class Rows:
     def log_density(self, logit_p: Array, logit_rho: Array) -> Array:
         """Return the log density at logits that broadcast to (m, …), up to a constant.
 
-        It is written as that of the binomial plus a term that vanishes as ρ → 0, so that no large numbers are
+        It is written as the binomial's log density plus a term that vanishes as ρ → 0, so that no large numbers are
         subtracted.
         """
         log_p, log_q, log_rho, log_rest = (-np.logaddexp(0, s * t) for t in (logit_p, logit_rho) for s in (-1, 1))
@@ -242,7 +242,7 @@ class Rows:
 
 
 class LaplaceApproximation(NamedTuple):
-    """A rough posterior at logits of ρ, (m, n).
+    """An approximate posterior at logits of ρ, (m, n).
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class LaplaceApproximation(NamedTuple):
     mode, width : Array
         Mode of the logit of p given ρ, and its standard deviation.
     log_mass : Array
-        Log density of the logit of ρ, less its greatest value.
+        Log density of the logit of ρ, minus its maximum.
     """
 
     logit: Array
@@ -265,7 +265,7 @@ class LaplaceApproximation(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, logit: Array) -> Self:
-        """Return the approximation; bounded Newton steps lead from the mode of the effective counts to that of p."""
+        """Return the approximation; bounded Newton steps lead from the effective counts' mode to the mode of p."""
         a, b = rows.effective_counts(logit)
         mode, width = np.log(a / b), np.sqrt(1 / a + 1 / b)
         for _ in range(_NEWTON_STEPS):
@@ -280,7 +280,7 @@ class LaplaceApproximation(NamedTuple):
         return cls(logit, a, b, mode, width, log_mass - log_mass.max(-1, keepdims=True))
 
     def range_with_mass(self, low: Array, high: Array) -> tuple[Array, Array]:
-        """Return the lowest of some values and the highest of others, (m, n) each, over the ρ that have mass."""
+        """Return the lowest of some values and the highest of others, (m, n) each, over the range of ρ with mass."""
         there = self.log_mass > -_LOG_NEGLIGIBLE
         lowest = np.where(there, low, np.inf).min(-1, keepdims=True)
         return lowest, np.where(there, high, -np.inf).max(-1, keepdims=True)
@@ -311,7 +311,7 @@ def _integrand(rows: Rows, nodes: int) -> tuple[Axis, Axis, Array]:
 def _approximation(rows: Rows) -> LaplaceApproximation:
     """Return the approximation at equidistant logits of ρ, over the range that has mass.
 
-    The first scan is as wide as the tails of the prior, from wherever the data may have put ρ.
+    The first scan is as wide as the tails of the prior, starting from where the data put ρ.
     """
     c, d = rows.dispersion
     examples = 1 + rows.trials.sum(-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""The Beta distribution that has an interval."""
+"""The Beta distribution with a given interval."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _ENDS_OF_A = -6.0, 25.0
 
 
 def beta_of_interval(name: str, lower: float, upper: float, prob: float) -> tuple[float, float]:
-    """Return a and b of the Beta of which half of 1 − prob lies below an interval, and half above it.
+    """Return a and b of the Beta with half of 1 − prob below an interval, and half above it.
 
-    There is exactly one: for each a there is one b that puts so much below `lower`, and the greater a is, the less lies
-    above `upper` then.
+    There is exactly one: each a has one b that puts the right mass below `lower`, and as a grows, less mass lies above
+    `upper`.
 
     Parameters
     ----------
     name : str
-        What it is an interval of, for errors.
+        Name of the quantity with this interval, for errors.
     lower, upper, prob : float
         Ends and probability, between 0 and 1.
 
     Raises
     ------
     ValueError
-        If the interval is so narrow, or so wide for its probability, that no parameters can be told.
+        If the interval is so narrow, or so wide for its probability, that its parameters cannot be computed.
     """
     tail = (1 - prob) / 2
 
     def of_lower(log_a: float) -> float:
-        """Return log b for which `tail` lies below the interval."""
+        """Return the log b that puts `tail` below the interval."""
         return float(brentq(lambda log_b: betainc(np.exp(log_a), np.exp(log_b), lower) - tail, *_ENDS, xtol=1e-12))
 
     def too_much_above(log_a: float) -> float:

@@ -1,8 +1,8 @@
 """Distributions of differences and ratios of two quantities.
 
-For two independent Beta variables, or the same increasing function of both, they are integrals over one of them. The
-same holds for the difference of two systems' proportions of the same examples, which depends only on the examples that
-one system gets right and the other wrong.
+For two independent Beta variables, or the same increasing function of both, they are integrals over one of the
+variables. The same holds for the difference of two systems' proportions of the same examples, which depends only on the
+examples that one system gets right and the other wrong.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class IndependentContrast(FunctionOfTwoBetas):
     first, second : Beta or TransformedBeta
         X and Y.
     mirrored : FunctionOfTwoBetas
-        The same contrast in terms of 1 − X and 1 − Y. Near 1 floating-point numbers are 1e-16 apart, which is too
-        coarse for a Beta whose second parameter is small: for two systems without errors, and a weak prior, most mass
-        is there. If both ends have such mass, an error remains, which is 2e-4 for two Beta(0.09, 0.09).
+        The same contrast in terms of 1 − X and 1 − Y. Near 1, floating-point numbers are 1e-16 apart, which is too
+        coarse for a Beta with a small second parameter: for two systems without errors, and a weak prior, most mass is
+        there. If both ends have such mass, an error remains: 2e-4 for two Beta(0.09, 0.09).
     equal : float
         Value of the contrast if X = Y.
     """
@@ -71,7 +71,7 @@ class IndependentContrast(FunctionOfTwoBetas):
 
 
 def _off_zero(panel: Panel, size: Array) -> Panel:
-    """Move thresholds that are 0 by cancellation, where densities may be infinite, away by the rounding error."""
+    """Move thresholds that cancellation made 0, where densities may be infinite, away by the rounding error."""
     least = np.spacing(np.where(np.isinf(size), 1, size))[..., None]
     return panel._replace(threshold=np.where(np.abs(panel.threshold) < least, least, panel.threshold))
 
@@ -226,7 +226,7 @@ def _independent[T: IndependentContrast](
 
 
 def _both_ways(quantity: ExactDistribution) -> tuple[Applied, Applied]:
-    """Return the function of a Beta that a quantity is, and its inverse."""
+    """Return the function that makes the quantity from a Beta, and its inverse."""
     if isinstance(quantity, TransformedBeta):
         return quantity.forward, quantity.inverse
     return applied(Beta.forward), applied(Beta.inverse)

@@ -17,7 +17,7 @@ LEAST_MASS = 1e-280
 def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
     """Return n Gamma draws for each count above 0, (n, len(counts)).
 
-    All of one shape are drawn together, which is several times as fast as drawing each of its own shape.
+    All draws of one shape are made together, several times as fast as one shape at a time.
     """
     masses = np.empty((n, len(counts)))
     distinct, which = np.unique(counts, return_inverse=True)
@@ -39,7 +39,7 @@ def gamma_masses(rng: np.random.Generator, concentration: Array, shape: tuple[in
 def dirichlet_shares(
     rng: np.random.Generator, concentration: Array, shape: tuple[int, ...], axis: int | tuple[int, ...] = -1
 ) -> Array:
-    """Return Dirichlet draws along an axis (or two, of cells); parts of zero concentration are 0."""
+    """Return Dirichlet draws along an axis (or two, for cells); components with zero concentration are 0."""
     masses = gamma_masses(rng, concentration, shape)
     masses /= masses.sum(axis, keepdims=True)
     return masses
@@ -52,9 +52,9 @@ _LEAST_DENSITY = 1e-4
 
 
 def stepwise(nodes: Array, log_density: Array, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Return n stratified draws from a density that is constant between equidistant nodes, and its logarithm at them.
+    """Return n stratified draws from a density that is constant between equidistant nodes, and their log density.
 
-    `log_density` (k,) is that at the nodes (k,), in order, up to a constant.
+    `log_density` (k,) holds the log density at the nodes (k,), in order, up to a constant.
     """
     density = np.exp(log_density - log_density.max())
     mass = np.maximum((density[1:] + density[:-1]) / 2, _LEAST_DENSITY)
@@ -74,13 +74,13 @@ def interpolated(values: Array, nodes: Array, at: Array) -> Array:
 
 
 def with_mass(nodes: Array, log_density: Array, fall: float) -> tuple[float, float]:
-    """Return the ends of the range where a log density at equidistant nodes is within `fall` of its greatest value."""
+    """Return the ends of the range where a log density at equidistant nodes is within `fall` of its maximum."""
     there = np.flatnonzero(log_density > log_density.max() - fall)
     return float(nodes[max(there[0] - 1, 0)]), float(nodes[min(there[-1] + 1, len(nodes) - 1)])
 
 
 def resampled(log_weight: Array, rng: np.random.Generator) -> Codes:
-    """Return positions of as many draws as there are, chosen in proportion to their weights, in random order."""
+    """Return positions, one per draw, chosen in proportion to the draws' weights, in random order."""
     n = len(log_weight)
     cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
     positions = (np.arange(n) + rng.random()) / n * cumulative[-1]

@@ -41,7 +41,7 @@ class Sampled(Distribution):
     method: ClassVar[str] = "draws"
 
     def checked(self, name: str) -> Self:
-        """Return the same, and raise if all draws of a metric are undefined."""
+        """Return the draws; raise if all draws of a metric are undefined."""
         if any(np.isnan(part.values).all((-2, -1)).any() for part in self.blocks()):
             raise InputError("metric", f"{name!r} is undefined (0/0) in every draw.")
         return self
@@ -118,7 +118,7 @@ class Sampled(Distribution):
             return np.where(np.diff(central) < np.diff(shortest), central, shortest)
 
     def mcse_interval(self, prob: float, kind: str) -> Array:
-        """Return the larger standard error of each interval's ends, from intervals of batches; NaN of one draw."""
+        """Return the larger standard error of each interval's ends, from intervals of batches; NaN for one draw."""
         errors = np.full(self.size, np.nan)
         for i, values in enumerate(self.values.reshape(self.size, -1)):
             defined = values[~np.isnan(values)]
@@ -158,7 +158,7 @@ class Sampled(Distribution):
 
 @dataclass(frozen=True)
 class Draws(Sampled):
-    """Distributions given by all of their draws."""
+    """Distributions defined by all of their draws."""
 
     values: Array
     bounds: tuple[float, float]
@@ -179,7 +179,7 @@ class Draws(Sampled):
 
 @dataclass(frozen=True)
 class DrawsBesidePairs(Draws):
-    """Joint draws of systems, of which every pair has joint draws of its own that know more.
+    """Joint draws of systems whose pairs have joint draws of their own that are more accurate.
 
     Attributes
     ----------
@@ -202,16 +202,16 @@ class DrawsBesidePairs(Draws):
 
 @dataclass(frozen=True)
 class DrawsOfPairs(Sampled):
-    """Draws of a function of two systems, made of those of every system when they are asked for.
+    """Draws of a function of two systems, made on demand from the draws of each system.
 
-    Of a hundred systems there are five thousand pairs, whose draws would fill the memory.
+    A hundred systems have five thousand pairs, whose draws would fill the memory.
 
     Attributes
     ----------
     systems : tuple of two Array (systems, chains, n)
         Draws of the first and of the second systems.
     rows : tuple of two Codes (m,)
-        Which of the systems each pair is of.
+        The positions of each pair's systems.
     operation : Applied
         The function of draws of both.
     """
@@ -273,11 +273,11 @@ def _quantile(ordered: Array, q: Array) -> Array:
 
 
 def _shortest(ordered: Array, prob: float) -> Array:
-    """Return the shortest interval of sorted draws, some of which may be infinite, that holds the fraction `prob`.
+    """Return the shortest interval of sorted draws, some maybe infinite, that holds the fraction `prob`.
 
-    The widths of intervals change by jumps from draw to draw, and the shortest one is shortest by chance. Its place is
-    therefore that of the minimum of a cubic through the widths of nearly the same size around it. (Of skewed
-    distributions the widths rise faster on one side, so the minimum of a parabola is not theirs.)
+    The widths of intervals jump from draw to draw, and the shortest interval is partly chance. Its position is
+    therefore the minimum of a cubic through the widths of nearly the same size around it. (In skewed distributions the
+    widths rise faster on one side, so the minimum of a parabola is elsewhere.)
     """
     inside = max(int(np.ceil(prob * len(ordered) - 1e-9)), 1)
     finite = ordered[np.isfinite(ordered)]
@@ -291,7 +291,7 @@ def _shortest(ordered: Array, prob: float) -> Array:
 
 
 def _lowest(width: Array, draws: int) -> int:
-    """Return the position of the smoothed minimum of widths, of intervals of so many draws."""
+    """Return the position of the smoothed minimum of widths, of intervals with the given number of draws."""
     lowest = int(np.argmin(width))
     similar = np.flatnonzero(width <= (1 + _SIMILAR / np.cbrt(draws)) * width[lowest])
     first, last = int(similar[0]), int(similar[-1])
@@ -308,10 +308,10 @@ def _lowest(width: Array, draws: int) -> int:
 def rank_envelope(curves: Array, outside: int, ties: Literal["inside", "ordered"] = "inside") -> Array:
     """Return the rank envelope of curves (draws, k) as lower and upper bounds, (k, 2).
 
-    At each point the envelope extends from the r-th smallest to the r-th greatest value, with the greatest r for which
-    no more than `outside` curves leave it at any point. Curves with the same value at a point are all assigned the
-    better of their ranks from below and the better of those from above ("inside"), or are ranked in the order of the
-    draws ("ordered"), which makes the band wider.
+    At each point the envelope extends from the r-th smallest to the r-th largest value, with the largest r for which no
+    more than `outside` curves leave it at any point. Curves with the same value at a point all get the better of their
+    ranks from below and the better of their ranks from above ("inside"), or are ranked in the order of the draws
+    ("ordered"), which makes the band wider.
     """
     draws = len(curves)
     ordered = np.sort(curves, axis=0)

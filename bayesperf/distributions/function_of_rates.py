@@ -91,20 +91,20 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
 
     @cached_property
     def _tables(self) -> tuple[BetaTables, Codes]:
-        """Tables of the inner Betas, and which is of which row: the components of a mixture share their Betas."""
+        """Tables of the inner Betas, and the row of each: the components of a mixture share their Betas."""
         betas, rows = distinct(self.inner)
         return BetaTables.of(betas), rows
 
 
 @by_name
 def value_of_cells(of_cells: Applied, prevalence: Array, *rates: Array) -> Array:
-    """Return a function of the cells that prevalences and rates make."""
+    """Return a function of the cells computed from prevalences and rates."""
     return np.asarray(of_cells(*cells_of_rates(prevalence[..., None], *rates)))
 
 
 @dataclass(frozen=True)
 class Mixture(RoughlyKnown):
-    """Mixtures over the prevalence of the distributions at fixed prevalences.
+    """Mixtures, over the prevalence, of the distributions at fixed prevalences.
 
     Attributes
     ----------
@@ -216,9 +216,9 @@ class Mixture(RoughlyKnown):
 def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], RatesAtPrevalence]) -> Mixture | None:
     """Return the distributions of a metric whose prevalence has a Beta distribution.
 
-    `at_prevalence` makes the n components, of prevalences (n, 1) and the rows (n,) that they are for. None if the rates
-    contribute so little beside the prevalence, as of 10⁹ examples, that between nodes of it there is nothing: an
-    integral over it would be wrong, and slow.
+    `at_prevalence` makes the n components from prevalences (n, 1) and their rows (n,). None if the rates contribute so
+    little beside the prevalence (as with 10⁹ examples) that there is nothing between its nodes: an integral over it
+    would be wrong, and slow.
     """
     rows = np.arange(prevalence.size)
     nodes, _, weights = beta_nodes(prevalence.a, prevalence.b, 17)
@@ -249,14 +249,14 @@ _CELLS = 192
 class BetaTables(NamedTuple):
     """Distribution functions of m Betas, polynomials of degree 5 in each cell of an axis.
 
-    Looked up, they take a third of the time of `scipy.special.betainc`.
+    Looking them up takes a third of the time of `scipy.special.betainc`.
 
     Attributes
     ----------
     axis : Axis
-        The cells: equal steps between which the logits are denser at the mode.
+        The cells: equal steps whose logits are denser near the mode.
     coefficients : Array (6, m · cells)
-        Of the polynomials in the fraction of the cell, from the constant up.
+        Coefficients of the polynomials in the fraction of the cell, from the constant up.
     """
 
     axis: Axis
@@ -266,8 +266,8 @@ class BetaTables(NamedTuple):
     def of(cls, beta: Beta) -> BetaTables:
         """Return the tables of m Betas.
 
-        At the nodes the polynomials have the values, slopes and curvatures of the distribution function, whose
-        differences are integrals of the density by the corrected trapezoidal rule with both of its derivatives.
+        At the nodes the polynomials have the values, slopes and curvatures of the distribution function. Its
+        differences are integrals of the density by the corrected trapezoidal rule with both derivatives.
         """
         a, b = beta.a, beta.b
         mode, width = np.log(a / b), np.minimum(np.sqrt(1 / a + 1 / b), 1)

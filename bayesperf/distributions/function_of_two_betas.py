@@ -67,7 +67,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
     value : Applied
         The function itself, ``value(x, 1 - x, w, 1 - w)``.
     bounds : tuple of float
-        Smallest and greatest value of the function.
+        Smallest and largest value of the function.
     """
 
     inner: Beta
@@ -87,17 +87,17 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     @property
     def exchangeable(self) -> bool:
-        """Whether X and W may exchange their roles."""
+        """Whether X and W can exchange their roles."""
         return self.form.outer_at is not None and self.form.increasing_outer is not None
 
     @property
     def nodes(self) -> int:
-        """Number of nodes of a smooth integrand, for errors of about 1e-10: that of a sum needs fewer."""
+        """Number of nodes for a smooth integrand, with errors of about 1e-10; a sum needs fewer."""
         return 48 if self.form.multiple is None else 32
 
     @cached_property
     def least(self) -> Array:
-        """The least parameter of both Betas, (m,)."""
+        """The smallest parameter of both Betas, (m,)."""
         return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b]).min(-1)
 
     def one_peak(self) -> Booleans:
@@ -137,7 +137,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     @cached_property
     def _of_one_rule(self) -> list[tuple[Codes | slice, FunctionOfTwoBetas]]:
-        """Rows that are computed together, oriented, and which they are: the rule of one does not depend on others."""
+        """Rows that are computed together, oriented, with their positions: one rule does not affect others."""
         inner, outer = (np.minimum(beta.a, beta.b)[:, 0] for beta in (self.inner, self.outer))
         swap = (outer > inner) & self.exchangeable
         rule = 4 * swap + 2 * (np.where(swap, inner, outer) >= _SPREAD) + (self.least >= _SMOOTH)
@@ -204,7 +204,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         return Panel(w, rest, threshold, weights, before, after, rising)
 
     def _inside(self, t: Array) -> Array:
-        """Return t with any number between the bounds in place of infinite ones."""
+        """Return t, with infinite values replaced by a number between the bounds."""
         return np.where(np.isinf(t), self.bounds[0] + 0.5 * min(self.bounds[1] - self.bounds[0], 1.0), t)
 
     def _nodes(self, t: Array, first: Array, last: Array) -> tuple[Array, ...]:
@@ -235,7 +235,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         return w, rest, length * weight, before, after
 
     def _values(self, first: Array, last: Array) -> tuple[Array, ...]:
-        """Return the same as `_probabilities` at nodes of W itself, which needs no quantiles of W."""
+        """Return the same as `_probabilities`, at nodes of W itself, which needs no quantiles of W."""
         low, high, rest_high = self.outer.lowest, 1 - self.outer.lowest_rest, self.outer.lowest_rest
         rest_last = np.where(last >= high, rest_high, 1 - last)[..., None]
         # Of the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
@@ -277,13 +277,13 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     @cached_property
     def _view(self) -> tuple[Array, Array]:
-        """A rough view of the function: values and weights at few nodes."""
+        """An approximate view of the function: values and weights at few nodes."""
         return self.grid(_FEW_NODES)
 
     def rough_cdf(self, x: Array) -> Array:
-        """Return the distribution functions at x (m, n), with few nodes of the Beta that matters less, if that may be.
+        """Return the distribution functions at x (m, n), with few nodes of the less important Beta where possible.
 
-        The threshold is then nowhere so steep that few nodes miss it.
+        It is possible where the threshold is nowhere so steep that few nodes miss it.
         """
         values, _ = self._view
         cdf, swap = np.empty(x.shape), self.exchangeable & (values.mean(1).std(-1) > values.mean(2).std(-1))
@@ -333,7 +333,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
 
 def by_kind[T: FunctionOfTwoBetas](distribution: T, kind: NDArray[Any]) -> Iterator[tuple[int, Codes | slice, T]]:
-    """Yield each kind, the rows that are of it, and their distributions: the same object if all rows are of one."""
+    """Yield each kind, its rows, and their distributions: the same object if all rows have one kind."""
     kinds = np.unique(kind).tolist()
     for each in kinds:
         rows = np.flatnonzero(kind == each)
@@ -347,12 +347,12 @@ def mean_variance_of(values: Array, weights: Array) -> tuple[Array, Array]:
 
 
 def distinct(betas: Beta) -> tuple[Beta, Codes]:
-    """Return the distinct ones of some Betas, and which of them each is."""
+    """Return the distinct Betas among several, and the position of each among them."""
     pairs, rows = np.unique(betas.a[:, 0] + 1j * betas.b[:, 0], return_inverse=True)
     return Beta(pairs.real[:, None], pairs.imag[:, None]), rows
 
 
 def _jacobi_nodes(beta: Beta, nodes: int) -> tuple[Array, ...]:
-    """Return nodes x, 1 − x and weights (m, nodes) of polynomials; of one Beta once."""
+    """Return nodes x, 1 − x and weights (m, nodes) for polynomials; equal Betas are computed once."""
     betas, rows = distinct(beta)
     return tuple(part[rows] for part in gauss_jacobi(betas.a, betas.b, nodes))

@@ -23,7 +23,7 @@ _LEAST = 1e-12
 
 
 class Continuous(Invertible, Protocol):
-    """Protocol of the m distributions with common bounds for which intervals are computed."""
+    """Protocol for m distributions with common bounds whose intervals are computed."""
 
     def cdf(self, x: Array) -> Array:
         """Return the distribution function at x, (m, n)."""
@@ -38,7 +38,7 @@ class Continuous(Invertible, Protocol):
         """Return approximate quantiles strictly inside the bounds, (m, n)."""
 
     def one_peak(self) -> Booleans:
-        """Return which densities are known to have a single peak, (m,), if they have one inside the bounds."""
+        """Return which densities are known to have a single peak, (m,), if any inside the bounds."""
 
 
 def highest_density(distribution: Continuous, prob: float, start: Array | None = None) -> Array:
@@ -46,8 +46,8 @@ def highest_density(distribution: Continuous, prob: float, start: Array | None =
 
     Newton's method solves for both ends, with equal densities and the required probability. If it does not converge
     (the density is highest at a bound, or far from smooth), or the density may have several peaks, the shortest of many
-    intervals is refined: it ends at a bound where the density is highest there, or is found by bisection. The first
-    ends are `start`, (m, 2), where they are known roughly, else the approximate quantiles of equal tails.
+    intervals is refined: it ends at a bound if the density is highest there; otherwise bisection finds it. The first
+    ends are `start`, (m, 2), if they are approximately known, else the approximate quantiles of equal tails.
     """
     if start is None:
         start = distribution.guess(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
@@ -154,7 +154,7 @@ def _roughly_shortest(distribution: Continuous, prob: float) -> tuple[Array, Arr
 
 
 def _at_bound(distribution: Continuous, prob: float) -> tuple[Array, Booleans]:
-    """Return the intervals that end at a bound, and for which of them the density is not the highest there."""
+    """Return the intervals that end at a bound, and in which of them the density is not the highest there."""
     low, high = distribution.bounds
     quantiles = distribution.ppf(np.array([[1 - prob, prob]]))
     from_low, to_high = quantiles.copy(), quantiles.copy()

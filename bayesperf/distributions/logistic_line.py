@@ -1,7 +1,7 @@
-"""The posterior of a line on the scale of log-odds: logistic regression by one variable, with normal priors, on a grid.
+"""The posterior of a line on the log-odds scale: logistic regression with one variable and normal priors, on a grid.
 
-P(y = 1) = expit(α + β x), where x are the log-odds of a probability. So few parameters need no sampler: the log density
-is concave and smooth, which a spline through a few points follows closely.
+P(y = 1) = expit(α + β x), where x is the log-odds of a probability. So few parameters need no sampler: the log density
+is concave and smooth, and a spline through a few points follows it closely.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SHORT_STEP, _MOST_STEPS = 1e-10, 100
 class NormalPriors(NamedTuple):
     """Independent normal priors: the means (d,) and standard deviations (d,) of intercept and slope, or of the former.
 
-    The log-odds of the line at the prior means are `means` times the columns; where there is an intercept alone, the
-    slope is 1.
+    The log-odds of the line at the prior means are `means` times the columns; if there is only an intercept, the slope
+    is 1.
     """
 
     means: Array
@@ -40,7 +40,7 @@ class NormalPriors(NamedTuple):
 
 
 def grouped(log_odds: Array, examples: float | Array) -> Array:
-    """Return the numbers of the groups of log-odds, (V,), of so many examples: the mean of a group stands for all.
+    """Return the group number of each log-odds, (V,), weighted by examples: the mean of a group stands for all.
 
     That moves the line by a few hundredths of its posterior standard deviation at most.
     """
@@ -48,18 +48,18 @@ def grouped(log_odds: Array, examples: float | Array) -> Array:
 
 
 class LineData(NamedTuple):
-    """What the posterior of a line asks of the examples and of the priors.
+    """The data that the posterior of a line needs from the examples and the priors.
 
     Attributes
     ----------
     columns : ndarray (d, G)
-        What the log-odds may be changed by: 1, and the log-odds themselves.
+        Variables of the log-odds: 1, and the log-odds themselves.
     sums : ndarray (d,)
         Sums of these over the positives.
     start : ndarray (G,)
-        Log-odds of the frequency where the parameters are the means of their priors.
+        Log-odds of the frequency at the prior means of the parameters.
     examples : ndarray (G,)
-        How many examples have each.
+        Number of examples with each.
     sds : ndarray (d,)
         Standard deviations of the priors.
     """
@@ -74,7 +74,7 @@ class LineData(NamedTuple):
     def of(cls, log_odds: Array, positives: Array | Counts, examples: Array | Counts, priors: NormalPriors) -> LineData:
         """Return the data of a line, given log-odds (V,), and the numbers of positives and of examples with each.
 
-        Many log-odds are `grouped`; the sums over positives are of all.
+        Many log-odds are `grouped`; the sums over positives include all of them.
         """
         sums = _columns(log_odds)[: len(priors.means)] @ positives
         weights: Array = examples.astype(float)
@@ -114,7 +114,7 @@ def draws_of_line(
     draws: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Return draws (draws, d) of the parameters that have priors: intercept and slope, or the intercept of slope 1."""
+    """Return draws (draws, d) of the parameters with priors: intercept and slope, or the intercept with slope 1."""
     drawn: Array = priors.means + _draws(LineData.of(log_odds, positives, examples, priors), draws, rng)
     return drawn
 
@@ -124,7 +124,7 @@ def exact_draws(
 ) -> dict[str, xr.DataArray]:
     """Return independent draws (chain, draw) of intercept and slope of the model `recalibration`.
 
-    The data are rows of examples alike, (case, column), as the model takes them; groups raise NotImplementedError.
+    The data are rows of identical examples, (case, column), as the model takes them; groups raise NotImplementedError.
     """
     if "dim" in data.attrs:
         raise NotImplementedError("method='exact': lines of groups have no exact form. Use method='mcmc'.")
@@ -138,7 +138,7 @@ def exact_draws(
 
 
 def _draws(data: LineData, draws: int, rng: np.random.Generator) -> Array:
-    """Return draws of the changes of a line, (draws, d): cells of a fine grid, and a place in each."""
+    """Return draws of the changes of a line, (draws, d): cells of a fine grid, and a position in each."""
     mode, curvature = _mode(data)
     spread = cholesky(inv(curvature), lower=True)
     nodes, density = _log_density(data, mode, spread)
@@ -155,8 +155,8 @@ def _draws(data: LineData, draws: int, rng: np.random.Generator) -> Array:
 def _log_density(data: LineData, mode: Array, spread: Array) -> tuple[list[Array], Array]:
     """Return the points of each axis, in standard deviations from the mode, and the log density on their grid.
 
-    The standard deviations are those of the curvature at the mode. Where probabilities separate the classes the
-    density may be far from normal, so the box is widened, or narrowed, until it holds just what is not negligible.
+    The standard deviations come from the curvature at the mode. If probabilities separate the classes, the density may
+    be far from normal, so the box is widened or narrowed until it just holds the non-negligible mass.
     """
     ends = np.tile([-_REACH, _REACH], (len(mode), 1))
     for _ in range(_MOST_BOXES):

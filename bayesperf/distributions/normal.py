@@ -23,7 +23,7 @@ class Normal(Distribution):
     """Normal(location, scale); a scale of 0 puts all mass on the location.
 
     Mass beyond the bounds is placed at the bounds, so intervals are clipped; the density, mean and standard deviation
-    are those of the normal distribution without bounds.
+    belong to the normal distribution without bounds.
     """
 
     location: Array
@@ -86,7 +86,7 @@ class Normal(Distribution):
 
 
 def difference(first: Normal, second: Normal) -> Normal:
-    """Return the distribution of X − Y, independent."""
+    """Return the distribution of X − Y for independent X and Y."""
     (low, high), (least, greatest) = first.bounds, second.bounds
     scale = np.hypot(first.scale, second.scale)
     return Normal(first.location - second.location, scale, (low - greatest, high - least))
@@ -96,7 +96,7 @@ def difference(first: Normal, second: Normal) -> Normal:
 class JointNormal(Normal):
     """Normal distributions that are jointly normal.
 
-    Draws are not clipped to the bounds, so that their differences are those of `difference`.
+    Draws are not clipped to the bounds, so that their differences are distributed as `difference` says.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class StudentT(Distribution):
         return self.location[:, 0]
 
     def skewness(self) -> Array:
-        """Return 0, or NaN for df ≤ 3, for which it is undefined, and without spread."""
+        """Return 0; NaN without spread, or for df ≤ 3, where it is undefined."""
         return np.where((self.scale > 0) & (self.df > 3), 0.0, np.nan)[:, 0]
 
     def shortfall(self) -> Array:

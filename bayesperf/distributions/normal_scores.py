@@ -1,4 +1,4 @@
-"""Approximate distributions by their normal scores, from which searches for quantiles and intervals start."""
+"""Approximate distributions from normal scores: starting values for the search of quantiles and intervals."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def logit_between(x: Array, bounds: tuple[float, float]) -> Array:
 class NormalScores:
     """Distributions between finite bounds whose normal scores Φ⁻¹(cdf) are polynomials of the logit.
 
-    The logit is that of the position between the bounds. The scores of a metric are nearly linear in it, so that few
-    points have them to several digits; beyond the points they are continued as straight lines.
+    The logit refers to the position between the bounds. The scores of a metric are nearly linear in it, so that a few
+    points determine them to several digits; beyond the points they continue as straight lines.
 
     Attributes
     ----------
     centre, scale : Array (m, 1)
         The points are at logits from centre − scale to centre + scale.
     coefficients : Array (m, points)
-        Of the powers of (logit − centre)/scale.
+        Coefficients of the powers of (logit − centre)/scale.
     bounds : tuple of float
         Ends of the support.
     """
@@ -60,7 +60,7 @@ class NormalScores:
 
     @classmethod
     def of(cls, cdf: Callable[[Array], Array], mean: Array, sd: Array, bounds: tuple[float, float]) -> Self:
-        """Return those of distribution functions of (m, n), given mean and standard deviation (m,) of the logits."""
+        """Return the approximation to distribution functions of (m, n); mean and sd (m,) describe the logits."""
         points, matrix = _interpolation()
         rough = cls(mean[:, None], _REACH * sd[:, None], np.zeros((len(mean), _POINTS)), bounds)
         scores = special.ndtri(np.clip(cdf(rough.at(points)), _LEAST, 1 - _LEAST))
@@ -101,12 +101,12 @@ class NormalScores:
 
 
 class RoughlyKnown(Distribution):
-    """Distributions whose searches start from their normal scores, where these are smooth and the bounds finite."""
+    """Distributions whose searches start from normal scores, if these are smooth and the bounds finite."""
 
     @property
     @abstractmethod
     def rough(self) -> NormalScores:
-        """The same distributions roughly."""
+        """Approximations to the distributions."""
 
     @abstractmethod
     def quantiles_of_few(self, q: Array) -> Array:
@@ -120,7 +120,7 @@ class RoughlyKnown(Distribution):
         return highest_density(self, prob, self._started(lambda rough, _: rough.hdi(prob), tails))
 
     def _started(self, function: Callable[[NormalScores, Array], Array], q: Array) -> Array:
-        """Return a figure of the scores, or quantiles q (m, n) where a density may have several peaks."""
+        """Return a result of the scores, or quantiles q (m, n) if a density may have several peaks."""
         smooth = self.one_peak() & np.isfinite(self.bounds).all()
         if smooth.all():
             return function(self.rough, q)

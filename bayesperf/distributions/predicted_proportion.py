@@ -25,11 +25,11 @@ ProportionWeights = tuple[Counts, Array, Array, Array, Applied]
 
 @dataclass(frozen=True, kw_only=True)
 class PredictedProportion(Draws):
-    """The exact distributions of S/T, or of an increasing function of it, beside joint draws of them.
+    """Exact distributions of S/T, or of an increasing function of it, with joint draws of them.
 
-    Of `examples` new ones, T are trials, T ~ BetaBinomial(examples, success + failure, rest), and S of them successes,
-    S | T ~ BetaBinomial(T, success, failure). Without rest all examples are trials. S/T is undefined if T = 0; results
-    are of the cases in which it is defined. Densities are kernel estimates from the draws.
+    Among `examples` new ones, T are trials, T ~ BetaBinomial(examples, success + failure, rest), and S of them are
+    successes, S | T ~ BetaBinomial(T, success, failure). If there is no rest, all examples are trials. S/T is undefined
+    if T = 0; results describe the cases where it is defined. Densities are kernel estimates from the draws.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class PredictedProportion(Draws):
         return np.array([values[np.argmax(weights > (1 - 1e-9) * weights.max())] for values, weights in self._points])
 
     def hdi(self, prob: float) -> Array:
-        """Return the shortest intervals of at least this probability, the most probable of equally short ones."""
+        """Return the shortest intervals with at least this probability; the most probable of equally short ones."""
         return np.stack([_shortest(values, weights, prob) for values, weights in self._points])
 
     def mcse(self) -> Array:
@@ -132,7 +132,7 @@ def beta_binomial(k: Any, n: Any, a: Any, b: Any) -> Array:
 
 
 def _proportions(examples: int, success: float, failure: float, rest: float) -> tuple[Array, Array]:
-    """Return the possible proportions, ascending, and their probabilities given that there are trials."""
+    """Return the possible proportions, ascending, and their probabilities if there are trials."""
     if rest <= 0:
         k = np.arange(examples + 1)
         weights = beta_binomial(k, examples, success, failure)

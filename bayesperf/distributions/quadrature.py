@@ -49,8 +49,8 @@ def gauss_legendre(nodes: int) -> tuple[Array, Array, Array]:
 def gauss_jacobi(a: Array, b: Array, nodes: int) -> tuple[Array, Array, Array]:
     """Return nodes x, 1 − x and weights (m, nodes) with E[f(X)] = Σ weights·f(x) for X ~ Beta(a, b) and polynomials f.
 
-    Exact up to degree 2·nodes − 1. The nodes are the eigenvalues of the matrix of the recurrence of Jacobi's
-    polynomials (Golub & Welsch 1969), here less the mean, for nodes that are accurate relative to their distances.
+    Exact up to degree 2·nodes − 1. The nodes are the eigenvalues of the recurrence matrix of Jacobi polynomials (Golub
+    & Welsch 1969), here minus the mean, so that the nodes are accurate relative to their distances.
     """
     k, total = np.arange(1, nodes), a + b
     mean = a / total

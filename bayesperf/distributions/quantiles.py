@@ -35,11 +35,12 @@ def invert(
 ) -> Array:
     """Solve cdf(x) = q for probabilities q (m, n), by Newton steps kept inside a shrinking bracket.
 
-    The first bracket is `within`, two arrays (m, n), where it is known, else the bounds of the distribution.
-    Steps are taken on the log scale if x has no upper bound. Where they do not halve the error, the bracket is split,
-    in the middle of the interval or, every third time, of the floating-point numbers in it. There are fewer than 2⁶⁴ of
-    them, so a distribution function that rises over hundreds of orders of magnitude, or jumps from one number to
-    the next, is inverted too: the result is then the least number at which it reaches q. Quantiles increase with q.
+    The first bracket is `within`, two arrays (m, n), if given, else the bounds of the distribution. Steps are taken on
+    the log scale if x has no upper bound. If they do not halve the error, the bracket is split in the middle of the
+    interval or, every third time, in the middle of the floating-point numbers in it. There are fewer than 2⁶⁴ of them,
+    so the method also inverts distribution functions that rise over hundreds of orders of magnitude, or jump from one
+    number to the next: the result is then the smallest number at which the function reaches q. Quantiles increase with
+    q.
     """
     unbounded = np.isinf(distribution.bounds[1])
     low, high = (np.array(np.broadcast_to(end, q.shape)) for end in within or distribution.bounds)
@@ -79,7 +80,7 @@ def invert(
 
 
 def _between(low: Array, high: Array, of_interval: bool) -> Array:
-    """Return the middle of an interval, or the number with as many floating-point numbers on either side within it."""
+    """Return the middle of an interval, or the number that halves the floating-point numbers in it."""
     if of_interval:
         return np.asarray(low + (high - low) / 2)
     ranks = [
@@ -90,7 +91,7 @@ def _between(low: Array, high: Array, of_interval: bool) -> Array:
 
 
 def _in_order(x: Array, q: Array) -> Array:
-    """Return quantiles without the inversions of their order that the error of the distribution function may cause."""
+    """Return quantiles in increasing order, which errors of the distribution function may have broken."""
     order = np.argsort(q, axis=-1, kind="stable")
     ordered = np.maximum.accumulate(np.take_along_axis(x, order, -1), -1)
     return np.take_along_axis(ordered, np.argsort(order, axis=-1, kind="stable"), -1)

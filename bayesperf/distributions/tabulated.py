@@ -24,7 +24,7 @@ LEAST, MOST = np.finfo(float).tiny, 1 - 2.0**-53
 def refinement(nodes: int, steps: int) -> tuple[Array, Array]:
     """Return matrices that map values at equidistant nodes to values and slopes at nodes `steps` times as dense.
 
-    They represent a quintic spline, which is linear in the values; slopes are per distance of two coarse nodes.
+    They represent a quintic spline, which is linear in the values; slopes are per distance between two coarse nodes.
     """
     spline = make_interp_spline(np.arange(nodes), np.eye(nodes), k=5)
     fine = np.linspace(0, nodes - 1, steps * (nodes - 1) + 1)
@@ -100,8 +100,8 @@ class Tabulated(Distribution):
     def of(cls, axis: Axis, log_density: Array) -> Self:
         """Return the distribution whose logit has the given log density, up to a constant, at the nodes of an axis.
 
-        The moments are sums over these nodes, that is, the trapezoidal rule, which for a density that decays at both
-        ends is far more accurate than interpolation between the nodes.
+        The moments are sums over these nodes (the trapezoidal rule). For a density that decays at both ends they are
+        far more accurate than interpolation between the nodes.
         """
         nodes = log_density.shape[1]
         logit, log_length = axis.nodes(nodes)
@@ -173,7 +173,7 @@ class Tabulated(Distribution):
         return self._cdf(x, cell, part), np.where((x < 0) | (x > 1), -np.inf, logpdf)
 
     def _place(self, x: Array) -> tuple[Array, Codes, Array, Array]:
-        """Return x (m, n), the cells that they are in, the fraction of the cell before them, and their logits."""
+        """Return x (m, n), the cells that contain it, the fraction of the cell before it, and its logits."""
         x = np.broadcast_to(x, (self.size, x.shape[-1]))
         logit = special.logit(np.clip(x, LEAST, MOST))
         last = self.cumulative.shape[1] - 1

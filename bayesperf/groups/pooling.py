@@ -249,10 +249,8 @@ class Pooled(Answer):
         ----------
         metric : str or Metric, optional
             A metric with a single value, not one for each class; by default recall for two classes, else accuracy.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Examples
         --------
@@ -260,19 +258,20 @@ class Pooled(Answer):
         >>> cells = {"tp": [8, 19, 30], "fn": [2, 1, 10], "fp": [1, 0, 2], "tn": [9, 20, 28]}
         >>> sites = bp.ConfusionMatrix.from_counts(**cells, dims={"site": ["north", "east", "south"]})
         >>> print(bp.pool(sites, "site", "clusters").in_words("recall"))
-        Over 3 sites, the mean of recall is 0.793 (95 % HDI 0.632–0.934; observed 57 of 70). Of a new site recall is \
-        0.790 (95 % HDI 0.513–1.000). Of the sites themselves recall is 0.800 (95 % HDI 0.621–0.957; observed 8 of 10) \
-        for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI 0.644–0.882; observed \
-        30 of 40) for south.
+        Over all sites like these 3, mean recall is 0.793 (95 % HDI 0.632–0.934; observed 57 of 70). For a new site, \
+        recall is 0.790 (95 % HDI 0.513–1.000). Among these 3 sites, recall is 0.800 (95 % HDI 0.621–0.957; \
+        observed 8 of 10) for north, 0.883 (95 % HDI 0.760–0.992; observed 19 of 20) for east and 0.767 (95 % HDI \
+        0.644–0.882; observed 30 of 40) for south.
         """
         metric = metric or self._usual
         if self.model is None:
             return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
-        dim, number = self.model.dim, self.model.number
+        dim = self.model.dim
+        number = self.model.cm.counts.sizes[dim]
         answers = {
-            f"over {number}, the mean of": self.mean,
-            f"of a new {dim}": self.new_group,
-            f"of the {dim}s themselves": self.by_group,
+            f"over all {dim}s like these {number}, mean": self.mean,
+            f"for a new {dim},": self.new_group,
+            f"among these {number} {dim}s,": self.by_group,
         }
         checks.probability("ci_prob", ci_prob)
         said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]

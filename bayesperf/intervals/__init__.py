@@ -1,16 +1,15 @@
-"""Confidence intervals of the frequentist literature: what the posteriors are to be held against.
+"""Confidence intervals from the frequentist literature, to compare the posteriors with.
 
-A confidence interval of 95 % covers the truth in 95 % of repetitions, or would if its method were exact; it is no
-probability of what the truth is. Of any metric: the delta method (`delta`) and the bootstrap (`bootstrap`). Of a rate
-and of F1 there are better ones: `proportion`, `proportion_difference`, `wilson_f1`. These hold at one look;
-`confidence_sequence` has intervals of a rate that hold however often one looks.
+A 95 % confidence interval covers the truth in 95 % of repetitions, or would if its method were exact; it is not a
+probability statement about the truth. The delta method (`delta`) and the bootstrap (`bootstrap`) work for any metric.
+Rates and F1 have better ones: `proportion`, `proportion_difference`, `wilson_f1`. All of these are valid at one look;
+the intervals of `confidence_sequence` are valid for a rate however often you look.
 """
 
 from bayesperf.intervals.bootstrap_intervals import bootstrap
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.intervals.delta_method import delta, wilson_f1
-from bayesperf.intervals.proportion_differences import proportion_difference
-from bayesperf.intervals.proportions import proportion
+from bayesperf.intervals.proportions import proportion, proportion_difference
 
 __all__ = [
     "bootstrap",

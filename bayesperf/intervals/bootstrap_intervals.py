@@ -1,7 +1,7 @@
-"""The bootstrap: of any metric, by resampling counts.
+"""The bootstrap of any metric, by resampling counts.
 
-Resampling n examples with replacement is drawing counts from a multinomial with the observed shares, so no label is
-touched, and 10⁸ examples take as long as a hundred.
+Resampling n examples with replacement means drawing counts from a multinomial with the observed proportions, so no
+label is touched, and 10⁸ examples take as long as a hundred.
 
 For "bca" the bias z₀ is the normal quantile of the proportion of resamples below the observed value; ties count half
 (as in SciPy), and the proportion stays half a resample away from 0 and 1. The acceleration is the jackknife's, with one
@@ -94,33 +94,33 @@ def bootstrap(
     cm : ConfusionMatrix
         Counts, with any leading dims.
     metric : str or Metric
-        Any of the table, with an average or without, or registered.
+        A built-in metric, with or without an average, or a registered one.
     confidence : float
         Nominal coverage, between 0 and 1.
     method : {"percentile", "basic", "bca"}
         "percentile": quantiles of the resamples. "basic": those quantiles reflected at the observed value, clipped to
         the metric's bounds. "bca": bias-corrected and accelerated.
     n_resamples, random_seed
-        Number of resamples of each matrix, and their seed, by default a new one. Each matrix has a stream of its own.
+        Number of resamples of each matrix, and their seed, by default a new one. Each matrix has its own random stream.
     contrast : {None, "difference"}
-        The metric of each matrix, or the first system's less the second's, for two judged on the same examples.
+        None for the metric of each matrix; "difference" for the first system minus the second, on the same examples.
     design : {"joint", "by_actual"}
         What a resample keeps: the number of examples, or the number of each actual class (the stratified bootstrap).
     cluster : str, optional
-        A leading dim of groups whose examples belong together, such as patients. Whole groups are resampled, and the
-        metric is computed from their sum; the result lacks the dim. Ten groups are few.
+        A leading dim of groups of examples that belong together, such as patients. Whole groups are resampled, and the
+        metric is computed from their sum; the result lacks the dim. Ten groups are too few.
     progressbar : bool
-        Shown on a terminal only, and if it takes long.
+        Whether to show a progress bar; only on a terminal, and for long computations.
     return_samples : bool
-        Whether to return the resampled values beside the limits.
+        Whether to return the resampled values in addition to the limits.
 
     Returns
     -------
     limits : xarray.DataArray
         Over the leading dims (and ``label`` for ``_per_class``) and ``ci_bound``, with the coordinate
-        ``standard_error``. ``attrs`` has the seed and, as ``undefined``, the largest proportion of resamples left out.
+        ``standard_error``. ``attrs`` has the seed and, as ``undefined``, the largest proportion of omitted resamples.
     samples : xarray.DataArray
-        With `return_samples`: the values of all resamples, with last dim ``resample``; NaN where they are undefined.
+        With `return_samples`: the values of all resamples, with last dim ``resample``; NaN if they are undefined.
 
     Raises
     ------
@@ -130,8 +130,9 @@ def bootstrap(
     Warns
     -----
     UserWarning
-        If some resamples are left out, because the metric is undefined in them; if an interval has no width, because
-        all have the same value; for "bca", if the acceleration lacks examples without which the metric is undefined.
+        If some resamples are omitted because the metric is undefined in them; if an interval has no width, because all
+        resamples have the same value; for "bca", if the metric is undefined without some examples, which the
+        acceleration then lacks.
 
     References
     ----------
@@ -204,7 +205,7 @@ def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> 
 class MatrixLimits(NamedTuple):
     """Limits (values, 2) and standard errors (values,) of one matrix.
 
-    With them come the share of resamples left out, and whether the jackknife is complete.
+    It also has the proportion of omitted resamples, and whether the jackknife is complete.
     """
 
     limits: Array
@@ -216,7 +217,7 @@ class MatrixLimits(NamedTuple):
 def limits_of(
     name: str, observed: Array, values: Array, method: str, tail: float, acceleration: Acceleration | None = None
 ) -> MatrixLimits:
-    """Return the limits of the value of one matrix, or of its values of each class, from resampled values (n, …)."""
+    """Return the limits of one matrix's value, or of its values per class, from resampled values (n, …)."""
     values = values.reshape(len(values), -1)
     missing = np.isnan(values)
     if missing.all(0).any():
@@ -239,14 +240,14 @@ def limits_of(
 
 
 def _spread(resampled: Array) -> float:
-    """Return the standard deviation of resampled values: inf if some are infinite, 0 if there is one alone."""
+    """Return the standard deviation of resampled values: inf if some are infinite, 0 if there is only one."""
     if not np.isfinite(resampled).all():
         return np.inf
     return float(resampled.std(ddof=1)) if len(resampled) > 1 else 0.0
 
 
 def bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
-    """Return the levels of the quantiles that are the limits."""
+    """Return the quantile levels of the limits."""
     # Values that differ in the last digits only are ties, summed in another order.
     near = _ROUNDING * max(1, abs(value))
     below = ((resampled < value - near).mean() + (resampled <= value + near).mean()) / 2
@@ -258,7 +259,7 @@ def bca_levels(resampled: Array, value: float, a: float, tail: float) -> Array:
 
 
 def warn_of_resamples(name: str, intervals: list[MatrixLimits], limits: Array) -> None:
-    """Warn of resamples that make intervals less reliable than they seem."""
+    """Warn about resamples that make intervals less reliable than they seem."""
     undefined = np.array([each.undefined for each in intervals])
     if undefined.any():
         several = f" at worst, and in some of {(undefined > 0).sum()} matrices" if len(intervals) > 1 else ""
@@ -292,7 +293,7 @@ _AT_ONCE = 2**22
 
 
 class Acceleration(NamedTuple):
-    """The acceleration of "bca", (values,), and whether the metric is defined whichever unit is left out."""
+    """The acceleration of "bca", (values,), and whether the metric is defined without any one unit."""
 
     value: Array
     complete: bool
@@ -300,16 +301,16 @@ class Acceleration(NamedTuple):
 
 @dataclass(frozen=True)
 class Units:
-    """The units of one matrix that are resampled: examples, or groups of them.
+    """The units that are resampled for one matrix: examples, or groups of them.
 
     Attributes
     ----------
     number : array (strata, kinds)
         Units of each kind; resamples keep their sum over a stratum.
     shape : tuple of int
-        Of the cells.
+        Shape of the cells.
     groups : array (kinds, cells), optional
-        What a unit of each kind adds to the cells, of a single stratum; by default each kind has a cell of its own.
+        What a unit of each kind adds to the cells, for a single stratum; by default each kind has a cell of its own.
     """
 
     number: Counts

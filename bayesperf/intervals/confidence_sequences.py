@@ -1,4 +1,4 @@
-"""Intervals of a rate that hold however often one looks."""
+"""Intervals of a rate that are valid however often you look."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def confidence_sequence(
     confidence: float = 0.95,
     prior: tuple[float, float] = (1, 1),
 ) -> Any:
-    """Return intervals of a rate that all hold it at once, with the confidence stated, however often one looks.
+    """Return intervals that all contain a rate at once, with the stated confidence, however often you look.
 
     Parameters
     ----------
     successes, trials : int, array-like or xarray.DataArray
         Whole numbers that broadcast against each other: all successes and trials so far, at each look.
     confidence : float
-        Probability that the rate is in the intervals of *all* looks, between 0 and 1.
+        Probability that the intervals of *all* looks contain the rate, between 0 and 1.
     prior : tuple of two float
-        Weights of the Beta over which rates are averaged. The confidence is kept whatever they are; intervals are
-        narrowest for rates to which the Beta gives much weight.
+        Weights of the Beta over which rates are averaged. The confidence holds for any weights; the intervals are
+        narrowest for rates with much weight in the Beta.
 
     Returns
     -------
     numpy.ndarray or xarray.DataArray
-        With a last axis of 2, lower and upper; inside [0, 1]. Of a DataArray, that dim is ``ci_bound``. Without trials
+        With a last axis of 2, lower and upper; inside [0, 1]. For a DataArray, that dim is ``ci_bound``. Without trials
         it is [0, 1].
 
     Raises
@@ -54,18 +54,19 @@ def confidence_sequence(
     Notes
     -----
     An interval holds the rates p whose likelihood is more than 1 − confidence of the average likelihood under the Beta;
-    equivalently, those whose posterior density is more than that share of their prior density. At the true rate the
-    ratio of the average to the likelihood is a martingale that begins at 1, and is ever 1/(1 − confidence) or more with
-    a probability of at most 1 − confidence (Ville). So one may look after every trial, stop when one likes, and go on
-    after that. The price is width: of 100 trials it is some 1.6 times that of an interval for one look.
+    equivalently, the rates whose posterior density is more than that fraction of their prior density. At the true rate,
+    the ratio of the average to the likelihood is a martingale that starts at 1, and the probability that it ever
+    reaches 1/(1 − confidence) is at most 1 − confidence (Ville). You may therefore look after every trial, stop at any
+    time, and continue after that. The price is width: with 100 trials the interval is some 1.6 times as wide as an
+    interval for one look.
 
-    All intervals hold the rate at once, so the greatest lower and the least upper limit so far hold it, too: of looks
-    in their order ``numpy.maximum.accumulate`` and ``numpy.minimum.accumulate`` have them. Trials must be independent
-    and have one rate; the numbers of them at each look may depend on what was seen before.
+    All intervals contain the rate at once, so the largest lower and the smallest upper limit so far bound it, too: with
+    looks in their order, ``numpy.maximum.accumulate`` and ``numpy.minimum.accumulate`` compute them. Trials must be
+    independent and have one rate; the numbers of trials at each look may depend on earlier results.
 
     Robbins (1970), Annals of Mathematical Statistics 41, section 5; Waudby-Smith & Ramdas (2020), Confidence sequences
     for sampling without replacement, NeurIPS 33 (the ratio of prior and posterior); Howard, Ramdas, McAuliffe & Sekhon
-    (2021), Annals of Statistics 49(2). Waudby-Smith & Ramdas (2024), JRSS-B 86(1), have such intervals of the mean of
+    (2021), Annals of Statistics 49(2). Waudby-Smith & Ramdas (2024), JRSS-B 86(1), have such intervals for the mean of
     any bounded quantity.
 
     Examples
@@ -95,10 +96,10 @@ def _weights(prior: tuple[float, float]) -> tuple[float, float]:
 
 
 def _lower(k: Array, n: Array, log_bound: Array) -> Array:
-    """Return the least p at which k log p + (n − k) log(1 − p) is a bound, by Newton's steps in log p.
+    """Return the smallest p at which k log p + (n − k) log(1 − p) is a bound, by Newton's steps in log p.
 
-    In log p it is concave, and at the start not above the bound, since the second term is not above 0: steps lead
-    upwards and never past the root.
+    The function is concave in log p, and not above the bound at the start, since the second term is not above 0: steps
+    lead upwards and never past the root.
     """
     p = np.exp(log_bound / np.where(k > 0, k, 1))
     # A root below the least floating-point number is 0.

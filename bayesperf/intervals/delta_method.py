@@ -28,7 +28,7 @@ _ROUNDING = 1e-14
 
 
 class Transformation(NamedTuple):
-    """The transformation to a scale on which the estimate of a metric is taken to be normal.
+    """The transformation to a scale on which the estimate of a metric is treated as normal.
 
     Attributes
     ----------
@@ -78,27 +78,27 @@ def delta(
     cm : ConfusionMatrix
         Counts, with any leading dims.
     metric : str or Metric
-        Any of the table, with an average or without, or registered. A function of one's own must take complex numbers:
-        without ``abs`` and comparisons.
+        A built-in metric, with or without an average, or a registered one. Your own function must accept complex
+        numbers: it must not use ``abs`` or comparisons.
     confidence : float
         Nominal coverage, between 0 and 1.
     transform : {None, "logit", "log"}
-        The scale on which the metric is taken for normal. None is its own, and limits are clipped to the metric's
-        bounds. "logit" is for metrics bounded on both sides, [−1, 1] brought to [0, 1], and "log" for ratios bounded by
-        0; their limits are inside the bounds.
+        The scale on which the metric is treated as normal. None is its own scale, and limits are clipped to the
+        metric's bounds. "logit" is for metrics bounded on both sides ([−1, 1] is mapped to [0, 1]), and "log" for
+        ratios bounded by 0; their limits are inside the bounds.
     contrast : {None, "difference"}
-        What the interval is of: the metric of each matrix; or the first system's less the second's, of two judged on
-        the same examples.
+        What the interval describes. None: the metric of each matrix. "difference": the first system minus the second,
+        tested on the same examples.
     design : {"joint", "by_actual"}
-        How the test set came about: so many examples as they come, or so many of each class. The metric of "by_actual"
-        is that of a population with the test set's shares of classes. (Metrics that do not depend on these, as recall,
-        have the same interval in both.)
+        How the test set was sampled: a fixed number of examples, or a fixed number of each class. With "by_actual" the
+        metric describes a population with the test set's class proportions. (Metrics that do not depend on these, such
+        as recall, have the same interval in both designs.)
 
     Returns
     -------
     xarray.DataArray
         Over the leading dims (and ``label`` for ``_per_class``), with last dim ``ci_bound`` = lower, upper. The
-        coordinate ``standard_error`` is that of the metric on its own scale.
+        coordinate ``standard_error`` refers to the metric on its own scale.
 
     Raises
     ------
@@ -108,16 +108,16 @@ def delta(
     Warns
     -----
     UserWarning
-        If an interval has no width, as of a rate of 0 or 1.
+        If an interval has no width, such as for a rate of 0 or 1.
 
     Notes
     -----
-    With p the observed shares of n examples and g the gradient of the metric there, its variance is
-    (Σ p g² − (Σ p g)²)/n; of "by_actual", the sum over classes i of (Σ_j p_ij g_ij² − (Σ_j p_ij g_ij)²/p_i·)/n. The
-    gradient is by complex step, Im f(p + ih)/h with h = 1e-20 (Squire & Trapp 1998, SIAM Review 40), which is exact to
-    the last digits. For macro averages of F1 this is Takahashi et al. (2022), Applied Intelligence 52.
+    With p the observed proportions of n examples and g the gradient of the metric there, the variance is (Σ p g² − (Σ p
+    g)²)/n; for "by_actual", it is the sum over classes i of (Σ_j p_ij g_ij² − (Σ_j p_ij g_ij)²/p_i·)/n. The gradient
+    uses the complex step, Im f(p + ih)/h with h = 1e-20 (Squire & Trapp 1998, SIAM Review 40), which is exact to the
+    last digits. For macro averages of F1 this is Takahashi et al. (2022), Applied Intelligence 52.
 
-    Near the bounds of a metric, and for few examples, these intervals cover less often than they say.
+    Near the bounds of a metric, and with few examples, these intervals cover less often than stated.
 
     Examples
     --------
@@ -154,22 +154,23 @@ def delta(
 
 @checked
 def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
-    """Return confidence intervals of binary F1 by Wilson's interval of the Jaccard index.
+    """Return confidence intervals of binary F1 from Wilson's interval of the Jaccard index.
 
-    Of the closed forms it covers best. Given the examples that are or are called positive, the Jaccard index J is a
-    rate among them, and F1 = 2J/(1 + J).
+    It covers best among the closed forms. Among the examples that are positive or called positive, the Jaccard index J
+    is a rate, and F1 = 2J/(1 + J).
 
     Parameters
     ----------
     cm : ConfusionMatrix
-        Binary, with any leading dims; of more classes, ``cm.one_vs_rest()``.
+        A binary matrix, with any leading dims; for more classes, ``cm.one_vs_rest()``.
     confidence : float
         Nominal coverage, between 0 and 1.
 
     Returns
     -------
     xarray.DataArray
-        Over the leading dims, with last dim ``ci_bound`` = lower, upper; [0, 1] where nothing is or is called positive.
+        Over the leading dims, with last dim ``ci_bound`` = lower, upper; [0, 1] if nothing is positive or called
+        positive.
 
     Examples
     --------
@@ -190,7 +191,7 @@ def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
 
 
 def _transformation(statistic: Statistic, transform: str | None) -> Transformation:
-    """Return the transformation of a name, which must fit the metric's bounds."""
+    """Return the transformation with a name; it must fit the metric's bounds."""
     if transform not in TRANSFORMATIONS:
         raise InputError("transform", f"must be one of {', '.join(map(repr, TRANSFORMATIONS))}; it is {transform!r}.")
     low, high = statistic.bounds
@@ -224,7 +225,7 @@ def standard_error(statistic: Statistic, values: Array, design: str) -> Array:
 
 
 def _gradient(statistic: Statistic, shares: Array) -> Array:
-    """Return the gradient at proportions, with the axes of cells first; that of a difference is by the chain rule."""
+    """Return the gradient at proportions, with the axes of cells first; for a difference by the chain rule."""
     if not statistic.paired:
         return gradient_of(statistic.metric, statistic.positive, shares)
     of_a, of_b = (gradient_of(statistic.metric, statistic.positive, shares.sum(axis)) for axis in (-1, -2))
@@ -234,7 +235,7 @@ def _gradient(statistic: Statistic, shares: Array) -> Array:
 def gradient_of(metric: Metric, positive: int | None, shares: Array) -> Array:
     """Return the gradient (K, K, …) of a metric at proportions (…, K, K).
 
-    Cells that are empty have no weight, and may have 0 in place of theirs.
+    Empty cells have no weight; their derivative may be 0.
     """
     averaged = metric.average in ("macro", "weighted") and BINARY_ARGUMENTS.issuperset(metric.arguments)
     if averaged:
@@ -248,7 +249,7 @@ def gradient_of(metric: Metric, positive: int | None, shares: Array) -> Array:
 
 
 def _of_average(metric: Metric, shares: Array) -> Array:
-    """Return the gradient of an average over classes, by the chain rule: K values have a derivative by each argument.
+    """Return the gradient of an average over classes by the chain rule, from K derivatives by each argument.
 
     A cell adds to tp of its class, or to fn of its row and fp of its column, and to tn of all other classes.
     """
@@ -278,7 +279,7 @@ def _of_average(metric: Metric, shares: Array) -> Array:
 
 
 def _of_class_sums(metric: Metric, shares: Array) -> Array:
-    """Return the gradient of a metric of the sums of the classes, by the chain rule: 3K derivatives, not K²."""
+    """Return the gradient of a metric of class sums by the chain rule: 3K derivatives, not K²."""
     *leading, classes, _ = shares.shape
     parts = OneVsRest(shares)
     sums = {name: np.broadcast_to(parts[name], (classes, *leading, classes)) for name in ("tp", "fn", "fp")}
@@ -316,7 +317,7 @@ def _by_cell(metric: Metric, positive: int | None, shares: Array) -> Array:
 
 
 def _check(metric: Metric, positive: int | None, shares: Array, gradient: Array) -> None:
-    """Refuse a gradient that disagrees with real differences in some direction, as that of ``abs`` does."""
+    """Refuse a gradient that disagrees with real differences in some direction, as with ``abs``."""
     classes = shares.shape[-1]
     direction = shares * np.cos(np.arange(1, classes**2 + 1)).reshape(classes, classes)
     ahead, behind = (metric.evaluate(shares + step * direction, positive) for step in (_REAL_STEP, -_REAL_STEP))

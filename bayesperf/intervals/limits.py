@@ -1,4 +1,4 @@
-"""Parts of all confidence intervals: the normal quantile, the labels, the warning of an interval without width."""
+"""Common parts of all confidence intervals: the normal quantile, the labels, the warning about zero width."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def labelled(
 ) -> xr.DataArray:
     """Return limits (…, 2) labelled with some leading dims and the last dim ``ci_bound``.
 
-    The standard error (…) is a coordinate, if there is one.
+    The standard error (…), if given, becomes a coordinate.
     """
     coords = leading.coords | CI_BOUND.coords
     if standard_error is not None:

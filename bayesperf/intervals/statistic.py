@@ -1,4 +1,4 @@
-"""The statistic that an interval is of: a metric as a function of the cells, or its difference between two systems."""
+"""The statistic that an interval describes: a metric as a function of the cells, or its difference between systems."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Statistic:
     Attributes
     ----------
     metric : Metric
-        Of every system.
+        The metric of every system.
     positive : int or None
         Position of the positive class.
     counts : xarray.DataArray
-        Of one system (…, actual, predicted), or of two (…, actual, predicted_a, predicted_b).
+        Counts of one system (…, actual, predicted), or of two (…, actual, predicted_a, predicted_b).
     """
 
     metric: Metric
@@ -42,7 +42,7 @@ class Statistic:
 
     @classmethod
     def of(cls, cm: Any, metric: str | Metric, contrast: str | None = None) -> Statistic:
-        """Return the statistic of each matrix, or its difference between two systems judged on the same examples."""
+        """Return the statistic of each matrix, or its difference between two systems tested on the same examples."""
         if not isinstance(cm, ConfusionMatrix):
             raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
         if contrast is not None:
@@ -65,7 +65,7 @@ class Statistic:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Smallest and greatest possible value."""
+        """Smallest and largest possible value."""
         low, high = self.metric.bounds
         return (low - high, high - low) if self.paired else (low, high)
 
@@ -79,7 +79,7 @@ class Statistic:
 
     @cached_property
     def leading(self) -> xr.DataArray:
-        """The leading dims, and ``label`` if there is a value a class, as zeros."""
+        """The leading dims, and ``label`` if there is one value per class, as zeros."""
         of_matrices = self.of_matrices
         if self.metric.average != "per_class":
             return of_matrices
@@ -121,7 +121,7 @@ def place(leading: xr.DataArray, index: Any) -> str:
 
 
 def strata(design: str, cells: NDArray[Any], axes: int) -> NDArray[Any]:
-    """Return cells (…, some axes) as (…, strata, cells): a single stratum, or one for each actual class."""
+    """Return cells (…, some axes) as (…, strata, cells): a single stratum, or one per actual class."""
     checks.one_of("design", design, DESIGNS)
     leading = cells.shape[: cells.ndim - axes]
     return cells.reshape(*leading, cells.shape[-axes] if design == "by_actual" else 1, -1)

@@ -22,8 +22,8 @@ class Proportion(Held):
     Attributes
     ----------
     by_cell : bool
-        Whether a prior on rates has its weight in each cell, because the metric is derived from several rates with such
-        a prior, or once on each side.
+        Whether a prior on rates adds its weight to each cell, because the metric is derived from several rates with
+        such a prior, or adds it once on each side.
     """
 
     success: tuple[str, ...]
@@ -79,7 +79,7 @@ class LevelSets(Held):
     multiple : float, optional
         If the function is a constant plus a multiple of X + W: the multiple. Its moments then have a closed form.
     by_subtraction : bool
-        Whether the X that it returns are differences, in which those near 0 are rounding errors of t and W.
+        Whether the returned X are differences, so that values near 0 are rounding errors of t and W.
     bends : bool
         Whether X may change with W sharply somewhere, and hardly elsewhere (used only with `outer_at`).
     """
@@ -171,7 +171,7 @@ def micro_rest_error(classes: int) -> ExactForm:
 
 @by_name
 def specificity_of_accuracy(k: int, a: Numbers) -> Numbers:
-    """Return the micro-averaged specificity, given the accuracy a and the number of classes less one."""
+    """Return the micro-averaged specificity, given the accuracy a and the number of classes minus one."""
     return 1 - (1 - a) / k
 
 
@@ -183,7 +183,7 @@ def accuracy_of_specificity(k: int, t: Numbers) -> Numbers:
 
 @by_name
 def fraction_of_error(k: int, e: Numbers) -> Numbers:
-    """Return the micro-averaged false positive rate, given the error rate e and the number of classes less one."""
+    """Return the micro-averaged false positive rate, given the error rate e and the number of classes minus one."""
     return e / k
 
 

@@ -1,4 +1,4 @@
-"""Definitions of all metrics; formulas of metrics are found only here.
+"""Definitions of all metrics; nothing else holds the formula of a metric of cells.
 
 A metric is a small function whose argument names determine which cells it needs; its properties are given in the
 decorator. The same function is used for counts, probabilities, posterior draws (of any leading shape) and complex-step
@@ -9,7 +9,7 @@ The arguments that a metric may have:
 =================================  ====================================================================
 ``tp``, ``fn``, ``fp``, ``tn``     cells of a binary matrix; of each class against the rest for averages
 ``hits``                           examples of each class that were predicted right, ``(..., K)``
-``misses``, ``false_alarms``       those of each class taken for others, and of others taken for it
+``misses``, ``false_alarms``       examples of each class predicted as others, and vice versa
 ``correct``, ``wrong``             sums on and off the diagonal
 ``within_one``, ``beyond_one``     sums up to one class off the diagonal and farther (ordered classes)
 ``cells``                          the whole matrix ``(..., actual, predicted)``
@@ -63,38 +63,38 @@ from bayesperf.metrics.registry import FAMILIES, add, get, row
 
 @row(aliases=("acc", "pass_rate"), needs="classes", exact=Proportion(("correct",), ("wrong",)))
 def accuracy(correct, wrong):
-    """Share of examples predicted correctly."""
+    """Proportion of examples predicted correctly."""
     return correct / (correct + wrong)
 
 
 @row(aliases=("err",), needs="classes", greater_is_better=False, exact=Proportion(("wrong",), ("correct",)))
 def error_rate(correct, wrong):
-    """Share of examples predicted wrongly, 1 − accuracy."""
+    """Proportion of examples predicted wrongly, 1 − accuracy."""
     return wrong / (correct + wrong)
 
 
 @row(aliases=("ppv", "positive_predictive_value"), exact=PRECISION, micro=micro_accuracy)
 def precision(tp, fp):
-    """Share of predicted positives that are positive."""
+    """Proportion of predicted positives that are positive."""
     return tp / (tp + fp)
 
 
 @row(aliases=("sensitivity", "tpr", "true_positive_rate", "hit_rate"), exact=RECALL,
       micro=micro_accuracy)  # fmt: skip
 def recall(tp, fn):
-    """Share of positives that are found."""
+    """Proportion of positives that are found."""
     return tp / (tp + fn)
 
 
 @row(aliases=("tnr", "selectivity", "true_negative_rate"), exact=SPECIFICITY, micro=micro_rest)
 def specificity(fp, tn):
-    """Share of negatives predicted negative."""
+    """Proportion of negatives predicted negative."""
     return tn / (tn + fp)
 
 
 @row(aliases=("negative_predictive_value",), exact=NPV, micro=micro_rest)
 def npv(fn, tn):
-    """Share of predicted negatives that are negative."""
+    """Proportion of predicted negatives that are negative."""
     return tn / (tn + fn)
 
 
@@ -114,25 +114,25 @@ def fnr(tp, fn):
 
 @row(aliases=("false_discovery_rate",), greater_is_better=False, exact=Proportion(("fp",), ("tp",)), micro=micro_error)
 def fdr(tp, fp):
-    """Share of predicted positives that are negative, 1 − precision."""
+    """Proportion of predicted positives that are negative, 1 − precision."""
     return fp / (fp + tp)
 
 
 @row(aliases=("for",), greater_is_better=False, exact=Proportion(("fn",), ("tn",)), micro=micro_rest_error)
 def false_omission_rate(fn, tn):
-    """Share of predicted negatives that are positive, 1 − npv."""
+    """Proportion of predicted negatives that are positive, 1 − npv."""
     return fn / (fn + tn)
 
 
 @row(greater_is_better=None, exact=Proportion(("tp", "fn"), ("fp", "tn")))
 def prevalence(tp, fn, fp, tn):
-    """Share of examples that are positive."""
+    """Proportion of examples that are positive."""
     return (tp + fn) / (tp + fn + fp + tn)
 
 
 @row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=JACCARD, micro=micro_jaccard)
 def jaccard(tp, fn, fp):
-    """Positives found, of all that are or are called positive (intersection over union)."""
+    """Intersection over union of actual and predicted positives, tp/(tp + fp + fn)."""
     return tp / (tp + fn + fp)
 
 
@@ -152,7 +152,7 @@ def f1(tp, fn, fp):
 
 @checked
 def fbeta(beta: float) -> Metric:
-    """Return the metric F_β: the weighted harmonic mean of precision and recall, recall having β² times the weight.
+    """Return the metric F_β: the weighted harmonic mean of precision and recall, where recall has β² times the weight.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class _FBeta:
 
 @by_name
 def jaccard_at_fbeta(square: float, t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
-    """Return the Jaccard index at which F_β is t, with a share w of the errors missed and the rest false alarms."""
+    """Return the Jaccard index at which F_β is t, if a proportion w of the errors are misses."""
     k, g = 1 + square, w + square * rest
     return np.asarray(g * t / (k * (1 - t) + g * t))
 
@@ -212,7 +212,7 @@ FAMILIES[re.compile(r"f(\d+(?:\.\d+)?)")] = fbeta
 
 @by_name
 def jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers:
-    """Return the Jaccard index at which the Fowlkes–Mallows index is t, with a share w of the errors missed."""
+    """Return the Jaccard index at which the Fowlkes–Mallows index is t, if a proportion w of the errors are misses."""
     # (J + (1 − J)W)(J + (1 − J)(1 − W)) = J²/t², a quadratic in the odds J/(1 − J).
     odds = t * (t + np.sqrt(t * t + 4 * w * rest * (1 - t * t))) / (2 * (1 - t * t))
     return np.asarray(odds / (1 + odds))
@@ -220,7 +220,7 @@ def jaccard_at_fowlkes_mallows(t: Numbers, w: Numbers, rest: Numbers) -> Numbers
 
 @by_name
 def fowlkes_mallows_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    """Return a quantity with the sign of the Fowlkes–Mallows index less t."""
+    """Return a quantity with the sign of the Fowlkes–Mallows index minus t."""
     return np.asarray(tp**2 - t**2 * (tp + fn) * (tp + fp))
 
 
@@ -366,7 +366,7 @@ def prevalence_threshold(tp, fn, fp, tn):
 
 @by_name
 def markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    """Return a quantity with the sign of markedness less t."""
+    """Return a quantity with the sign of markedness minus t."""
     return np.asarray(tp * tn - fp * fn - t * (tp + fp) * (fn + tn))
 
 
@@ -379,7 +379,7 @@ def markedness(tp, fn, fp, tn):
 
 @by_name
 def p4_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    """Return a quantity with the sign of P4 less t."""
+    """Return a quantity with the sign of P4 minus t."""
     return np.asarray(4 * tp * tn * (1 - t) - t * (tp + tn) * (fp + fn))
 
 
@@ -400,7 +400,7 @@ def _of_both(sums: Numbers) -> Numbers:
 
 @row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes", of_rates=Correlation())
 def matthews_corrcoef(hits, misses, false_alarms):
-    """Correlation of actual and predicted classes (of K classes: Gorodkin's R_K)."""
+    """Correlation of actual and predicted classes (for K classes: Gorodkin's R_K)."""
     actual, predicted = hits + misses, hits + false_alarms
     if hits.shape[-1] == 2:
         # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.
@@ -416,7 +416,7 @@ def matthews_corrcoef(hits, misses, false_alarms):
 
 @by_name
 def kappa_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-    """Return a quantity with the sign of Cohen's kappa less t."""
+    """Return a quantity with the sign of Cohen's kappa minus t."""
     return np.asarray(2 * (tp * tn - fp * fn) - t * ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)))
 
 
@@ -457,7 +457,7 @@ def mean_absolute_error(cells):
 
 @row(aliases=("adjacent_accuracy",), needs="ordered", exact=Proportion(("within_one",), ("beyond_one",)))
 def off_by_one(within_one, beyond_one):
-    """Share of examples predicted at most one class off."""
+    """Proportion of examples predicted at most one class off."""
     return within_one / (within_one + beyond_one)
 
 
@@ -518,11 +518,11 @@ class Cost(Held):
 
 
 def net_benefit(threshold: float) -> Metric:
-    """Return the net benefit of calling positive what has a probability of at least `threshold` (Vickers & Elkin 2006).
+    """Return the net benefit of calling positive if the probability is at least `threshold` (Vickers & Elkin 2006).
 
-    TP/n − FP/n · t/(1 − t): the true positives, less the false ones at the rate at which they are worth it. Who calls
-    positive from a probability t of 1 in 10 on takes nine false positives for a true one. It is in true positives per
-    example: 0.05 is worth as much as 5 of 100 examples found without a false alarm.
+    TP/n − FP/n · t/(1 − t): the true positives, minus the false ones weighted by the odds of the threshold. If you call
+    positive from a probability t of 1 in 10, you accept nine false positives for a true one. The unit is true positives
+    per example: 0.05 is worth as much as finding 5 of 100 examples without a false alarm.
 
     Parameters
     ----------
@@ -552,7 +552,7 @@ def net_benefit(threshold: float) -> Metric:
 
 @dataclass(frozen=True)
 class NetBenefit(Held):
-    """True positives less false positives, per example, where so many of the former are worth one of the latter.
+    """True positives minus weighted false positives, per example.
 
     Attributes
     ----------
@@ -588,7 +588,7 @@ def median_grade(shares, grades):
 
 
 def share_at_least(grade: float) -> Metric:
-    """Return the share of outcomes whose grade is at least `grade`.
+    """Return the proportion of outcomes with a grade of at least `grade`.
 
     Parameters
     ----------
@@ -609,12 +609,12 @@ def share_at_least(grade: float) -> Metric:
 
 @dataclass(frozen=True)
 class ShareAtLeast(Held):
-    """Share of outcomes whose grade is at least a given one."""
+    """Proportion of outcomes with at least a given grade."""
 
     grade: float
 
     def __call__(self, shares, grades):
-        """Return the share."""
+        """Return the proportion."""
         return (shares * (grades >= self.grade)).sum(-1) / shares.sum(-1)
 
     def place(self, grades):
@@ -648,7 +648,7 @@ def average_precision(positives, negatives):
 
 @row(needs="scores", aliases=("brier_score", "brier_score_loss"), greater_is_better=False)
 def brier(positives, negatives, scores):
-    """Mean squared difference of the probability and what happened."""
+    """Mean squared difference between the probability and the outcome."""
     return (positives * (1 - scores) ** 2 + negatives * scores**2).sum(-1) / (positives + negatives).sum(-1)
 
 

@@ -1,7 +1,8 @@
 """Metrics of two classes as functions of the prevalence and of both error rates, in which they are monotone.
 
 With cells θ ~ Dirichlet(ω), the prevalence, the fnr and the fpr are three independent Betas. The posterior of a metric
-is then an integral over two of them, of the distribution function of the third where the metric has a given value.
+is then an integral over two of them, of the third one's distribution function at the point where the metric has a given
+value.
 """
 
 from __future__ import annotations
@@ -40,12 +41,12 @@ def cells_of_rates(
 
 
 class FunctionOfRates(Held, ABC):
-    """A metric that is monotone in the fnr and the fpr, both ways alike, at any prevalence.
+    """A metric that is monotone in the fnr and the fpr, in the same direction, at any prevalence.
 
     Attributes
     ----------
     bends : bool
-        As of `LevelSets`.
+        As in `LevelSets`.
     """
 
     bends: bool = False
@@ -85,7 +86,7 @@ class FunctionOfRates(Held, ABC):
 
 
 def _aligned(prevalence: Numbers, t: Numbers) -> Numbers:
-    """Return prevalences (m, 1) with as many axes as t, (m, n) or (m, n, nodes)."""
+    """Return prevalences (m, 1) with the number of axes of t, (m, n) or (m, n, nodes)."""
     return prevalence.reshape(-1, *[1] * (np.ndim(t) - 1))
 
 
@@ -136,7 +137,7 @@ class Fraction(FunctionOfRates):
 
 @dataclass(frozen=True)
 class ClassAverage(FunctionOfRates):
-    """The mean of a ratio over both classes, each against the other, weighted by their prevalences or not."""
+    """The mean of a ratio over both classes, each against the other, with or without weighting by prevalence."""
 
     fraction: Fraction
     weighted: bool
@@ -152,11 +153,11 @@ class ClassAverage(FunctionOfRates):
 class Correlation(FunctionOfRates):
     """Matthews' correlation coefficient: 1 − MCC² = (π fnr (1 − fnr) + (1 − π) fpr (1 − fpr)) / (q (1 − q)).
 
-    Here π is the prevalence and q the share of examples that are called positive.
+    Here π is the prevalence and q the proportion of examples that are called positive.
     """
 
     def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
-        """Not used: the sign of the coefficient is that of a root, and no polynomial."""
+        """Not used: the sign of the coefficient follows from a root, not from a polynomial."""
         raise NotImplementedError
 
     @by_name
@@ -173,10 +174,10 @@ class Correlation(FunctionOfRates):
 
 
 def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numbers) -> Numbers:
-    """Return the error rate of a class with a given share of examples, given that of the other class.
+    """Return the error rate of a class with a given proportion of examples, given the other class's error rate.
 
-    It is the smaller root of a quadratic equation if the correlation is positive, and the greater one if it is
-    negative. The discriminant is written without differences, because it vanishes with the correlation.
+    It is the smaller root of a quadratic equation if the correlation is positive, and the larger one if it is negative.
+    The discriminant is written without differences, because it vanishes with the correlation.
     """
     rest_of_share = 1 - share
     size = np.where(t.real < 0, -t, t)
@@ -196,7 +197,7 @@ def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numb
 
 
 def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:
-    """Return a metric, or its average over both classes, as a function of the rates; None if that is not known."""
+    """Return a metric, or its average over both classes, as a function of the rates; None if it is unknown."""
     if isinstance(form, Proportion):
         form = _fraction(form)
     if average in ("macro", "weighted"):

@@ -47,7 +47,7 @@ def _of_cells(function: Callable[[ClassSums], Numbers], cells: Numbers, _: int) 
 
 
 class Arguments(dict[str, Callable[[Numbers, int], Numbers]]):
-    """Arguments by name; sums of grades have one for each place of the scale, as "from_2" and "below_2"."""
+    """Arguments by name; sums of grades have one for each place of the scale, such as "from_2" and "below_2"."""
 
     def __missing__(self, name: str) -> Callable[[Numbers, int], Numbers]:
         side, _, place = name.rpartition("_")
@@ -88,9 +88,9 @@ _OF_DISTANCE: dict[str, Callable[[Numbers], Numbers]] = {
 
 
 def cells_of(argument: str, classes: int, positive: int, graded: bool = False) -> Numbers:
-    """Return which cells an argument of a proportion sums, (K, K) of bool, given the position of its positive class.
+    """Return the cells that an argument of a proportion sums, (K, K) of bool, given the positive class's position.
 
-    If these are `graded` there is one row, (1, K).
+    If the cells are `graded`, there is one row, (1, K).
     """
     if graded:
         return ARGUMENTS[argument](np.eye(classes)[:, None], positive)[None] > 0
@@ -109,14 +109,14 @@ class Metric:
     name : str
         Canonical name.
     function : callable
-        The formula; the names of its arguments are the cells that it needs. Of scores they are the numbers of
-        positives and of negatives at each, rising, and the scores themselves.
+        The formula; the names of its arguments are the cells that it needs. For scores they are the numbers of
+        positives and of negatives at each score, rising, and the scores themselves.
     aliases : tuple of str
         Other names that resolve to it.
     bounds : tuple of float
-        Smallest and greatest possible value.
+        Smallest and largest possible value.
     greater_is_better : bool or None
-        Direction of the metric; None if neither direction is better (prevalence).
+        Whether greater values are better; None if neither direction is better (prevalence).
     needs : {"binary", "classes", "ordered", "outcomes", "scores"}
         What the metric requires: a binary matrix with a positive class, any number of classes, ordered classes,
         outcomes on a scale, or scores.
@@ -128,10 +128,10 @@ class Metric:
     micro : callable or None
         Function of the number of classes that returns the exact form of the micro average.
     of_rates : FunctionOfRates or None
-        The metric of two classes as a function of prevalence, fnr and fpr, by which its posterior is integrated if it
+        The metric of two classes as a function of prevalence, fnr and fpr; its posterior is integrated over these if it
         has no exact form. Proportions need none.
     scale : tuple of float, optional
-        The grades that a metric of outcomes is about (`on_scale`).
+        The grades that a metric of outcomes uses (`on_scale`).
     """
 
     name: str
@@ -153,7 +153,7 @@ class Metric:
 
     @property
     def needs_cells(self) -> bool:
-        """Whether single cells determine the metric, and not the sums of each class alone (`ClassSums`)."""
+        """Whether the metric depends on single cells, and not only on the sums of each class (`ClassSums`)."""
         return self.average is None and not set(self.arguments) <= set(OF_CLASS_SUMS)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -215,7 +215,7 @@ class Metric:
     def function_of_rates(self) -> FunctionOfRates | None:
         """Return the metric of two classes as a function of prevalence, fnr and fpr, or None if it is not known as one.
 
-        If the metric needs no positive class, the second one is taken for it.
+        If the metric needs no positive class, the second class takes its place.
         """
         if self.greater_is_better is None or (self.average and self.needs != "binary"):
             return None
@@ -231,7 +231,7 @@ class Metric:
         """Return the metric of matrices ``(..., K, K)``, with a last axis K if `average` is "per_class".
 
         Undefined values (0/0) are NaN. `skip_undefined` omits classes whose value is NaN from macro and weighted means,
-        as scikit-learn does. `parts` are those of the cells, where several metrics share them.
+        as scikit-learn does. `parts` are precomputed sums of the cells that several metrics share.
         """
         cells = np.asarray(cells)
         cells = cells if cells.dtype.kind in "fc" else cells.astype(float)
@@ -261,9 +261,9 @@ class Metric:
             return np.asarray((weights * values).sum(-1) / weights.sum(-1))
 
     def trials(self, cells: Numbers, positive: int | None = None) -> Numbers | None:
-        """Return of how many examples a metric that is a share of them is the share; None if it is none, or an average.
+        """Return the denominator of a proportion metric (its number of trials), or None for other metrics and averages.
 
-        Of counts (..., K, K) it has the shape of `evaluate`: (...), or (..., K) for one a class.
+        For counts (..., K, K) it has the shape of `evaluate`: (...), or (..., K) for one value per class.
         """
         form = self.exact_form(cells.shape[-1])
         if not isinstance(form, Proportion) or self.average not in (None, "per_class"):
@@ -313,10 +313,10 @@ def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = 
 
 
 class ClassSums:
-    """The arguments tp, fn, fp and tn of each class against the rest, (..., K), of matrices (..., K, K).
+    """The arguments tp, fn, fp and tn of each class against the rest, (..., K), for matrices (..., K, K).
 
-    Subclasses have the first three as attributes: examples of each class that were predicted right, that were missed,
-    and those of others taken for it.
+    Subclasses have the first three as attributes: the examples of each class that were predicted right, the examples
+    that were missed, and examples of other classes predicted as this class.
     """
 
     def __getitem__(self, argument: str) -> Numbers:
@@ -325,14 +325,14 @@ class ClassSums:
 
     @cached_property
     def tn(self) -> Numbers:
-        """Cells of other classes that others were predicted for."""
+        """Cells of other classes that were predicted as other classes."""
         errors = np.maximum(sums_of_others(self["fn"]) - self["fp"], 0)
         return np.asarray(sums_of_others(self["tp"]) + errors)
 
 
 @dataclass(frozen=True)
 class GivenSums(ClassSums):
-    """Sums of each class that were found otherwise than from matrices."""
+    """Sums of each class that do not come from matrices."""
 
     tp: Numbers
     fn: Numbers
@@ -342,7 +342,7 @@ class GivenSums(ClassSums):
 class OneVsRest(ClassSums):
     """The arguments tp, fn, fp and tn of each class against the rest, for matrices (..., K, K), computed once each.
 
-    They are sums, not differences of totals, of which few errors among many examples would keep few digits.
+    They are sums: differences of totals would keep few digits of few errors among many examples.
     """
 
     def __init__(self, cells: Numbers):
@@ -359,17 +359,17 @@ class OneVsRest(ClassSums):
 
     @cached_property
     def fn(self) -> Numbers:
-        """Cells of the class that other classes were predicted for."""
+        """Cells of the class that were predicted as other classes."""
         return np.asarray(np.einsum("...ij->...i", self._wrong))
 
     @cached_property
     def fp(self) -> Numbers:
-        """Cells of other classes that the class was predicted for."""
+        """Cells of other classes that were predicted as this class."""
         return np.asarray(np.einsum("...ij->...j", self._wrong))
 
     @cached_property
     def tn(self) -> Numbers:
-        """Cells of other classes that others were predicted for."""
+        """Cells of other classes that were predicted as other classes."""
         return np.asarray(without_diagonal(sums_of_others(self.cells)).sum(-2))
 
 

@@ -17,7 +17,7 @@ from bayesperf.metrics.registry import applicable
 def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_undefined: bool = False) -> xr.DataArray:
     """Return a metric of labelled cells (…, actual, predicted), with a dim ``label`` if it has one value per class.
 
-    `positive` is the position of the positive class; for `skip_undefined` see `Metric.evaluate`.
+    `positive` is the position of the positive class; `Metric.evaluate` explains `skip_undefined`.
     """
     cells = cells.transpose(..., *CELL_DIMS)
     per_class = metric.average == "per_class"
@@ -30,13 +30,13 @@ def evaluate(metric: Metric, cells: xr.DataArray, positive: int | None, skip_und
 
 
 def point_value(metric: Metric, cells: xr.DataArray, positive: int | None) -> xr.DataArray:
-    """Return a metric of labelled cells as `score` does: NaN where undefined, averages over classes of the rest."""
+    """Return a metric of labelled cells as `score` does: NaN if undefined; averages omit undefined classes."""
     values = evaluate(metric, cells, positive, skip_undefined=True)
     return values.copy(deep=False, data=_known(metric, values.values))
 
 
 def point_values(metric: Metric, cells: Numbers, positive: int | None) -> Numbers:
-    """Return the same of plain cells (…, K, K)."""
+    """Return the same values for plain cells (…, K, K)."""
     return _known(metric, metric.evaluate(cells, positive, skip_undefined=True))
 
 
@@ -60,7 +60,7 @@ def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
     -------
     xarray.DataArray
         Values over the leading dims (and ``label`` for ``_per_class``). Undefined values (0/0) are NaN; ratios without
-        an upper bound (likelihood ratios, the odds ratio) are inf where only the denominator is 0. Macro and weighted
+        an upper bound (likelihood ratios, the odds ratio) are inf if only the denominator is 0. Macro and weighted
         averages omit the classes for which the metric is undefined.
 
     Examples
@@ -79,6 +79,6 @@ def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
 
 
 def refuse_uncounted(metric: Metric, counts: xr.DataArray | None) -> None:
-    """Refuse a metric that needs true negatives, of counts without them."""
+    """Refuse a metric that needs true negatives for counts without them."""
     if has_uncounted_negatives(counts) and metric.needs_true_negatives():
         refuse_uncounted_cells(counts, "metric", f"{metric.name!r} needs")

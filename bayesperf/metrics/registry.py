@@ -106,7 +106,7 @@ def get(name: str | Metric) -> Metric:
 
 
 def _in_files(metric: Metric) -> dict[str, Any]:
-    """Return what a file says of a metric: its name, or all of it; raise if it is one of the caller's own."""
+    """Return the part of a metric that a file stores: its name, or all of it; raise if it is the caller's own."""
     function: Any = metric.function
     if metric.scale is not None:
         return {"name": metric.name, "scale": metric.scale}
@@ -146,7 +146,7 @@ def applicable(
     dims: Sequence[Hashable] = (),
     graded: bool = False,
 ) -> Metric:
-    """Return the metric if it can be computed for these labels and leading dims; labels that are `graded` are a scale.
+    """Return the metric if it can be computed for these labels and leading dims; `graded` labels are a scale.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def applicable(
 
 
 def _of_outcomes(metric: Metric, grades: Sequence[Any], graded: bool) -> Metric:
-    """Return a metric of outcomes on a scale; refuse one of outcomes for classes, and one of classes for outcomes."""
+    """Return a metric of outcomes on a scale; refuse outcome metrics for classes, and class metrics for outcomes."""
     if not graded:
         raise InputError("metric", f"{metric.name!r} is a metric of Outcomes; these are predictions of classes.")
     if metric.needs == "outcomes":
@@ -235,12 +235,12 @@ def register(
     bounds: tuple[float, float] = (-np.inf, np.inf),
     greater_is_better: bool | None = True,
 ) -> Metric:
-    """Register a user-defined metric, whose name is then accepted wherever a metric is named.
+    """Register a user-defined metric; its name is then accepted wherever a metric is named.
 
     Parameters
     ----------
     name : str
-        Name of the metric, which must not be taken.
+        Name of the metric; it must not be taken.
     function : callable
         A function of any of the cells ``tp, fn, fp, tn`` (of a binary matrix; suffixes then give averages),
         ``correct``, ``wrong``, ``hits``, ``misses`` and ``false_alarms`` of each class (..., K), or ``cells`` (...,
@@ -249,9 +249,9 @@ def register(
     aliases : sequence of str
         Other names.
     bounds : tuple of float
-        Smallest and greatest possible value.
+        Smallest and largest possible value.
     greater_is_better : bool or None
-        Direction of the metric; None if neither direction is better.
+        Whether greater values are better; None if neither direction is better.
 
     Raises
     ------

@@ -1,69 +1,25 @@
 """Figures: confusion matrices, densities and forests of metrics, comparisons, groups, dependence, studies of coverage.
 
-No statistics in here: what is drawn is computed elsewhere. Every function returns a Matplotlib figure, and takes
-``ax``: axes in hand, of the only panel or a sequence of as many as there are panels.
+This room has no statistics: other rooms compute what it draws. Every function returns a Matplotlib figure, and takes
+``ax``: existing axes for the only panel, or a sequence with one for each panel.
 """
 
-from bayesperf.plots.comparisons import comparison, difference, prob_matrix, ranks, simplex, standings
-from bayesperf.plots.examples import autocorrelation, confusion_matrix
-from bayesperf.plots.expected_performance import epc
-from bayesperf.plots.group_estimates import shrinkage, slices
-from bayesperf.plots.marginals import density, forest, joint, panel
-from bayesperf.plots.planned_examples import attempts, monitor, plan
-from bayesperf.plots.reliability_diagrams import calibration, recalibration, reliability
-from bayesperf.plots.roc import curve
-from bayesperf.plots.sensitivities import noise_sensitivity, prior, prior_sensitivity
-from bayesperf.plots.studies import (
-    coverage,
-    coverage_over,
-    f1_coverage,
-    predictive_spread,
-    rate_coverage,
-    repeated_splits,
-    sequential,
-    simulation_based_calibration,
-    split_scores,
-)
-from bayesperf.plots.thresholds import decision_curve, score_regions
+from types import FunctionType
 
-__all__ = [
-    "attempts",
-    "autocorrelation",
-    "calibration",
-    "comparison",
-    "confusion_matrix",
-    "coverage",
-    "coverage_over",
-    "curve",
-    "decision_curve",
-    "density",
-    "difference",
-    "epc",
-    "f1_coverage",
-    "forest",
-    "joint",
-    "monitor",
-    "noise_sensitivity",
-    "panel",
-    "plan",
-    "predictive_spread",
-    "prior",
-    "prior_sensitivity",
-    "prob_matrix",
-    "ranks",
-    "rate_coverage",
-    "recalibration",
-    "reliability",
-    "repeated_splits",
-    "score_regions",
-    "sequential",
-    "shrinkage",
-    "simplex",
-    "simulation_based_calibration",
-    "slices",
-    "split_scores",
-    "standings",
-]
+from bayesperf.plots.comparisons import *
+from bayesperf.plots.examples import *
+from bayesperf.plots.expected_performance import *
+from bayesperf.plots.group_estimates import *
+from bayesperf.plots.marginals import *
+from bayesperf.plots.planned_examples import *
+from bayesperf.plots.reliability_diagrams import *
+from bayesperf.plots.roc import *
+from bayesperf.plots.sensitivities import *
+from bayesperf.plots.studies import *
+from bayesperf.plots.thresholds import *
+
+# A file's own `__all__` says which of its functions are public.
+__all__ = sorted(name for name, thing in list(vars().items()) if isinstance(thing, FunctionType))
 
 
 def __dir__() -> list[str]:

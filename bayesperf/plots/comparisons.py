@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from bayesperf.comparison.result import Comparison
     from bayesperf.plots.style import Panels
 
+__all__ = ["comparison", "difference", "prob_matrix", "ranks", "simplex", "standings"]
+
 # Cells of a heat map show their value if there are at most this many systems.
 _MOST_WITH_VALUES = 12
 # Longest side of a heat map, in inches.
@@ -69,7 +71,7 @@ _REGION_COLOURS = (ORANGE, GREY, BLUE)
 def comparison(
     comparison: Comparison, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Plot the difference of two systems; of more systems P(a > b) and, if one direction is better, the ranks.
+    """Plot the difference of two systems; for more systems P(a > b) and, if one direction is better, the ranks.
 
     Parameters
     ----------
@@ -92,8 +94,8 @@ def difference(
 ) -> Figure:
     """Plot the density of a − b, or a / b, the region of practical equivalence and the probabilities beside it.
 
-    Several differences (leading dims, pairs of many systems) are drawn as means and intervals, a row for each; more
-    than forty are continued in another panel.
+    Several differences (leading dims, pairs of many systems) are drawn as means and intervals, one row each; more than
+    forty continue in another panel.
 
     Parameters
     ----------
@@ -147,7 +149,7 @@ def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind
 
 
 def _reach(drawn: Curves, comparison: Comparison) -> tuple[float, float]:
-    """Return the limits of the axis, which has the value of equal systems and, unless far out, the region."""
+    """Return the limits of the axis: they include the value of equal systems and, unless far out, the region."""
     if not comparison.of_ratio:
         return reach(drawn, comparison.rope)
     ends = np.concatenate([drawn.x[np.isfinite(drawn.x)], comparison.region])
@@ -173,7 +175,7 @@ def _probabilities(row: Any, comparison: Comparison) -> tuple[str, str, str]:
 
 
 def _relation(probability: float) -> str:
-    """Return a probability with its sign of relation, so that one near 0 or 1 is not written as if it were certain."""
+    """Return a probability with its relation sign, so that one near 0 or 1 does not look certain."""
     if probability < _NEARLY_CERTAIN:
         return "< 0.001"
     return "> 0.999" if probability > 1 - _NEARLY_CERTAIN else f"= {probability:.3f}"
@@ -203,7 +205,7 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
 
 
 def _rows(comparison: Comparison) -> xr.DataArray:
-    """Return an array with a place for each difference; of two systems there is one pair."""
+    """Return an array with a place for each difference; two systems have one pair."""
     leading = comparison.contrast.leading
     return leading.isel(pair=0) if len(comparison.names) == 2 and comparison.many else leading
 
@@ -232,19 +234,20 @@ _RANKS = _HeatMap("P(rank)", attrgetter("ranks"), "rank, 1 the best", SEQUENTIAL
 def prob_matrix(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
     """Plot P(a > b) for every pair of systems: rows a, columns b, numbered alike.
 
-    Systems are ordered by their expected rank if one direction of the metric is better; otherwise as they come.
+    Systems are ordered by their expected rank if one direction of the metric is better; otherwise they keep their
+    order.
 
     Parameters
     ----------
     comparison : Comparison
-        Of many systems; with leading dims, a panel for each of their coordinates.
+        A comparison of many systems; with leading dims, each coordinate has a panel.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
     ValueError
-        If the comparison is of two named systems, which make no matrix.
+        If the comparison has two named systems, which make no matrix.
     """
     if not comparison.many:
         raise InputError("prob_matrix", "two systems are no matrix.", "See plots.difference, or prob_greater itself.")
@@ -252,19 +255,19 @@ def prob_matrix(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
 
 
 def ranks(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
-    """Plot the probability that each system has each rank, systems ordered by expected rank, the best on top.
+    """Plot the probability of each rank of each system; systems are ordered by expected rank, best on top.
 
     Parameters
     ----------
     comparison : Comparison
-        With leading dims, a panel for each of their coordinates.
+        With leading dims, each coordinate has a panel.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
     ValueError
-        If neither more nor less of the metric is better.
+        If the metric has no better direction.
     """
     return _heat_maps(comparison, [_RANKS], ax=ax)
 
@@ -307,7 +310,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
 
 
 def _draw_heat_map(axes: Axes, values: Array, heat_map: _HeatMap, side: float) -> None:
-    """Plot a heat map with its colour bar; of few systems, with the values in the cells."""
+    """Plot a heat map with its colour bar; for few systems, with the values in the cells."""
     from matplotlib.colors import LinearSegmentedColormap
 
     count = len(values)
@@ -348,7 +351,7 @@ def simplex(
     names : tuple of two
         Names of systems a and b.
     rope : float, optional
-        Half-width of the region of practical equivalence, which the corners then name.
+        Half-width of the region of practical equivalence, named at the corners.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -399,7 +402,7 @@ def _checked_shares(shares: xr.DataArray) -> Array:
 
 
 def _called(names: tuple[Any, ...]) -> list[str]:
-    """Return what a and b stand for, unless these are the names themselves."""
+    """Return what a and b stand for, unless the names are "a" and "b" themselves."""
     return [f"{letter}: {shorten(name)}" for letter, name in zip("ab", names, strict=True) if str(name) != letter]
 
 
@@ -412,12 +415,12 @@ def standings(
 ) -> Figure:
     """Plot the metric of each of many systems, best expected rank on top, with the probability that it is the best.
 
-    Of shrunk systems it shows what each is by itself, too. More than forty are continued in another panel.
+    For shrunk systems it also shows each system alone. More than forty systems continue in another panel.
 
     Parameters
     ----------
     comparison : Comparison
-        Of many systems, by ``compare(..., shrink=True)`` or without, and without other leading dims.
+        A comparison of many systems, from ``compare(..., shrink=True)`` or without it, and without other leading dims.
     ci_prob, ci_kind, ax
         The intervals, and the axes, as in `bayesperf.plots.density`.
 

@@ -1,4 +1,4 @@
-"""Figures of the examples: confusion matrices, and how far neighbours in a sequence are alike."""
+"""Figures of the examples: confusion matrices, and the correlation of neighbours in a sequence."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = ["autocorrelation", "confusion_matrix"]
+
 # Length of a cell that holds its count and share well, and of the longest side of a matrix, of one alone or of several.
 _CELL, _LONGEST, _LONGEST_OF_MANY = 0.62, 9.0, 4.2
 # Smallest cell that holds its count, and its share besides.
@@ -44,13 +46,13 @@ _NO_EXAMPLES = "#dddddd"
 
 @closed
 def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure:
-    r"""Plot counts as a heat map: a row for each actual class, coloured by the shares of its examples.
+    r"""Plot counts as a heat map: a row for each actual class, coloured by the proportions of its examples.
 
     Parameters
     ----------
     cm : ConfusionMatrix
-        With leading dims, a panel for each of their coordinates. Counts and shares are written as far as cells have
-        room for them; a class without examples is grey.
+        With leading dims, each coordinate has a panel. Counts and proportions are written if the cells have room for
+        them; a class without examples is grey.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -106,7 +108,7 @@ def _draw_matrix(axes: Axes, counts: Counts, names: list[str], side: float) -> N
 
 
 def _write_cells(axes: Axes, counts: Counts, shares: Array, cell: float) -> None:
-    """Write the counts into the cells, and the shares below them if there is room; empty cells of many stay empty."""
+    """Write the counts into the cells, and the proportions below if there is room; with many cells, no zeros."""
     share_fits = cell >= _LEAST_WITH_SHARE
     longest = max(len(f"{counts.max():,}"), 5 if share_fits else 1)
     fontsize = min(_LARGEST, 72 * cell / (0.75 * longest))
@@ -127,14 +129,14 @@ def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
     Parameters
     ----------
     dataset : xarray.Dataset
-        What `bayesperf.sequences.autocorrelation` returns.
+        The result of `bayesperf.sequences.autocorrelation`.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
     Raises
     ------
     ValueError
-        If it is another data set.
+        If it is another dataset.
     """
     needed = ["observed", "lower", "upper", "outside"]
     if not isinstance(dataset, xr.Dataset) or not set(needed) <= set(dataset.data_vars):

@@ -1,4 +1,4 @@
-"""Figures of expected performance curves, and of the α at which two of them differ."""
+"""Figures of expected performance curves, and of the α at which two curves differ."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
     from bayesperf.plots.style import Panels
 
+__all__ = ["epc"]
+
 
 @closed
 def epc(
@@ -47,22 +49,22 @@ def epc(
     Parameters
     ----------
     curves : ExpectedPerformanceCurve or mapping of str to them
-        Of one system or several, or several by name: of one criterion and metric. More than six systems have a panel
-        each.
+        Curves of one system or several, or several curves by name, with one criterion and metric. More than six systems
+        have a panel each.
     difference : {"models", "thresholds"}, optional
-        Draws the difference of the two systems of a curve below, and shades the α at which its band leaves out 0: where
-        the two models, or the two thresholds, differ.
+        Whether to draw the difference of a curve's two systems below, and to shade the α at which its band excludes 0:
+        where the two models, or the two thresholds, differ.
     ci_prob : float, optional
         Probability of the equal-tailed bands, as in `bayesperf.plots.density`.
     kind : {"pointwise", "simultaneous"}
-        Whether a band holds at each α by itself or for the whole curve.
+        Whether a band is valid at each α separately or for the whole curve.
     ax
-        Axes to draw in, as in `bayesperf.plots.density`; with a difference two.
+        Axes to draw in, as in `bayesperf.plots.density`; with a difference, two.
 
     Raises
     ------
     ValueError
-        If there are no curves, or they are of different criteria or metrics.
+        If there are no curves, or they have different criteria or metrics.
     """
     named = dict(curves) if isinstance(curves, Mapping) else curves.each()
     if difference is not None and (isinstance(curves, Mapping) or len(named) != 2):
@@ -111,7 +113,7 @@ def _panels(curves: int, compared: bool, ax: Panels | None) -> tuple[Figure, lis
 
 
 def _write_legend(figure: Figure, axes: Axes, names: list[str], band: str, title: str, ax: Panels | None) -> None:
-    """Write what lines, bands and shaded spans are; a single curve has no name."""
+    """Write a legend of lines, bands and shaded spans; a single curve has no name."""
     from matplotlib.patches import Patch
 
     handles, labels = axes.get_legend_handles_labels()
@@ -147,7 +149,7 @@ def step_edges(alphas: Array) -> Array:
 
 
 def significant_spans(found: xr.Dataset) -> list[tuple[float, float]]:
-    """Return the spans of α over which the band of a difference leaves out 0."""
+    """Return the spans of α over which the band of a difference excludes 0."""
     changes = np.diff(found["significant"].values.astype(int), prepend=0, append=0)
     starts, ends = np.flatnonzero(changes == 1), np.flatnonzero(changes == -1)
     edges = step_edges(found["alpha"].values)

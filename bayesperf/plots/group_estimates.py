@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from bayesperf.groups.slicing import Slices
     from bayesperf.plots.style import Panels
 
+__all__ = ["shrinkage", "slices"]
+
 
 @closed
 def shrinkage(
@@ -51,9 +53,9 @@ def shrinkage(
     Parameters
     ----------
     pooled : Pooled
-        With leading dims other than that of the groups, a panel for each of their coordinates.
+        With leading dims other than the dim of the groups, each coordinate has a panel.
     metric : str
-        One with a single value, not a value for each class.
+        A metric with a single value, not one value per class.
     ci_prob, ci_kind, ax
         The intervals, and the axes, as in `bayesperf.plots.density`.
 
@@ -142,13 +144,13 @@ def slices(
 ) -> Figure:
     """Plot the metric of the levels of each dim, and of the worst slices, observed beside estimated.
 
-    Levels have their own observed mix of the other dims, so that what was observed and what is estimated are of the
-    same. Of a dim with more than 20 levels the worst 20 are drawn.
+    Levels keep their own observed mix of the other dims, so that the observed and the estimated value describe the same
+    examples. If a dim has more than 20 levels, the worst 20 are drawn.
 
     Parameters
     ----------
     found : Slices
-        By `bayesperf.slices`.
+        The result of `bayesperf.slices`.
     metric : str or Metric
         By default recall, or the accuracy.
     worst : int

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Codes
+from bayesperf.core.arrays import Codes, positions
 from bayesperf.core.words import interval_name, metric_title, place_names, short_interval_name, signed_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.style import (
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = ["density", "forest", "joint", "panel"]
+
 # The strip beneath a density in which its interval and mean are, for each curve, and for what is written there:
 # as shares of the greatest density.
 _STRIP, _WRITTEN = 0.07, 0.13
@@ -55,13 +57,13 @@ def density(
     Parameters
     ----------
     marginal : Marginal
-        With leading dims, a curve for each of their coordinates; if there are more than six, a panel for each. The mean
-        and the limits of the interval are written into a panel of one curve.
+        With leading dims, each coordinate has a curve, or a panel if there are more than six. A panel of one curve
+        shows the mean and the limits of the interval as text.
     ci_prob, ci_kind
-        The interval; by default the 95 % highest-density interval, or what ArviZ's ``rcParams`` were changed to
-        (``stats.ci_prob``, ``stats.ci_kind``).
+        The interval; by default the 95 % highest-density interval, or the interval that ArviZ's ``rcParams`` were set
+        to (``stats.ci_prob``, ``stats.ci_kind``).
     ax : matplotlib.axes.Axes or sequence of them, optional
-        Axes to draw in, as many as there are panels. Their figure is returned, and stays open.
+        Axes to draw in, one per panel. Their figure is returned, and stays open.
     """
     return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="density", ax=ax)
 
@@ -69,10 +71,10 @@ def density(
 def forest(
     marginal: Marginal, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None
 ) -> Figure:
-    """Plot the mean and interval of a metric, and the observed score, for every leading coordinate in a row of its own.
+    """Plot the mean and interval of a metric, and the observed score, with a row for every leading coordinate.
 
-    With two leading dims or more, the one with the fewest coordinates (up to six) has colours, which are together in
-    the rows of the others. The classes of a metric of each class are sorted by their means.
+    With two leading dims or more, the dim with the fewest coordinates (up to six) has colours, which share the rows of
+    the others. The classes of a metric per class are sorted by their means.
 
     Parameters
     ----------
@@ -96,17 +98,17 @@ def panel(
     Parameters
     ----------
     marginals : sequence of Marginal
-        As ``[posterior["recall"], posterior["precision"]]``.
+        For example ``[posterior["recall"], posterior["precision"]]``.
     ci_prob, ci_kind, ax
         As in `density`.
     kind : {"density", "forest"}, optional
         By default densities if metrics have up to six quantities each, forests if they have more. More than six
-        densities have a panel each, and forests of more than forty rows are continued beside.
+        densities have a panel each, and forests of more than forty rows continue beside.
 
     Raises
     ------
     ValueError
-        If axes are given, and they are not as many as the panels.
+        If axes are given, and their number is not the number of panels.
     """
     interval = default_interval(ci_prob, ci_kind)
     shown = _classes_by_value(marginals)
@@ -120,7 +122,7 @@ def panel(
 
 
 def _classes_by_value(marginals: Sequence[Marginal]) -> list[Marginal]:
-    """Return marginals with their classes in the order of the first that has any: the greatest mean first."""
+    """Return marginals with classes in the order of the first marginal that has any: the largest mean first."""
     first = next((marginal for marginal in marginals if "label" in marginal.dims), None)
     if first is None:
         return list(marginals)
@@ -133,7 +135,7 @@ def _classes_by_value(marginals: Sequence[Marginal]) -> list[Marginal]:
 
 
 def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
-    """Plot densities: a panel a metric, or if it has more quantities than there are colours, one for each of them."""
+    """Plot densities: one panel per metric, or per quantity if a metric has more of them than there are colours."""
     drawn = [curves(marginal, *interval) for marginal in marginals]
     most = max(len(each.names) for each in drawn)
     apart = most > len(SERIES)
@@ -183,7 +185,7 @@ def _share_x(panels: Sequence[Axes], logarithmic: bool) -> None:
 def draw_densities(axes: Axes, drawn: Curves) -> None:
     """Plot densities with their intervals shaded, and in a strip beneath them intervals, means and observed scores.
 
-    Of a single one there is room for what `write_figures` writes.
+    A single density has room for the text of `write_figures`.
     """
     single, peak = len(drawn.names) == 1, drawn.density.max()
     for i, name in enumerate(drawn.names):
@@ -207,7 +209,7 @@ def draw_row(axes: Axes, interval: Any, mean: Any, observed: Any, y: Any, colour
 
 
 def mark_handles(interval: tuple[float, Kind], observed: bool) -> dict[str, Artist]:
-    """Return what the marks of `draw_row` mean, for a legend."""
+    """Return the meaning of the marks of `draw_row`, for a legend."""
     from matplotlib.lines import Line2D
 
     marks: dict[str, Artist] = {
@@ -220,7 +222,7 @@ def mark_handles(interval: tuple[float, Kind], observed: bool) -> dict[str, Arti
 
 
 def write_figures(axes: Axes, drawn: Curves) -> None:
-    """Write the mean above a density, and the limits of the interval beneath its ends; of several densities nothing."""
+    """Write the mean above a density, and the interval's limits beneath its ends; nothing for several."""
     if len(drawn.names) > 1:
         return
     (low, high), mean, peak = drawn.interval[0], drawn.mean[0], drawn.density.max()
@@ -246,10 +248,10 @@ def write_figures(axes: Axes, drawn: Curves) -> None:
 
 
 class _Rows(NamedTuple):
-    """How the places of a marginal are laid out in a forest.
+    """How a forest arranges the places of a marginal.
 
-    `places` are their positions (rows, systems), `names` those of the rows, `dims` what they are along, and `systems`
-    the names of what has colours, along the dim `coloured`; one without a name if there are none.
+    `places` are their positions (rows, systems), `names` the names of the rows, `dims` the dims of the rows, and
+    `systems` the names of the colours, along the dim `coloured`; one empty name if there are no colours.
     """
 
     places: Codes
@@ -261,14 +263,14 @@ class _Rows(NamedTuple):
 
 def _rows(marginal: Marginal) -> _Rows:
     """Return the rows of a forest: the dim of the fewest coordinates has colours, unless it is the only one."""
-    positions = marginal.leading.copy(data=np.arange(marginal.leading.size).reshape(marginal.leading.shape))
-    few = [dim for dim in positions.dims if dim != "label" and 1 < positions.sizes[dim] <= len(SERIES)]
-    if positions.ndim < 2 or not few:
-        return _Rows(positions.values.reshape(-1, 1), place_names(positions), _joined(positions.dims), [""], "")
-    coloured = min(few, key=lambda dim: positions.sizes[dim])
-    rows = positions.isel({coloured: 0}, drop=True)
-    places = positions.transpose(..., coloured).values.reshape(-1, positions.sizes[coloured])
-    systems = [str(system) for system in positions[coloured].values.tolist()]
+    at = positions(marginal.leading)
+    few = [dim for dim in at.dims if dim != "label" and 1 < at.sizes[dim] <= len(SERIES)]
+    if at.ndim < 2 or not few:
+        return _Rows(at.values.reshape(-1, 1), place_names(at), _joined(at.dims), [""], "")
+    coloured = min(few, key=lambda dim: at.sizes[dim])
+    rows = at.isel({coloured: 0}, drop=True)
+    places = at.transpose(..., coloured).values.reshape(-1, at.sizes[coloured])
+    systems = [str(system) for system in at[coloured].values.tolist()]
     return _Rows(places, place_names(rows), _joined(rows.dims), systems, str(coloured))
 
 
@@ -277,7 +279,7 @@ def _joined(dims: Sequence[Any]) -> str:
 
 
 def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
-    """Plot a forest a metric, continued beside if it has more rows than fit a page."""
+    """Plot one forest per metric, continued beside if it has more rows than fit a page."""
     rows = [_rows(marginal) for marginal in marginals]
     height = _ROW + _FURTHER * (max(len(each.systems) for each in rows) - 1)
     most = int(MOST_ROWS * _ROW / height)
@@ -315,7 +317,7 @@ def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], 
 
 
 def _swatch(i: int) -> Artist:
-    """Return what stands in a legend for the colour of a system."""
+    """Return the legend's mark for the colour of a system."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], color=SERIES[i], lw=2, marker="o", ms=4.5)
@@ -339,16 +341,16 @@ def _draw_forest(axes: Axes, drawn: Curves, places: Codes) -> None:
 def joint(
     post: Posterior, first: str | Metric, second: str | Metric, *, draws: int = 2000, ax: Panels | None = None
 ) -> Figure:
-    """Plot the joint distribution of two metrics: a point a draw, the correlation of all draws, the observed point.
+    """Plot the joint distribution of two metrics: a point per draw, the correlation of all draws, the observed point.
 
     Parameters
     ----------
     post : Posterior
-        Or a prediction, of which the points are new test sets; a panel for each leading coordinate.
+        A posterior, or a prediction, whose points are new test sets; each leading coordinate has a panel.
     first, second : str or Metric
         Metrics with a single value, along x and y.
     draws : int
-        How many of the joint draws are shown, at most. The correlation is that of all (`Posterior.correlation`).
+        Maximum number of joint draws shown. The correlation uses all of them (`Posterior.correlation`).
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 

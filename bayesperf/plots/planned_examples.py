@@ -1,4 +1,4 @@
-"""Figures of plans: of examples, of attempts at questions, and of a system monitored batch by batch."""
+"""Figures of plans: for examples, for attempts at questions, and for a system monitored batch by batch."""
 
 from __future__ import annotations
 
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from bayesperf.plan.plan_result import Plan
     from bayesperf.plan.reruns import AttemptsPlan
 
+__all__ = ["attempts", "monitor", "plan"]
+
 # The labels of a plan's axis.
 _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
 
@@ -50,7 +52,7 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     Parameters
     ----------
     plan : Plan
-        What `bayesperf.plan` returns.
+        The result of `bayesperf.plan`.
     n : array-like (m,), optional
         Numbers of new examples to draw; by default from 0 to twice the answer.
     ax
@@ -81,12 +83,12 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
 
 @closed
 def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
-    """Plot the standard error of a pass rate against the attempts at each question, for as many questions and twice.
+    """Plot the standard error of a pass rate against the attempts per question, also for twice the questions.
 
     Parameters
     ----------
     plan : AttemptsPlan
-        What `bayesperf.plan.attempts` returns; of several systems a colour each.
+        The result of `bayesperf.plan.attempts`; each of several systems has a colour.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
     """
@@ -115,17 +117,17 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
 
 @closed
 def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
-    """Plot a metric with its intervals against the examples so far, and the probability that it meets the requirement.
+    """Plot a metric with its intervals against the examples so far, and the probability of meeting the requirement.
 
-    Dotted lines are the limits of its confidence sequence, if it has one; a diamond is at the first step at which they
+    Dotted lines are the limits of its confidence sequence, if it has one; a diamond marks the first step at which they
     show that the requirement is met, or missed.
 
     Parameters
     ----------
     monitor : Monitor
-        What `bayesperf.monitor` returns; with other leading dims, a line a coordinate.
+        The result of `bayesperf.monitor`; each coordinate of other leading dims has a line.
     ax : sequence of two matplotlib.axes.Axes, optional
-        Axes to draw in, of the metric and of the probability.
+        Axes to draw in, for the metric and for the probability.
     """
     data = monitor.dataset
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
@@ -172,7 +174,7 @@ def _draw_confidence_sequence(top: Axes, bottom: Axes, system: xr.Dataset, colou
 
 
 def _write_legends(top: Axes, bottom: Axes, data: xr.Dataset, columns: int) -> None:
-    """Write what shades, dotted lines and diamonds are."""
+    """Write a legend of shades, dotted lines and diamonds."""
     confidence = percentage(data.attrs["ci_prob"])
     interval = short_interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
     top.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{interval} after each {data.attrs['dim']}")

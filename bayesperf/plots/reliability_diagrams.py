@@ -1,4 +1,4 @@
-"""Figures of reliability curves, recalibration, and measures of calibration beside those of calibrated systems."""
+"""Figures of reliability curves, recalibration, and measures of calibration compared with calibrated systems."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bayesperf.curves.reliability.recalibration import Recalibration
     from bayesperf.plots.style import Panels
 
+__all__ = ["calibration", "recalibration", "reliability"]
+
 _METHODS = {"isotonic": "isotonic", "bins": "bins of equally many examples", "logistic": "logistic recalibration"}
 # The strip beneath the diagram that shows how many examples have each probability: its height, and its bars.
 _STRIP, _BARS = 0.16, 50
@@ -57,11 +59,12 @@ def reliability(
     Parameters
     ----------
     curves : ReliabilityCurve or mapping of str to ReliabilityCurve
-        Of one system or several, or several by name, made by the same method. More than three have a panel each.
+        Curves of one system or several, or several curves by name, made by the same method. More than three have a
+        panel each.
     ci_prob : float, optional
         Probability of the bands, as in `bayesperf.plots.density`.
     kind : {"simultaneous", "pointwise"}
-        Of the bands, as in `bayesperf.curves.ReliabilityCurve.band`.
+        The kind of the bands, as in `bayesperf.curves.ReliabilityCurve.band`.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -132,7 +135,7 @@ def _draw_curve(axes: Axes, curve: ReliabilityCurve, prob: float, kind: str, col
 
 
 def _draw_strip(axes: Axes, counts: ProbabilityCounts, colour: str, filled: bool) -> None:
-    """Plot beneath the diagram how many examples have each probability."""
+    """Plot, below the diagram, the number of examples with each probability."""
     number, edges = np.histogram(counts.values, bins=_BARS, range=(0, 1), weights=counts.examples)
     height = -_STRIP - 0.03 + _STRIP * number / number.max()
     axes.stairs(height, edges, baseline=-_STRIP - 0.03, color=GREY if filled else colour, fill=filled, lw=1,
@@ -147,16 +150,16 @@ def recalibration(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Plot the recalibrated probability over the given one, with intervals, and the distribution of the latter.
+    """Plot recalibrated against original probabilities, with intervals, and the distribution of the latter.
 
-    With groups there is a thin line for each, and the line with intervals is of a group that has not been seen.
+    With groups, each has a thin line, and the line with intervals describes a group not seen yet.
 
     Parameters
     ----------
     recalibration : Recalibration
-        Of `bayesperf.curves.recalibrate`.
+        The result of `bayesperf.curves.recalibrate`.
     ci_prob, ci_kind
-        Of the intervals, as in `bayesperf.plots.density`.
+        The intervals, as in `bayesperf.plots.density`.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -196,16 +199,16 @@ def calibration(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Plot measures of calibration, a panel each, beside the range of perfectly calibrated systems.
+    """Plot measures of calibration, one panel each, beside the range of perfectly calibrated systems.
 
     Parameters
     ----------
     calibration : Calibration
-        Of `bayesperf.curves.calibration`.
+        The result of `bayesperf.curves.calibration`.
     ci_prob, ci_kind
-        Of the intervals, and the probability of the range, as in `bayesperf.plots.density`.
+        The intervals, and the probability of the range, as in `bayesperf.plots.density`.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
 
     Examples
     --------
@@ -235,7 +238,7 @@ def calibration(
 
 
 def _draw_measure(axes: Axes, rows: pd.DataFrame) -> None:
-    """Plot a measure, a row for each label: the range of calibrated systems, the posterior and what was observed."""
+    """Plot a measure, one row per label: the range of calibrated systems, the posterior and the observed value."""
     y = np.arange(len(rows))
     low, high = rows["calibrated_lower"], rows["calibrated_upper"]
     axes.barh(y, high - low, 0.7, left=low, color=GREY, alpha=0.35, lw=0, label="range")

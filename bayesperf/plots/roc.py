@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     type Thresholds = float | Marginal | Iterable[float | Marginal]
 
+__all__ = ["curve"]
+
 _TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
 _AREAS = {"roc": "AUC", "precision_recall": "average precision"}
@@ -72,12 +74,12 @@ def curve(
     ci_prob : float, optional
         Probability of the bands, and of the intervals of the areas, as in `bayesperf.plots.density`.
     kind, method
-        Of the bands, as in `bayesperf.curves.ThresholdCurve.band`.
+        The kind and method of the bands, as in `bayesperf.curves.ThresholdCurve.band`.
     thresholds : float, Marginal or sequence of them, or a mapping of such by system
-        Thresholds at which the curves are marked, of the distribution of one (`ThresholdCurve.operating_point`) the
-        observed one.
+        Thresholds to mark on the curves; for the distribution of a threshold (`ThresholdCurve.operating_point`) the
+        observed one is marked.
     break_even : bool
-        Whether to draw the line on which both errors are alike: fnr = fpr, or precision = recall.
+        Whether to draw the line on which both errors are equal: fnr = fpr, or precision = recall.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -154,7 +156,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _mark(axes: Axes, curve: ThresholdCurve, thresholds: Thresholds, colour: str, system: str) -> None:
-    """Mark thresholds on a curve, each with a sign of its own."""
+    """Mark thresholds on a curve, each with its own sign."""
     several = thresholds if isinstance(thresholds, Iterable) else [thresholds]
     values = [_observed_threshold(one) for one in several]
     x, y = curve.curve_kind.x, curve.curve_kind.y
@@ -178,7 +180,7 @@ def _label(system: str, curve: ThresholdCurve, ci_prob: float, ci_kind: Kind) ->
 
 
 def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the polygon around a band; of boxes in both axes, it goes through their outer corners."""
+    """Return the polygon around a band; for boxes in both axes, it goes through their outer corners."""
     lower, upper = (band[y].sel(ci_bound=bound).values for bound in ("lower", "upper"))
     if x in band.data_vars:
         # A curve is better with less of an error rate, and with more of a rate of correct calls.
@@ -190,7 +192,7 @@ def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _probit(p: ArrayLike) -> Array:
-    """Return normal deviates of probabilities, finite ones at 0 and 1."""
+    """Return normal deviates of probabilities; they are finite also at 0 and 1."""
     return np.asarray(ndtri(np.clip(p, 1e-6, 1 - 1e-6)))
 
 

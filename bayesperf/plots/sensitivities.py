@@ -1,4 +1,4 @@
-"""Figures of how a metric depends on what is assumed: on the prior, on the rate of wrong labels."""
+"""Figures of how a metric depends on assumptions: on the prior, and on the rate of wrong labels."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = ["noise_sensitivity", "prior", "prior_sensitivity"]
+
 
 @closed
 def prior(
@@ -63,9 +65,10 @@ def prior(
     prior : str or Prior
         The prior.
     metrics : str, Metric or sequence of these, optional
-        By default recall, specificity, precision and prevalence of two classes, else those of a summary.
+        By default recall, specificity, precision and prevalence for two classes, else the metrics of a summary.
     cm : ConfusionMatrix, optional
-        Of whose classes it is a prior; by default of two, or of as many as the prior has weights of.
+        The matrix whose classes the prior is for; by default two classes, or the number of classes for which the prior
+        has weights.
     ci_prob, ci_kind, ax
         As in `bayesperf.plots.density`.
 
@@ -95,17 +98,17 @@ def prior_sensitivity(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Plot the posteriors of a metric under several priors, one over the other, and the priors themselves.
+    """Plot the posteriors of a metric under several priors, one above the other, and the priors themselves.
 
     Parameters
     ----------
     cm : ConfusionMatrix or xarray.DataTree
-        Counts, or a fit, whose draws are weighted anew; a panel for each leading coordinate (and each class of a metric
-        of the classes).
+        Counts, or a fit, whose draws are reweighted; each leading coordinate has a panel (and so has each class of a
+        metric per class).
     metric : str or Metric
         The metric.
     priors : sequence or mapping of str to str or Prior, optional
-        As in `bayesperf.prior.sensitivity`: by default the preset priors of counts, and none but its own of a fit.
+        As in `bayesperf.prior.sensitivity`: by default the preset priors for counts, and only its own prior for a fit.
     ci_prob, ci_kind, ax
         As in `bayesperf.plots.density`; the interval is shaded.
 
@@ -164,7 +167,7 @@ _OF_PRIOR: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0}
 def _before_and_after(
     given: ConfusionMatrix | xr.DataTree, priors: Any
 ) -> tuple[dict[str, Posterior | None], dict[str, Posterior]]:
-    """Return what each prior says before the data, where that is known, and its posterior."""
+    """Return what each prior says before the data, if known, and its posterior."""
     if isinstance(given, xr.DataTree):
         fits = fits_under(given, {} if priors is None else priors)
         return {name: fit.prior for name, fit in fits.items()}, {name: fit.posterior for name, fit in fits.items()}
@@ -176,7 +179,7 @@ def _before_and_after(
 def _density(
     before: Posterior | None, metric: str | Metric, interval: tuple[float, Kind], place: int
 ) -> tuple[Array, Array] | None:
-    """Return the density of a metric before the data; None where the prior has none."""
+    """Return the density of a metric before the data; None if the prior has none."""
     if before is None:
         return None
     try:
@@ -188,7 +191,7 @@ def _density(
 
 
 def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) -> None:
-    """Plot densities of priors in the colours of their posteriors, no higher than these."""
+    """Plot densities of priors in the colours of their posteriors, no higher than the posteriors."""
     lines, limits = list(axes.lines), axes.get_ylim()
     colours = [line.get_color() for line in lines if not str(line.get_label()).startswith("_")]
     for density, colour in zip(densities, colours, strict=False):
@@ -199,12 +202,12 @@ def _draw_priors(axes: Axes, densities: Sequence[tuple[Array, Array] | None]) ->
 
 @closed
 def noise_sensitivity(sensitivity: pd.DataFrame, *, ax: Panels | None = None) -> Figure:
-    """Plot a metric with its interval against the rate at which labels are taken to be wrong.
+    """Plot a metric with its interval against the assumed rate of wrong labels.
 
     Parameters
     ----------
     sensitivity : pandas.DataFrame
-        What `bayesperf.labels.noise_sensitivity` returns; of several systems, a line each.
+        The result of `bayesperf.labels.noise_sensitivity`; each of several systems has a line.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 

@@ -33,6 +33,18 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
+__all__ = [
+    "coverage",
+    "coverage_over",
+    "f1_coverage",
+    "predictive_spread",
+    "rate_coverage",
+    "repeated_splits",
+    "sequential",
+    "simulation_based_calibration",
+    "split_scores",
+]
+
 
 @closed
 def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None = None) -> Figure:
@@ -41,11 +53,11 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None =
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.rate_coverage`, for one n.
+        The result of `bayesperf.studies.rate_coverage`, for one n.
     lowest : float
         Where the axis of coverage begins; lower coverages are cut off.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     check_study(study, "rate_coverage", ("interval", "p"))
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
@@ -75,13 +87,13 @@ def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.f1_coverage`.
+        The result of `bayesperf.studies.f1_coverage`.
     view : {"map", "surface"}
         A map seen from above, or a surface in perspective.
     reach : float
-        How far from the nominal coverage colours (and the axis of a surface) go.
+        Range of the colours (and of a surface's axis) on either side of the nominal coverage.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     from matplotlib import colors
 
@@ -125,9 +137,9 @@ def predictive_spread(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.predictive_spread`.
+        The result of `bayesperf.studies.predictive_spread`.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     check_study(study, "predictive_spread", ("distribution", "scale"), "iqr")
     figure, panels = small_multiples(2, 4.3, 3.4, margin=(0, 0), ax=ax)
@@ -155,14 +167,14 @@ def predictive_spread(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
 
 @closed
 def repeated_splits(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
-    """Plot how often intervals from one test set held the score on a second one.
+    """Plot how often intervals from one test set contained the score on a second one.
 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.repeated_splits`.
+        The result of `bayesperf.studies.repeated_splits`.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     check_study(study, "repeated_splits", ("distribution", "metric", "prob"))
     levels, metrics = study["prob"].values, study["metric"].values.tolist()
@@ -187,16 +199,16 @@ def repeated_splits(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
 def split_scores(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Plot the scores of repeated splits beside the pooled draws of the distributions that predict them.
 
-    Pooled draws spread more than the scores even where every interval is right: those of a split are around the score
-    of its own test set, whose luck is added to what they say of the next one. The figure shows whether they agree in
-    place and shape, and where scores take few values; coverage is what `repeated_splits` shows.
+    Pooled draws spread more than the scores even if every interval is right: the draws of a split lie around the score
+    of its own test set, and the luck of that test set is added to the uncertainty about the next one. The figure shows
+    whether they agree in place and shape, and where scores take few values; `repeated_splits` shows the coverage.
 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.repeated_splits` with ``keep_draws``; a panel for each metric.
+        The result of `bayesperf.studies.repeated_splits` with ``keep_draws``; each metric has a panel.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
 
     References
     ----------
@@ -233,7 +245,7 @@ def split_scores(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
 
 
 def _bins(scores: Any, draws: Any) -> Any:
-    """Return the edges of bins as wide as Sturges' rule has them for the scores, out to nearly all draws."""
+    """Return the edges of bins with the width of Sturges' rule for the scores, out to nearly all draws."""
     scores = scores[np.isfinite(scores)]
     edges = np.histogram_bin_edges(scores, "sturges")
     width = edges[1] - edges[0]
@@ -243,7 +255,7 @@ def _bins(scores: Any, draws: Any) -> Any:
 
 
 def _densities(values: Any, edges: Any) -> Any:
-    """Return the density of values in bins; those beyond the bins, or undefined, are in none."""
+    """Return the density of values in bins; no bin has the values beyond them, or undefined ones."""
     defined = np.isfinite(values).sum()
     return np.histogram(values[np.isfinite(values)], edges)[0] / (defined * np.diff(edges))
 
@@ -255,13 +267,13 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0,
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.sequential`.
+        The result of `bayesperf.studies.sequential`.
     ci_kind : {"eti", "hdi"}
         Kind of the intervals.
     simulation : int
-        Which simulation is drawn, at the lowest probability of the study.
+        The simulation to draw, at the lowest probability of the study.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     check_study(study, "sequential", ("distribution", "kind", "prob", "step"))
     checks.one_of("ci_kind", ci_kind, tuple(INTERVAL_KINDS))
@@ -302,11 +314,11 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.coverage`; each coordinate of the leading dims has a colour.
+        The result of `bayesperf.studies.coverage`; each coordinate of the leading dims has a colour.
     lowest : float
         Where the axis of coverage begins; lower coverages are drawn there as arrows.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     check_study(study, "coverage", ("interval", "n"))
     values, errors = (study[name].transpose("n", "interval", ...) for name in ("coverage", "coverage_mcse"))
@@ -341,12 +353,13 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.dependence`, or any with coverage over two dims or more, as those of the repository's
-        folder ``validation`` are; each coordinate of the dims between the first and the last has a panel.
+        The result of `bayesperf.studies.dependence`, or any dataset with coverage over two dims or more, such as the
+        tables in the repository's folder ``validation``; each coordinate of the dims between the first and the last has
+        a panel.
     lowest : float, optional
-        Where the axis of coverage begins; by default at the least coverage.
+        Where the axis of coverage begins; by default at the smallest coverage.
     ax
-        Axes to draw in, as many as there are panels, as in `bayesperf.plots.density`.
+        Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
     if not isinstance(study, xr.Dataset) or "coverage_mcse" not in study or study["coverage"].ndim < 2:
         raise InputError("study", "must be a study and hold coverage and coverage_mcse, over two dims or more.")
@@ -375,7 +388,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
 def _points(
     axes: Axes, rate: Any, error: Any, y: Any, series: int, label: str | None, lowest: float | None = None
 ) -> None:
-    """Plot rates with twice their errors; those below the lowest as arrows there."""
+    """Plot rates with twice their errors; rates below the lowest become arrows there."""
     colour = SERIES[series % len(SERIES)]
     shown = np.isfinite(rate) if lowest is None else rate >= lowest
     axes.errorbar(rate[shown], y[shown], xerr=2 * error[shown], fmt="osD^vP"[series % 6], color=colour, ms=4, lw=1,
@@ -402,9 +415,9 @@ def simulation_based_calibration(study: xr.Dataset, *, ax: Panels | None = None)
     Parameters
     ----------
     study : xarray.Dataset
-        Of `bayesperf.studies.simulation_based_calibration`.
+        The result of `bayesperf.studies.simulation_based_calibration`.
     ax
-        Axes to draw in, one a parameter, as in `bayesperf.plots.density`.
+        Axes to draw in, one per parameter, as in `bayesperf.plots.density`.
     """
     check_study(study, "simulation_based_calibration", ("level", "parameter"), "ecdf")
     levels, parameters = study["level"].values, study["parameter"].values

@@ -1,4 +1,4 @@
-"""What all figures share: colours, default intervals, words, and how a finished figure is handed over."""
+"""Common parts of all figures: colours, default intervals, words, and how a finished figure is returned."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ _FEWEST_CHARACTERS = 6
 
 
 def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Make a plotting function break texts that would be cropped, and close its figure for pyplot.
+    """Make a plotting function wrap texts that would be cropped, and close its figure for pyplot.
 
-    Notebooks would otherwise show it twice. If the caller gave the axes (``ax``), the figure is the caller's: its
+    Notebooks would otherwise show it twice. If the caller gave the axes (``ax``), the figure belongs to the caller: its
     layout is left alone, and it stays open.
     """
 
@@ -73,10 +73,10 @@ def axes_of(ax: Panels | None) -> list[Axes]:
 
 
 def default_interval(ci_prob: float | None, ci_kind: Kind | None) -> tuple[float, Kind]:
-    """Return the probability and kind of the intervals of a figure, where None leaves them to the defaults.
+    """Return the probability and kind of a figure's intervals, with defaults for None.
 
-    These are 95 % and highest-density, unless ``arviz_base.rcParams`` was changed: a setting that differs from ArviZ's
-    own default is somebody's choice, and is followed.
+    The defaults are 95 % and highest-density, unless ``arviz_base.rcParams`` was changed: if a setting differs from
+    ArviZ's own default, somebody chose it, and it is followed.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def default_interval(ci_prob: float | None, ci_kind: Kind | None) -> tuple[float
 
 
 def _arviz_setting(name: str, ours: Any) -> Any:
-    """Return a setting of ArviZ that was changed, or ours; ArviZ that was not imported was not set."""
+    """Return a changed ArviZ setting, or ours; if ArviZ was not imported, nobody changed it."""
     arviz = sys.modules.get("arviz_base")
     if arviz is None:
         return ours
@@ -111,10 +111,10 @@ def small_multiples(
     ax: Panels | None = None,
     **options: Any,
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, row by row: never more beside each other than fit a page, the rest below.
+    """Return a figure and its panels, row by row, with no more panels in a row than fit a page.
 
-    Width and height are of each panel, and `margin` what the figure has besides, in inches; `ax` are axes in hand, as
-    many as the panels; options are those of ``matplotlib.pyplot.subplots``.
+    `width` and `height` are the size of each panel, and `margin` what the figure has besides, in inches; `ax` holds
+    existing axes, one per panel; the options go to ``matplotlib.pyplot.subplots``.
     """
     from matplotlib import pyplot as plt
 
@@ -136,13 +136,13 @@ def small_multiples(
 
 
 def parts_of(count: int, most: int) -> list[slice]:
-    """Return consecutive parts of so many quantities, about equal and none longer than `most`."""
+    """Return consecutive parts of a number of quantities, about equal and none longer than `most`."""
     size = -(-count // -(-count // most))
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def label_edges(panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None) -> None:
-    """Label the axes of small multiples: x where there is no panel below, y at the left; of axes in hand all."""
+    """Label the axes of small multiples: x if there is no panel below, y at the left; all of the caller's axes."""
     place = panels[0].get_subplotspec()
     columns = 1 if ax is not None or place is None else place.get_gridspec().ncols
     for position, axes in enumerate(panels):
@@ -153,14 +153,14 @@ def label_edges(panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None
 
 
 def label_around(figure: Figure, panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None) -> None:
-    """Label small multiples: x as `label_edges` does, y at the left of the whole figure; of axes in hand each."""
+    """Label small multiples: x as `label_edges` does, y left of the whole figure; the caller's axes one by one."""
     label_edges(panels, x, "" if ax is None else y, ax)
     if ax is None:
         figure.supylabel(y, fontsize="medium")
 
 
 def write_title(figure: Figure, *lines: str, ax: Panels | None = None) -> None:
-    """Write lines of a title above a figure, or above one axes that the caller gave; several are the caller's own."""
+    """Write the lines of a title above a figure, or above the caller's axes if there is one; several get none."""
     text, given = "\n".join(line for line in lines if line), axes_of(ax)
     if len(given) == 1:
         own = given[0].get_title()
@@ -170,14 +170,14 @@ def write_title(figure: Figure, *lines: str, ax: Panels | None = None) -> None:
 
 
 def remark(figure: Figure, text: str) -> None:
-    """Write a remark beneath a figure, where it has no legend."""
+    """Write a remark below a figure, in the place of a legend."""
     figure.supxlabel(text, fontsize="x-small", color=GREY)
 
 
 def log_scale(axes: Axes, *, y: bool = False) -> None:
     """Make the horizontal axis logarithmic, or the vertical one, with few round numbers at its ticks.
 
-    Its limits are those that it has by then.
+    It keeps the limits that it has when this is called.
     """
     from matplotlib import ticker
 
@@ -203,7 +203,7 @@ def band_name(ci_prob: float, kind: str) -> str:
 def write_legend(
     figure: Figure, handles: Sequence[Artist], labels: Sequence[str], title: str = "", ax: Panels | None = None
 ) -> None:
-    """Write a legend beneath a figure, in as many columns as fit; within the axes that the caller gave."""
+    """Write a legend below a figure, in as many columns as fit; inside the axes if the caller gave them."""
     if not labels:
         return
     style: dict[str, Any] = {"title": title or None, "fontsize": "small", "title_fontsize": "small"}
@@ -219,7 +219,7 @@ def write_legend(
 
 
 def wrap(text: Text, length: float, *, upright: bool = False) -> None:
-    """Break the lines of a text so that each is at most so many pixels long; an upright one is read from below."""
+    """Break the lines of a text to a maximum length in pixels; upright text is read from below."""
     lines = text.get_text().split("\n")
     characters = max(map(len, lines))
     while characters > _FEWEST_CHARACTERS:
@@ -232,7 +232,7 @@ def wrap(text: Text, length: float, *, upright: bool = False) -> None:
 
 
 def _fit_figure(figure: Figure) -> None:
-    """Break the title and the labels of a whole figure where they are longer than it is wide or high."""
+    """Break the title and the labels of a whole figure if they are longer than it is wide or high."""
     width, height = figure.bbox.size
     for text in figure.texts:
         upright = text.get_rotation() == 90
@@ -240,7 +240,7 @@ def _fit_figure(figure: Figure) -> None:
 
 
 def _fit_axes(axes: Axes) -> None:
-    """Break the title, the labels and the legend of axes where they are longer than these are wide or high."""
+    """Break the title, the labels and the legend of axes if they are longer than the axes are wide or high."""
     width, height = axes.bbox.size
     wrap(axes.title, width)
     wrap(axes.xaxis.label, width)
@@ -251,9 +251,9 @@ def _fit_axes(axes: Axes) -> None:
 
 
 def shorten(name: Any, most: int = 44) -> str:
-    """Return a name as text for a figure, its middle left out if it is long: names often differ at their ends.
+    """Return a name as text for a figure; long names lose their middle, because they often differ at their ends.
 
-    A dollar sign is escaped, because between two of them Matplotlib reads mathematics.
+    A dollar sign is escaped, because Matplotlib reads text between two of them as mathematics.
     """
     text = " ".join(str(name).split())
     half = (most - 1) // 2

@@ -1,4 +1,4 @@
-"""Figures of thresholds: where a system is useful, and what is decided by a chosen one."""
+"""Figures of thresholds: where a system is useful, and what a chosen threshold decides."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bayesperf.curves.decisions.choosing import Candidates, ChosenThreshold
     from bayesperf.plots.style import Panels
 
+__all__ = ["decision_curve", "score_regions"]
+
 # The dim of systems, how far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.
 _DIM, _BELOW, _BARS = "model", 0.25, 0.04
 
@@ -43,16 +45,16 @@ _DIM, _BELOW, _BARS = "model", 0.25, 0.04
 def decision_curve(
     curve: DecisionCurve, *, ci_prob: float | None = None, kind: str = "pointwise", ax: Panels | None = None
 ) -> Figure:
-    """Plot net benefit over thresholds, beside treating all and none, and the thresholds at which a system is useful.
+    """Plot net benefit over thresholds, beside treating all and none, and where each system is useful.
 
     Parameters
     ----------
     curve : DecisionCurve
-        Of one system or several. Every group of ``by`` has a panel, and so has each of more than six systems.
+        A curve of one system or several. Every group of ``by`` has a panel, and so has each of more than six systems.
     ci_prob : float, optional
-        Probability of the bands, and the least of being useful, as in `bayesperf.plots.density`.
+        Probability of the bands, and minimum probability of being useful, as in `bayesperf.plots.density`.
     kind : {"pointwise", "simultaneous"}
-        Whether a band holds at each threshold by itself or for the whole curve.
+        Whether a band is valid at each threshold separately or for the whole curve.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -102,7 +104,7 @@ def _rows(useful: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
 
 
 def _draw_decisions(axes: Axes, points: xr.Dataset, band: xr.DataArray, useful: pd.DataFrame) -> None:
-    """Plot the systems of a panel, what they are compared with, and the bars of their useful thresholds."""
+    """Plot a panel's systems, what they are compared with, and the bars of their useful thresholds."""
     cuts = points["threshold"].values
     systems = points[_DIM].values.tolist() if _DIM in points.dims else [None]
     half = (cuts[1] - cuts[0]) / 2 if len(cuts) > 1 else 0.005
@@ -120,7 +122,7 @@ def _draw_decisions(axes: Axes, points: xr.Dataset, band: xr.DataArray, useful: 
 
 
 def _write_legend(figure: Figure, axes: Axes, band: str, prob: str, ax: Panels | None) -> None:
-    """Write what lines, bands and bars are."""
+    """Write a legend of lines, bands and bars."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -140,12 +142,13 @@ _HISTOGRAM_BARS = 40
 
 @closed
 def score_regions(chosen: ChosenThreshold, *, ax: Axes | None = None) -> Figure:
-    """Plot how many examples of either class have each score, and the thresholds; what is left to people is grey.
+    """Plot the number of examples per class and score, and the thresholds; scores left to people are grey.
 
     Parameters
     ----------
     chosen : ChosenThreshold
-        What `bayesperf.choose_threshold` or `bayesperf.curves.abstention` returns. Drawn are the examples that chose.
+        The result of `bayesperf.choose_threshold` or `bayesperf.curves.abstention`. The figure shows the examples that
+        were used to choose.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -180,7 +183,7 @@ def score_regions(chosen: ChosenThreshold, *, ax: Axes | None = None) -> Figure:
 
 
 def _bars(candidates: Candidates) -> tuple[Array, Array]:
-    """Return edges of bars (k + 1,), and how many negatives and positives (2, k) are in each."""
+    """Return edges of bars (k + 1,), and the number of negatives and positives (2, k) in each."""
     scores = candidates.thresholds[1:]
     edges = np.histogram_bin_edges(scores, _HISTOGRAM_BARS)
     return edges, np.stack([np.histogram(scores, edges, weights=of_class)[0] for of_class in candidates.counts])

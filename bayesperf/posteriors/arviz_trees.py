@@ -31,10 +31,10 @@ def to_tree(
     facts: Mapping[str, Any],
     observed: xr.DataArray | None,
 ) -> xr.DataTree:
-    """Return draws of cells (…, chain, draw, actual, predicted) and metrics computed from them as a tree.
+    """Return a tree with draws of cells (…, chain, draw, actual, predicted) and the metrics computed from them.
 
-    `metrics` are pairs of the name of a variable and its metric; `positive` is the position of the positive
-    class; `facts` become attributes of the group ``posterior``.
+    `metrics` are pairs of a variable's name and its metric; `positive` is the position of the positive class; `facts`
+    become attributes of the group ``posterior``.
     """
     named = dict(metrics)
     if len(named) < len(set(metrics)):
@@ -61,7 +61,7 @@ def _dim_of_groups(dataset: xr.Dataset) -> str:
 
 
 def in_chains(cells: xr.DataArray) -> xr.DataArray:
-    """Return independent draws of one chain as four, which ArviZ compares, or as many as there are equal ones."""
+    """Deal the independent draws of one chain to four, which ArviZ compares, or to as many equal chains as possible."""
     draws = cells.sizes["draw"]
     chains = next(chains for chains in (4, 3, 2, 1) if draws % chains == 0)
     axis = cells.dims.index("chain")
@@ -76,7 +76,7 @@ def _without_scalars(group: xr.Dataset) -> xr.Dataset:
 
 
 def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str, Any]:
-    """Validate a tree and return the fields of the posterior of its draws of cells."""
+    """Validate a tree, and return the fields of the posterior that its draws of cells make."""
     if not isinstance(tree, xr.DataTree):
         raise InputTypeError("tree", f"must be an xarray.DataTree; it is {type(tree).__name__}.")
     name, kind = PARTS[checks.one_of("part", part, tuple(PARTS))]
@@ -124,20 +124,20 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
 
 
 def _pos_label(template: xr.DataArray, pos_label: Any) -> Any:
-    """Return the positive class of cells, whose labels are checked; outcomes have none."""
+    """Return the positive class after a check of the labels; outcomes have none."""
     cells = xr.zeros_like(as_outcomes(template), dtype=int)
     return Outcomes(cells).pos_label if "outcome" in cells.dims else ConfusionMatrix(cells, pos_label).pos_label
 
 
 def observed_table(tree: xr.DataTree) -> xr.DataArray | None:
-    """Return the table of counts of a tree, which a model that observes parts of it has beside them; None without."""
+    """Return the table of counts of a tree, stored beside the parts that its model observes; None if it has none."""
     tables = [tree[name].to_dataset().get("counts") for name in ("observed_data", "constant_data") if name in tree]
     known = [as_table(table) for table in tables if table is not None]
     return next((table for table in known if set(CELL_DIMS) <= set(table.dims)), None)
 
 
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:
-    """Return the counts, those of groups together where the cells are of their population; None if there are none."""
+    """Return the counts, summed over groups if the cells describe their population; None if there are none."""
     counts = observed_table(tree)
     groups = facts.get("groups_dim")
     if counts is None or groups not in counts.dims or groups in template.dims:

@@ -1,4 +1,4 @@
-"""Densities and intervals of marginals to be drawn, and how a notebook shows them."""
+"""Densities and intervals of marginals for drawing, and how a notebook shows them."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _FARTHEST_ROPE = 4
 
 
 class Curves(NamedTuple):
-    """Densities of m quantities on grids (m, points) of their own, their means, intervals, names and observed scores.
+    """Densities of m quantities, each on its own grid (m, points), with means, intervals, names and observed scores.
 
-    On a logarithmic scale (ratios without an upper bound) the density is that of the logarithm. A score that was not
-    observed is NaN.
+    On a logarithmic scale (ratios without an upper bound) the curve is the density of the logarithm. The observed score
+    is NaN if there is none.
     """
 
     x: Array
@@ -49,9 +49,9 @@ class Curves(NamedTuple):
 
 
 def curves(marginal: Marginal, ci_prob: float, ci_kind: Kind, points: int = 161) -> Curves:
-    """Return the density curves of a marginal, its leading dims flattened.
+    """Return the density curves of a marginal, with its leading dims flattened.
 
-    The grid of each runs from its 0.05 % to its 99.95 % quantile, or up to a bound that the density reaches.
+    Each grid runs from the 0.05 % to the 99.95 % quantile, or up to a bound that the density reaches.
     """
     logarithmic = _is_ratio(marginal)
     ends = _finite_ends(marginal)
@@ -95,7 +95,7 @@ def without_density(mean: Array, interval: Array, names: Sequence[str] = (), log
 
 
 def reach(drawn: Curves, rope: float) -> tuple[float, float]:
-    """Return the limits of an axis of differences: they include all curves, zero and, unless far out, the rope."""
+    """Return the limits of an axis of differences: they include all curves, zero and, unless far out, the ROPE."""
     finite = drawn.x[np.isfinite(drawn.x)]
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     furthest = max(-low, high)
@@ -140,7 +140,7 @@ _CI_PROB = 0.95
 
 
 def marginal_html(first: Marginal, title: str, sentence: str, more: int) -> str:
-    """Return a sentence and a density for each of the first places of a marginal, on one scale; `more` are left out."""
+    """Return a sentence and a density for each of a marginal's first places, on one scale; `more` counts the others."""
     drawn = curves(first, _CI_PROB, "hdi", points=_POINTS)
     head = f"<p><b>{escape(title)}</b>{f'<br/>{escape(sentence)}' if sentence else ''}</p>"
     pictures = [_density(drawn, i) for i in range(len(drawn.names))]
@@ -158,7 +158,7 @@ def marginal_html(first: Marginal, title: str, sentence: str, more: int) -> str:
 
 
 def _density(drawn: Curves, i: int) -> str:
-    """Return a density as SVG: its interval shaded, its mean marked, the ends of the axis written."""
+    """Return a density as SVG, with its interval shaded, its mean marked and the ends of the axis labelled."""
     low, high = (float(end) for end in (drawn.x.min(), drawn.x.max()))
 
     def across(x: Array) -> Array:
@@ -187,10 +187,10 @@ def _density(drawn: Curves, i: int) -> str:
 
 
 def _end(value: float, span: float) -> str:
-    """Return an end of an axis; one of thousands as a whole number."""
+    """Return the label of an end of an axis; thousands as a whole number."""
     return f"{value:,.0f}" if abs(value) >= 1000 else signed_value(value, span)
 
 
 def path_points(x: Array, y: Array) -> str:
-    """Return the points of a path of SVG, without the command before the first."""
+    """Return the points of an SVG path, without the command before the first one."""
     return " L".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))

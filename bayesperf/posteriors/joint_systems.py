@@ -20,7 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.arrays import Array, Codes, blocks, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import tallied
@@ -82,12 +82,12 @@ def joint_posterior(
     Notes
     -----
     The row of actual class i is a Dirichlet process on the joint predictions of all systems, independent of other rows.
-    Its mass is the sum of a Gamma variable of shape n for each outcome seen n times, and of one of shape α_i· that is
-    distributed by stick-breaking over atoms from the base measure (Sethuraman 1994, A constructive definition of
+    Its mass is the sum of two parts: a Gamma variable of shape n for each outcome seen n times, and one of shape α_i·
+    that stick-breaking distributes over atoms from the base measure (Sethuraman 1994, A constructive definition of
     Dirichlet priors). The remainder after the last stick is again such a process; each system receives its margin,
     Dirichlet(α_i), drawn independently. The cells of each system are therefore exactly Dirichlet, and the dependence
-    between systems is neglected for about 1e-4 of the prior's mass. (For more of it if α_i· is above 50: the margins of
-    such a process are uncorrelated and then nearly Gaussian, hence nearly independent.)
+    between systems is neglected for about 1e-4 of the prior's mass. (If α_i· is above 50, it is neglected for more of
+    it: the margins of such a process are uncorrelated and then nearly Gaussian, hence nearly independent.)
 
     Examples
     --------
@@ -113,9 +113,9 @@ def joint_posterior(
 
 @dataclass(frozen=True, eq=False)
 class DrawsOfOutcomes(Sampled):
-    """Joint draws of a proportion of systems evaluated on the same examples, made when they are asked for.
+    """Joint draws of a proportion for systems evaluated on the same examples, made on demand.
 
-    The difference of two systems is known exactly by the weights of their discordant examples.
+    The weights of the discordant examples give the exact difference of two systems.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class DrawsOfOutcomes(Sampled):
     leading : xarray.DataArray
         An array with the leading dims.
     weights : tuple of three Array
-        As of `discordant_weights`.
+        As returned by `discordant_weights`.
     """
 
     outcomes: JointOutcomes
@@ -141,7 +141,7 @@ class DrawsOfOutcomes(Sampled):
     def values(self) -> Array:  # type: ignore[override]
         """The draws, (m, chains, n)."""
         joint = joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
-        rows = joint.leading.copy(data=np.arange(joint.leading.size).reshape(joint.leading.shape))
+        rows = positions(joint.leading)
         assert isinstance(joint.distribution, Draws)
         return np.asarray(joint.distribution.values[rows.transpose(*self.leading.dims).values.ravel()])
 
@@ -163,7 +163,7 @@ def marginal_of_systems(
 ) -> Marginal:
     """Return a metric of systems evaluated on the same examples; differences of proportions are exact.
 
-    The arguments are those of `joint_marginal`.
+    It takes the arguments of `joint_marginal`.
     """
     cm = _margins(outcomes)
     weights = _weights_of_pairs(cm, outcomes, metric, prior)
@@ -182,11 +182,11 @@ def joint_marginal(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> Marginal:
-    """Return joint draws of a metric of systems evaluated on the same examples.
+    """Return joint draws of a metric for systems evaluated on the same examples.
 
-    It is ``joint_posterior(...)[metric]``. Of more than thirty classes, each with a prior weight of at most 1 (as
-    Perks'), only the sums of the classes are drawn where the metric needs no more: the cells of a thousand classes
-    would not fit in memory. The arguments are those of `joint_posterior`.
+    The result is ``joint_posterior(...)[metric]``, with the arguments of `joint_posterior`. The cells of a thousand
+    classes would not fit in memory: with more than thirty classes, each with a prior weight of at most 1 (such as
+    Perks'), only the sums of the classes are drawn if the metric needs no more.
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
@@ -271,10 +271,10 @@ def _draw_cells(
 def process_masses(
     rng: np.random.Generator, n: int, alpha: Array, counts: NDArray[np.int64], outcomes: NDArray[np.intp]
 ) -> Array:
-    """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on joint outcomes, given those seen.
+    """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on joint outcomes, given the observed ones.
 
-    `alpha` (M, K) are prior weights of each of M margins, all with the same sum; `counts` (o,) how often each of the
-    joint `outcomes` (o, M) was seen.
+    `alpha` (M, K) holds the prior weights of each of M margins, all with the same sum; `counts` (o,) says how often
+    each of the joint `outcomes` (o, M) was seen.
     """
     return _seen_masses(rng, n, counts, outcomes, alpha.shape[1]) + _prior_masses(rng, n, alpha)
 
@@ -330,10 +330,10 @@ def discordant_weights(
     Returns
     -------
     first, second, rest : numpy.ndarray (…, pair)
-        Dirichlet weights of the examples that the metric covers: success by the first system only, by the second
-        only, and all others; pairs are in the order of `itertools.combinations`. The difference of the two metrics is
-        the probability of `first` minus that of `second`. For a metric with one value per class the axis before the
-        last is ``label``.
+        Dirichlet weights of the examples that the metric covers: success by the first system only, by the second only,
+        and all others; pairs are in the order of `itertools.combinations`. The difference between the two metrics is
+        the probability of `first` minus the probability of `second`. If a metric has one value per class, the axis
+        before the last is ``label``.
     None
         If the metric is not such a proportion.
 
@@ -357,7 +357,7 @@ def discordant_weights(
 def _weights_of_pairs(
     cm: Counted, outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None
 ) -> tuple[Array, Array, Array] | None:
-    """Return `discordant_weights` of outcomes whose margins are known."""
+    """Return `discordant_weights` for outcomes with the given margins."""
     positive = outcomes.positive
     metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1], outcomes.graded)
     classes = len(outcomes.labels)
@@ -376,14 +376,14 @@ def _weights_of_pairs(
 
 
 def _discordant(outcomes: JointOutcomes, alpha: Array, judged: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Array:
-    """Return the weights of success by one system alone, by the other alone, and of all else, (3, p, pair)."""
+    """Return the weights of success by one system only, by the other only, and of the rest, (3, p, pair)."""
     of_class = alpha[:, 0].sum(-1)
     spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
     seen = [cells[outcomes.actual[:, None], outcomes.predicted].astype(float) for cells in judged]
     believed = [(alpha * cells).sum(-1) for cells in judged]
 
     def together(one: int, other: int) -> Array:
-        """Return the weight of examples with success (0) or failure (1) of each of two systems, (p, M, M)."""
+        """Return the weight of examples with success (0) or failure (1) for each of two systems, (p, M, M)."""
         counted = np.einsum("po,om,on->pmn", _by_place(outcomes), seen[one], seen[other], optimize=True)
         expected = np.einsum("pi,pmi,pni->pmn", spread, believed[one], believed[other], optimize=True)
         return np.asarray(counted + expected)
@@ -417,7 +417,7 @@ def _refuse_improper(
 
 
 def _judged(metric: Metric, outcomes: JointOutcomes, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the cells (K, K) of success and of failure of a proportion; of outcomes (1, K)."""
+    """Return the cells (K, K) that are a success or a failure of a proportion; of outcomes (1, K)."""
     classes = len(outcomes.labels)
     form = metric.exact_form(classes)
     assert isinstance(form, Proportion)
@@ -429,7 +429,7 @@ def _judged(metric: Metric, outcomes: JointOutcomes, positive: int) -> tuple[NDA
 
 
 def _splits_rows(metric: Metric, outcomes: JointOutcomes, positive: int) -> bool:
-    """Whether a metric is a proportion of the examples of certain actual classes, told by what was predicted."""
+    """Whether a metric is a proportion of the examples of certain actual classes, decided by the prediction."""
     if not isinstance(metric.exact_form(len(outcomes.labels)), Proportion):
         return False
     success, failure = _judged(metric, outcomes, positive)

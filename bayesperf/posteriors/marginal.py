@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled
+from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
@@ -38,14 +38,14 @@ Kind = Literal["hdi", "eti"]
 
 
 class Origin(Held, ABC):
-    """What a marginal came from, if that has draws of its own: a frozen dataclass of data."""
+    """The source of a marginal that has its own draws: a frozen dataclass of data."""
 
     @abstractmethod
     def sampled(self, draws: int, random_seed: int | None) -> Array:
         """Return n independent draws, (m, n)."""
 
     def observed(self) -> xr.DataArray | None:
-        """Return the observed score over the leading dims; None if there is none, or the marginal holds it itself."""
+        """Return the observed score over the leading dims; None if there is none or the marginal stores it."""
         return None
 
 
@@ -53,30 +53,30 @@ class Origin(Held, ABC):
 class Marginal(Saved):
     """The distribution of one metric over leading dims.
 
-    Instances are made by ``posterior[metric]``. Each method returns a `xarray.DataArray` over the leading dims (0-d for
-    one matrix); an array argument adds a last dim ``x`` or ``q``.
+    ``posterior[metric]`` returns one. Each method returns an `xarray.DataArray` over the leading dims (0-d for one
+    matrix); an array argument adds a last dim ``x`` or ``q``.
 
     Attributes
     ----------
     quantity : Quantity
-        What it is of. Marginals of equal quantities can be compared.
+        The quantity that it describes. Marginals of equal quantities can be compared.
     distribution : Distribution
         The distributions as plain arrays, one for each element of the leading dims.
     leading : xarray.DataArray
         An array with the leading dims and coordinates; its values are not used.
     origin : Origin, optional
-        What it came from, as a metric of a posterior, which is asked for draws; by default they are of `distribution`.
+        Its source, such as a metric of a posterior, which provides the draws; by default they come from `distribution`.
     inference : str, optional
-        What the distribution is called, such as "Bayesian bootstrap"; by default "Posterior", or "Prediction".
+        The name of the distribution, such as "Bayesian bootstrap"; by default "Posterior", or "Prediction".
     random_seed : int
-        Seed of draws, if there is no `origin`.
+        Seed of the draws, if there is no `origin`.
     examples : xarray.DataArray or None
-        Numbers of examples of the test set (…, actual) or (…, actual, predicted), by which two marginals of the same
-        test set are recognised; None if they are not known.
+        Numbers of examples in the test set, (…, actual) or (…, actual, predicted), which identify two marginals of the
+        same test set; None if they are unknown.
     joint : bool
-        Whether its draws over the leading dims are joint, as of systems judged on the same examples.
+        Whether its draws are joint over the leading dims, such as for systems tested on the same examples.
     score : xarray.DataArray, optional
-        The observed score, if the origin does not know it.
+        The observed score, if `origin` does not provide it.
 
     Examples
     --------
@@ -107,8 +107,8 @@ class Marginal(Saved):
     def method(self) -> str:
         """How results are computed: "exact", "quadrature", "draws", "normal" or "student_t".
 
-        In closed form, by numerical integration to about 1e-8, or by Monte Carlo, whose error `mcse` and
-        `mcse_interval` give; for areas and scores, from a normal or Student-t distribution.
+        That is: in closed form; by numerical integration to about 1e-8; by Monte Carlo, whose error `mcse` and
+        `mcse_interval` return; or, for areas and scores, from a normal or Student-t distribution.
         """
         return self.distribution.method
 
@@ -119,19 +119,19 @@ class Marginal(Saved):
 
     @property
     def greater_is_better(self) -> bool | None:
-        """Direction of the metric; None if it has none, or none that is known."""
+        """Whether greater values are better; None if neither is, or if the direction is unknown."""
         return self.quantity.greater_is_better
 
     @property
     def estimand(self) -> str:
-        """Description of the distribution and of what it is of, such as "Posterior of the system's metric"."""
+        """Description of the distribution and its quantity, such as "Posterior of the system's metric"."""
         return self.quantity.described(self.inference)
 
     @property
     def observed(self) -> xr.DataArray:
-        """The observed score, over the leading dims, beside which the posterior stands; NaN where nothing was observed.
+        """The observed score over the leading dims; NaN if nothing was observed.
 
-        Of a share of examples it has the coordinate ``trials``, the number of those examples.
+        For a proportion of examples, the coordinate ``trials`` holds the number of those examples.
         """
         score = self.origin.observed() if self.score is None and self.origin is not None else self.score
         return xr.full_like(self.leading, np.nan).rename(self.name) if score is None else score.transpose(*self.dims)
@@ -142,9 +142,9 @@ class Marginal(Saved):
         return self.leading.dims
 
     def sel(self, **indexers: Any) -> Marginal:
-        """Return the distribution at some coordinates of the leading dims, as `xarray.DataArray.sel` selects them.
+        """Return the distribution at some coordinates of the leading dims, selected as by `xarray.DataArray.sel`.
 
-        It is the same distribution, as exact as before, and its draws are the same.
+        The distribution is as exact as before, and its draws are the same.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Marginal(Saved):
         return self._selected("sel", indexers)
 
     def isel(self, **indexers: Any) -> Marginal:
-        """Return the distribution at some positions along the leading dims, as `sel` does at coordinates.
+        """Return the distribution at some positions along the leading dims; `sel` takes coordinates.
 
         Examples
         --------
@@ -181,14 +181,13 @@ class Marginal(Saved):
         if missing := [dim for dim in indexers if dim not in self.dims]:
             raise InputError(how, f"{missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
         # Which of the distributions each place of the leading dims has.
-        positions = self.leading.copy(deep=False, data=np.arange(self.leading.size).reshape(self.leading.shape))
-        positions = getattr(positions, how)(indexers)
-        if not positions.size:
+        places = getattr(positions(self.leading), how)(indexers)
+        if not places.size:
             raise InputError(how, f"nothing is left of {', '.join(map(str, self.dims))}.")
         examples = self.examples
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
-        selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
+        selected = at_rows(self, places.values.ravel(), xr.zeros_like(places, dtype=float))
         return replace(selected, examples=examples, score=getattr(self.observed, how)(indexers))
 
     def mean(self) -> xr.DataArray:
@@ -212,11 +211,11 @@ class Marginal(Saved):
         return self.ppf(0.5)
 
     def mode(self) -> xr.DataArray:
-        """Return the mode: the most probable value, where the density is greatest.
+        """Return the mode: the value where the density is greatest.
 
         A density that increases up to a bound, or is infinite there, has its mode at the bound. The mode of a flat
-        density is its middle, and of several values that are equally probable the lowest. Of draws it is the peak of
-        the kernel density estimate, which is far less certain than the median.
+        density is its middle; if several values are equally probable, the mode is the lowest. For draws the mode is the
+        peak of the kernel density estimate, which is far less certain than the median.
 
         Examples
         --------
@@ -230,7 +229,7 @@ class Marginal(Saved):
     def mcse(self) -> xr.DataArray:
         """Return the Monte Carlo standard error of the mean, which is 0 unless `method` is "draws".
 
-        With draws of a sampler it is ArviZ's, which takes their autocorrelation into account.
+        For draws from a sampler it is ArviZ's estimate, which accounts for their autocorrelation.
 
         Examples
         --------
@@ -249,10 +248,8 @@ class Marginal(Saved):
 
         Parameters
         ----------
-        ci_prob : float
-            Probability of the interval, between 0 and 1.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Raises
         ------
@@ -273,7 +270,7 @@ class Marginal(Saved):
         Raises
         ------
         ValueError
-            If the metric takes any value, with a density, or is known by draws alone.
+            If the metric is continuous, or is represented by draws only.
 
         Examples
         --------
@@ -304,9 +301,10 @@ class Marginal(Saved):
         return self._at(lambda d, q: d.ppf(q), q, "q")
 
     def prob_above(self, x: ArrayLike) -> xr.DataArray:
-        """Return the probability that the metric is greater than x, named after the question, as "P(recall ≥ 0.8)".
+        """Return the probability that the metric is greater than x, named as a question, such as "P(recall ≥ 0.8)".
 
-        Exactly x has a probability only in predictions of a new test set, which are named "P(recall > 0.8)".
+        If x itself has a positive probability, as a median grade has, it counts as above. In predictions of a new test
+        set, which are named "P(recall > 0.8)", it does not.
 
         Raises
         ------
@@ -321,10 +319,11 @@ class Marginal(Saved):
         ('P(recall ≥ 0.8)', 0.451)
         """
         self._check_bound("prob_above", x)
-        return self.sf(x).rename(self._question(self.quantity.above, x))
+        above = self.sf(x) if self.quantity.scope.of_new_test_set else self.prob_meets(x, at_least=True)
+        return above.rename(self._question(self.quantity.above, x))
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
-        """Return the probability that the metric is less than x, named after the question, as "P(recall < 0.8)".
+        """Return the probability that the metric is less than x, named as a question, such as "P(recall < 0.8)".
 
         Raises
         ------
@@ -332,11 +331,14 @@ class Marginal(Saved):
             If x is outside the range of the metric.
         """
         self._check_bound("prob_below", x)
-        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf)).rename(self._question("<", x))
-        return below.assign_coords(x=np.asarray(x)) if np.ndim(x) else below
+        return _of_smaller(self.cdf, x).rename(self._question("<", x))
+
+    def prob_meets(self, bound: ArrayLike, *, at_least: bool) -> xr.DataArray:
+        """Return the probability that the metric is at least, or at most, a bound that it may have exactly."""
+        return _of_smaller(self.sf, bound) if at_least else self.cdf(bound)
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
-        """Return the probability that the metric is greater than lo and at most hi, named after the question.
+        """Return the probability that the metric is greater than lo and at most hi, named as a question.
 
         Raises
         ------
@@ -353,7 +355,7 @@ class Marginal(Saved):
         return self.quantity.question(relation, "x" if np.ndim(x) else f"{np.asarray(x).item():g}")
 
     def _check_bound(self, name: str, x: ArrayLike) -> None:
-        """Raise if a bound that somebody asks about cannot be reached: most likely it is in other units."""
+        """Raise if the metric cannot reach a bound in a question: most likely the bound is in other units."""
         values, (low, high) = np.asarray(x, dtype=float), self.bounds
         outside = values[(values < low) | (values > high)]
         if outside.size:
@@ -364,9 +366,10 @@ class Marginal(Saved):
     def hdi(self, ci_prob: float = 0.95) -> xr.DataArray:
         """Return the highest-density interval: the shortest interval that contains the probability `ci_prob`.
 
-        If the density is highest at a bound, the interval ends there; if it is flat, the interval is central; if it is
+        If the density is highest at a bound, the interval ends there. If it is flat, the interval is central. If it is
         U-shaped, the interval is the shorter of the two that end at a bound, or the lower one if both have the same
-        length. Of draws it is the smoothed position of the shortest interval that holds the fraction `ci_prob` of them.
+        length. For draws it is the smoothed position of the shortest interval that holds the fraction `ci_prob` of
+        them.
 
         Parameters
         ----------
@@ -394,8 +397,8 @@ class Marginal(Saved):
     def joint_draws(self, draws: int, random_seed: Any = None) -> xr.DataArray:
         """Return n independent draws, with a last dim ``draw``.
 
-        If `random_seed` is None they use the posterior's own seed, so that draws of two metrics of the same posterior
-        are joint draws.
+        If `random_seed` is None, the posterior's own seed is used, so that draws of two metrics of the same posterior
+        are joint.
         """
         seed = None if random_seed is None else checks.seed(random_seed)
         values = self.sampled(checks.count("draws", draws), seed)
@@ -413,7 +416,7 @@ class Marginal(Saved):
         return self._label(self.distribution.each(lambda d: d.undefined()))
 
     def shortfall(self) -> xr.DataArray:
-        """Return E[max(−metric, 0)]: for a difference a − b, the expected loss of choosing a when b is greater."""
+        """Return E[max(−metric, 0)]: for a difference a − b, the expected loss from choosing a if b is greater."""
         return self._label(self.distribution.each(lambda d: d.shortfall()))
 
     def in_words(
@@ -424,22 +427,20 @@ class Marginal(Saved):
         ci_prob: float = 0.95,
         ci_kind: Kind = "hdi",
     ) -> str:
-        """Return one to three sentences: the value, how probably it is within a bound, and a caveat where one belongs.
+        """Return one to three sentences: the value, the probability of a bound, and a caveat if one applies.
 
         Parameters
         ----------
         at_least, at_most : float, optional
-            A bound on the metric, whose probability is said.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+            A bound on the metric; the text gives its probability.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Returns
         -------
         str
-            The figures are those of the tables, written in the same way. Of more than four places along the leading
-            dims, the least and the greatest are named.
+            The text has the figures of the tables, in the same notation. If there are more than four places along the
+            leading dims, it names only the smallest and the largest.
 
         Raises
         ------
@@ -453,6 +454,9 @@ class Marginal(Saved):
         >>> recall.in_words(at_least=0.8)
         'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 48 % it is at least 0.8.'
         """
+        for name, bound in (("at_least", at_least), ("at_most", at_most)):
+            if bound is not None:
+                self._check_bound(name, bound)
         return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
@@ -461,7 +465,7 @@ class Marginal(Saved):
         Parameters
         ----------
         ci_prob, ci_kind
-            The interval, as of `Posterior.summary`, whose columns it has.
+            The interval, as in `Posterior.summary`; the columns are the same, too.
         """
         summary = Summary(summary_rows([self], ci_prob, ci_kind, [self.observed.values]))
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand}
@@ -473,7 +477,7 @@ class Marginal(Saved):
         Parameters
         ----------
         ci_prob, ci_kind, ax
-            The interval, and axes to draw in, as in `bayesperf.plots.density`.
+            The interval, and the axes to draw on, as in `bayesperf.plots.density`.
         """
         from bayesperf import plots
 
@@ -495,7 +499,7 @@ class Marginal(Saved):
         return f"{self.name} ({self.method}){', ' * bool(sizes)}{sizes}"
 
     def _sentence(self) -> str:
-        """Return what is shown of it in words; of very many places, whose intervals take time, nothing."""
+        """Return the sentence shown for it; none for very many places, whose intervals take time."""
         return self.in_words() if self.leading.size <= _MOST_IN_WORDS else ""
 
     def _at(self, function: Callable[[Distribution, Array], Array], x: ArrayLike, dim: str) -> xr.DataArray:
@@ -510,9 +514,15 @@ class Marginal(Saved):
     def _label(
         self, values: Array, last: xr.DataArray | None = None, attrs: Mapping[str, Any] | None = None
     ) -> xr.DataArray:
-        """Return values (m, …) with the leading dims and that of a last coordinate."""
+        """Label values (m, …) with the leading dims and a last coordinate."""
         shaped = values.reshape(self.leading.shape + values.shape[1:])
         return labelled(shaped, self.leading, last, self.name, attrs)
+
+
+def _of_smaller(function: Callable[[ArrayLike], xr.DataArray], x: ArrayLike) -> xr.DataArray:
+    """Return a function at the numbers just below x, which the result names."""
+    values = function(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+    return values.assign_coords(x=np.asarray(x)) if np.ndim(x) else values
 
 
 @dataclass(frozen=True, eq=False)
@@ -527,6 +537,6 @@ class RowsOf(Origin):
 
 
 def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:
-    """Return some of the distributions of a marginal, in the order given, with their draws, labelled as told."""
+    """Return some of the distributions of a marginal, in the given order, with their draws and the given labels."""
     taken, origin = marginal.distribution.take(rows), RowsOf(marginal, rows)
     return replace(marginal, distribution=taken, leading=leading, origin=origin, examples=None, score=None)

@@ -1,6 +1,6 @@
 """The posterior of the cell probabilities of a confusion matrix: a frame, and a source of cells.
 
-What differs between posteriors is their source (`bayesperf.posteriors.sources`): exact, drawn on demand, or stored.
+Posteriors differ in their source (`bayesperf.posteriors.sources`): exact, drawn on demand, or stored.
 """
 
 from __future__ import annotations
@@ -51,21 +51,23 @@ class Posterior(Answer, HasPositive):
     Attributes
     ----------
     source : Source
-        Where the cells come from, with facts of its own, as what classes share (``post.source.mean_recall``).
+        Where the cells come from. It has attributes of its own, such as what classes share
+        (``post.source.mean_recall``).
     pos_label : label or None
         The positive class.
     prior_text : str
         Description of the prior.
     prevalence : "observed", None or Prevalence
-        Prevalence estimated from the data, unknown (None: only the rows of the cells are used), or from another source.
+        "observed": estimated from the data. None: unknown, so that only the rows of the cells are used. Or a prevalence
+        from another source.
     scope : Scope
         Whose metrics they are.
     inference : str, optional
-        What the distribution is called, if the scope does not say it.
+        The name of the distribution, if it does not follow from the scope.
     observed : xarray.DataArray, optional
         The counts; None for a prediction.
     learned_from : xarray.DataArray, optional
-        Counts by which posteriors, or predictions, of one test set are recognised, if nothing was observed.
+        Counts that identify posteriors, or predictions, of the same test set, if nothing was observed.
     """
 
     source: Source
@@ -89,22 +91,22 @@ class Posterior(Answer, HasPositive):
 
     @property
     def n_draws(self) -> int:
-        """Number of joint draws made of exact marginals."""
+        """Number of joint draws from exact marginals."""
         return self.source.n_draws
 
     @property
     def random_seed(self) -> int:
-        """Seed of its draws, if none is given."""
+        """Seed of its draws, unless a call gives one."""
         return self.source.random_seed
 
     @property
     def examples(self) -> xr.DataArray | None:
-        """Counts of examples by which posteriors, or predictions, of one test set are recognised; None if unknown."""
+        """Counts of examples, which identify posteriors, or predictions, of the same test set; None if unknown."""
         return self.learned_from if self.observed is None else self.observed
 
     @property
     def estimand(self) -> str:
-        """Description of what the distributions are of, such as "Posterior of the system's metric"."""
+        """Description of the distributions, such as "Posterior of the system's metric"."""
         return described(self.scope, inference=self.inference)
 
     @property
@@ -120,7 +122,7 @@ class Posterior(Answer, HasPositive):
 
     @property
     def graded(self) -> bool:
-        """Whether it is of `Outcomes`, whose cells are a table of one row."""
+        """Whether it describes `Outcomes`, whose cells are a table of one row."""
         return self.template.sizes["actual"] == 1
 
     @cached_property
@@ -132,7 +134,7 @@ class Posterior(Answer, HasPositive):
         return xr.DataArray(np.zeros(cells.shape[:-2]), coords, cells.dims[:-2])
 
     def leading_of(self, metric: Metric) -> xr.DataArray:
-        """An array of zeros with the dims of a metric's values: the leading ones, and ``label`` for one a class."""
+        """An array of zeros with the dims of a metric's values: leading dims, and ``label`` for one value per class."""
         leading = self.leading
         return leading.expand_dims(label=self.labels, axis=-1) if metric.average == "per_class" else leading
 
@@ -148,7 +150,7 @@ class Posterior(Answer, HasPositive):
         return self.several([metric])[0]
 
     def several(self, metrics: Sequence[str | Metric]) -> list[Marginal]:
-        """Return the distributions of several metrics; what is drawn for them is drawn once.
+        """Return the distributions of several metrics; shared draws are made once.
 
         Examples
         --------
@@ -160,19 +162,19 @@ class Posterior(Answer, HasPositive):
         return self.marginals([self.applicable(metric) for metric in metrics])
 
     def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        """Return the distributions of several metrics, whose draws are joint."""
+        """Return the distributions of several metrics, with joint draws."""
         self.refuse_unavailable(metrics)
         known = zip(metrics, self.source.distributions(self, metrics), strict=True)
         return [self._marginal(metric, distribution) for metric, distribution in known]
 
     def _marginal(self, metric: Metric, distribution: Distribution) -> Marginal:
-        """Return the marginal of a metric with all that this posterior knows of it."""
+        """Return the marginal of a metric, with everything that this posterior provides for it."""
         quantity, origin = Quantity.of(metric, self.scope), MetricOf(self, metric)
         leading = self.leading_of(metric)
         return Marginal(quantity, distribution, leading, origin, self.inference, examples=self.examples)
 
     def observed_trials(self, metric: Metric) -> xr.DataArray | None:
-        """Return the observed score, with the number of trials of a proportion; None if there are no counts."""
+        """Return the observed score; for a proportion also its number of trials. None if there are no counts."""
         if self.observed is None:
             return None
         score = self.observed_score(metric)
@@ -182,16 +184,16 @@ class Posterior(Answer, HasPositive):
         return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
     def _other_prevalence(self, metric: Metric) -> Prevalence | None:
-        """Return the prevalence to which a metric is re-weighted; None if it is not."""
+        """Return the prevalence that a metric is re-weighted to; None if it is not re-weighted."""
         depends = isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
         return self.prevalence if depends and isinstance(self.prevalence, Prevalence) else None
 
     def applicable(self, metric: str | Metric) -> Metric:
-        """Return the metric specified by a `Metric` or a name, or raise if these cells do not allow it."""
+        """Return the metric specified by a `Metric` or a name; raise if it is not available for these cells."""
         return applicable(metric, self.labels, self.positive, self.dims, self.graded)
 
     def refuse(self, what: str, argument: str = "") -> None:
-        """Raise if the source refuses something: "draws", "predict", …, whatever the argument is called."""
+        """Raise if the source refuses a task such as "draws" or "predict", whatever the argument is called."""
         if what in ("draws", "predict", "at_prevalence"):
             refuse_uncounted_cells(self.examples, argument)
         if reason := self.source.refuses(self, what):
@@ -231,9 +233,9 @@ class Posterior(Answer, HasPositive):
         Returns
         -------
         xarray.DataArray
-            Values over the leading dims (and ``label`` for ``_per_class``), after `at_prevalence` of the counts that
-            are re-weighted to that prevalence (its expectation, if it has a distribution). NaN where the metric is
-            undefined, and for a posterior that is of no counts, such as a prediction.
+            Values over the leading dims (and ``label`` for ``_per_class``). After `at_prevalence` they are the values
+            of the counts re-weighted to that prevalence (to its expectation, if it has a distribution). NaN if the
+            metric is undefined, or if the posterior has no counts, such as a prediction.
 
         Examples
         --------
@@ -275,10 +277,8 @@ class Posterior(Answer, HasPositive):
         ----------
         metrics : sequence of str, optional
             Metrics to show; by default the most common ones that are available.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval: highest-density or equal-tailed.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
         mode : bool
             Whether to add the mode (see `Marginal.mode`), in a column after the median.
 
@@ -287,8 +287,8 @@ class Posterior(Answer, HasPositive):
         pandas.DataFrame
             Columns ``metric``, the leading dims, ``observed, mean, sd, median, ci_lower, ci_upper, method, mcse,
             mcse_interval``; for a prediction also ``undefined``. ``observed`` is the score of the counts (see
-            `observed_score`), the others are figures of the posterior; the last two are Monte Carlo standard errors,
-            of the mean and of the interval's ends. The ``attrs`` describe the intervals.
+            `observed_score`), the others are figures of the posterior; the last two are Monte Carlo standard errors, of
+            the mean and of the interval's ends. The ``attrs`` describe the intervals.
         """
         wanted = self._wanted(metrics)
         observed = [self._observed_values(metric) for metric in wanted]
@@ -300,7 +300,7 @@ class Posterior(Answer, HasPositive):
         return summary
 
     def ranks(self, metric: str | Metric) -> xr.DataArray:
-        """Return the probability of each rank of each class, 1 being the best by the metric's direction.
+        """Return the probability of each rank of each class; rank 1 is the best.
 
         Parameters
         ----------
@@ -310,14 +310,14 @@ class Posterior(Answer, HasPositive):
         Returns
         -------
         xarray.DataArray
-            Dims (…, ``label``, ``rank``), counted in joint draws, as many as the posterior has; ties are broken at
-            random. ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of draws left out,
-            ``undefined``.
+            Dims (…, ``label``, ``rank``). The probabilities are fractions of the posterior's joint draws, with ties
+            broken at random. ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of
+            omitted draws, ``undefined``.
 
         Raises
         ------
         ValueError
-            If the metric has no value for each class, or neither more nor less of it is better.
+            If the metric has no value for each class, or has no better direction.
 
         Examples
         --------
@@ -337,11 +337,11 @@ class Posterior(Answer, HasPositive):
         return rank_probabilities(values if wanted.greater_is_better else -values, "label")
 
     def prob_worst(self, metric: str | Metric) -> xr.DataArray:
-        """Return the probability that each class is the worst, by its last rank (see `ranks`): dims (…, ``label``).
+        """Return the probability that each class is the worst, from its last rank (see `ranks`): dims (…, ``label``).
 
-        The value of whichever class is the worst is another question. It is a minimum of several uncertain values, and
-        therefore below that of each. If the classes are in truth exactly alike, the posterior of their minimum is too
-        low however many they are, and its interval misses their common value more often than it says.
+        How well the worst class does is another question. Its metric is a minimum of several uncertain values, and
+        therefore below each of them. If the classes are in truth exactly alike, the posterior of their minimum is too
+        low, however many classes there are, and its interval misses their common value more often than stated.
 
         Examples
         --------
@@ -358,16 +358,16 @@ class Posterior(Answer, HasPositive):
         Parameters
         ----------
         requirements : mapping of metric to float, or sequence of str
-            Bounds such as ``{"recall": 0.8, "fpr": 0.1}``: a lower bound for metrics of which greater values are
-            better, an upper bound for the others. Or texts such as ``["recall>=0.8", "fpr<=0.1"]``.
+            Bounds such as ``{"recall": 0.8, "fpr": 0.1}``: a lower bound for metrics whose greater values are better,
+            an upper bound for the others. Or texts such as ``["recall>=0.8", "fpr<=0.1"]``.
 
         Returns
         -------
         xarray.DataArray
             Probabilities over the leading dims, computed by Monte Carlo from the draws in which every metric is
-            defined; ``attrs["mcse"]`` is the largest standard error, for the number of these draws and, if they come
-            from a sampler, their autocorrelation; ``attrs["undefined"]`` is the largest fraction of draws left out.
-            NaN if that is all of them.
+            defined; ``attrs["mcse"]`` is the largest standard error, which accounts for the number of these draws and,
+            if a sampler made them, their autocorrelation; ``attrs["undefined"]`` is the largest fraction of omitted
+            draws. NaN if all draws are omitted.
 
         Raises
         ------
@@ -402,12 +402,12 @@ class Posterior(Answer, HasPositive):
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
         for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
-                alone = marginal.sf(np.nextafter(bound, -np.inf)) if metric.greater_is_better else marginal.cdf(bound)
+                alone = marginal.prob_meets(bound, at_least=bool(metric.greater_is_better))
                 joint = joint.clip(max=alone.values)
         return joint.assign_attrs(mcse=float(np.max(errors)), undefined=float(np.max(undefined)))
 
     def correlation(self, first: str | Metric, second: str | Metric) -> xr.DataArray:
-        """Return the correlation (Pearson's) of two metrics, which are uncertain together.
+        """Return Pearson's correlation of two metrics in their joint posterior.
 
         Parameters
         ----------
@@ -417,9 +417,9 @@ class Posterior(Answer, HasPositive):
         Returns
         -------
         xarray.DataArray
-            Over the leading dims, of the joint draws in which both are defined; ``attrs["undefined"]`` is the largest
-            fraction left out. Of n independent draws its standard error is about (1 − r²)/√n. NaN if a metric is the
-            same in all draws, or infinite in one.
+            Dims: the leading ones. It is computed from the joint draws in which both metrics are defined;
+            ``attrs["undefined"]`` is the largest fraction of omitted draws. With n independent draws its standard error
+            is about (1 − r²)/√n. NaN if a metric is the same in all draws, or infinite in one.
 
         Raises
         ------
@@ -461,7 +461,7 @@ class Posterior(Answer, HasPositive):
         Returns
         -------
         xarray.DataArray
-            Cells with dims ``(…, draw, actual, predicted)``, or ``(…, draw, outcome)``. If `random_seed` is None the
+            Cells with dims ``(…, draw, actual, predicted)``, or ``(…, draw, outcome)``. If `random_seed` is None, the
             posterior's own seed is used.
         """
         self.refuse("draws")
@@ -485,14 +485,15 @@ class Posterior(Answer, HasPositive):
     def predict(self, n: int | None = None, draws: int = DRAWS, random_seed: Any = None) -> Posterior:
         """Return the posterior predictive distribution of a new test set, as proportions of its examples.
 
-        Under a Dirichlet prior the distribution of a rate is exact: beta-binomial if the number of its trials is fixed,
-        as for accuracy, or with ``design="by_actual"`` for the rates of a class, and else a mixture over that number
-        (of up to 500 examples; of more it is of draws). `Marginal.pmf` gives the probability of each value.
+        Under a Dirichlet prior the distribution of a rate is exact. It is beta-binomial if the number of trials is
+        fixed, as for accuracy, or with ``design="by_actual"`` for the rates of a class. Otherwise it is a mixture over
+        that number (for up to 500 examples; for more it consists of draws). `Marginal.pmf` gives the probability of
+        each value.
 
         Parameters
         ----------
         n : int, optional
-            Number of examples in the new test set; by default as many as observed.
+            Number of examples in the new test set; by default the number observed.
         draws : int
             Number of new test sets drawn.
         random_seed : int or Generator, optional
@@ -501,7 +502,7 @@ class Posterior(Answer, HasPositive):
         Returns
         -------
         Posterior
-            A metric may be undefined in some new test sets (no positives drawn): `Marginal.undefined` gives their
+            A metric may be undefined in some new test sets (no positives drawn). `Marginal.undefined` gives their
             fraction, which the summary shows; all other results describe the remaining ones.
         """
         return replace(
@@ -523,7 +524,7 @@ class Posterior(Answer, HasPositive):
         return replace(self, source=self.source.updated(counts), observed=observed)
 
     def _more_counts(self, cm: Counted) -> xr.DataArray:
-        """Return counts to update with, or raise unless their labels and leading coordinates are those observed."""
+        """Return the counts to update with; raise if labels or leading coordinates differ from the observed ones."""
         if not isinstance(cm, Counted):
             raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
         if cm.graded != self.graded or cm.labels != self.labels or cm.pos_label != self.pos_label:
@@ -541,7 +542,7 @@ class Posterior(Answer, HasPositive):
         return counts
 
     def at_prevalence(self, p: Any) -> Posterior:
-        """Return the posterior for a setting in which the classes have another prevalence.
+        """Return the posterior for a setting where the classes have another prevalence.
 
         Recall and specificity do not change; precision, accuracy and all metrics that depend on prevalence do.
 
@@ -571,7 +572,7 @@ class Posterior(Answer, HasPositive):
         Parameters
         ----------
         metrics : sequence of str, optional
-            Metrics to include, as variables of the names that are asked for, aliases as well; by default those of
+            Metrics to include, as variables with the names given here, aliases as well; by default the metrics of
             `summary`.
         draws, chains : int
             For an exact posterior, the number of independent draws per chain (default 1000) and of chains (default 4).
@@ -617,13 +618,13 @@ class Posterior(Answer, HasPositive):
         pos_label : label, optional
             The positive class; by default the one recorded in the tree or implied by the labels.
         part : {"mean", "by_group", "new_group"}
-            Of a model of groups: their population's mean (``cells``), each group itself (``cells_group``), or a group
-            not seen yet (``cells_new``), as `bayesperf.pool` has them. Other models have the first alone.
+            For a model of groups: the population's mean (``cells``), each group itself (``cells_group``), or a group
+            not seen yet (``cells_new``), as in `bayesperf.pool`. Other models only have the first.
 
         Raises
         ------
         ValueError
-            If the tree has no such cells, or they are no probabilities.
+            If the tree has no such cells, or they are not probabilities.
 
         Examples
         --------
@@ -645,7 +646,7 @@ class Posterior(Answer, HasPositive):
         Parameters
         ----------
         metrics : sequence of str, optional
-            Metrics to plot; by default those of `summary`.
+            Metrics to plot; by default the metrics of `summary`.
         **options
             The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
         """
@@ -666,11 +667,10 @@ class Posterior(Answer, HasPositive):
         Parameters
         ----------
         metrics : str, Metric or sequence of these, optional
-            By default accuracy, precision and recall, as far as they are available; of several matrices the first.
-        ci_prob : float
-            Probability of the interval.
-        ci_kind : {"hdi", "eti"}
-            Kind of interval.
+            By default those of accuracy, precision and recall that are available; for several matrices the first of
+            them.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the interval.
 
         Examples
         --------
@@ -692,7 +692,7 @@ class Posterior(Answer, HasPositive):
 
 @dataclass(frozen=True, eq=False)
 class MetricOf(Origin):
-    """A metric of a posterior, whose draws are joint with those of its other metrics.
+    """A metric of a posterior, with draws that are joint with the posterior's other metrics.
 
     Attributes
     ----------
@@ -709,12 +709,12 @@ class MetricOf(Origin):
         return self.posterior.source.sampled(self.posterior, self.metric, draws, random_seed)
 
     def observed(self) -> xr.DataArray | None:
-        """Return the observed score, with the number of trials of a metric that is a share of them."""
+        """Return the observed score; for a proportion also its number of trials."""
         return self.posterior.observed_trials(self.metric)
 
 
 def warn_of_clusters(cm: Counted) -> None:
-    """Warn if examples that were counted with clusters are taken for independent."""
+    """Warn if examples that were counted with clusters are treated as independent."""
     if cm.clusters is not None:
         name = cm.clusters.name
         warn(

@@ -1,4 +1,4 @@
-"""The posterior of counts: under a Dirichlet prior, or under one that classes share."""
+"""The posterior of counts: under a Dirichlet prior, or under a prior that classes share."""
 
 from __future__ import annotations
 
@@ -72,16 +72,16 @@ def posterior(
     Parameters
     ----------
     cm : ConfusionMatrix, Outcomes or array-like (n,)
-        Counts; or the actual labels, in which case the next argument must be the predicted labels. A cross-tabulation
-        whose axes are called by what they are (`pandas.crosstab`, a DataArray), or scikit-learn's
-        ``classification_report`` of two classes, is taken in place of counts.
+        Counts; or the actual labels, if the next argument is the predicted labels. Instead of counts, it may be a
+        cross-tabulation with named axes (`pandas.crosstab`, a DataArray), or scikit-learn's ``classification_report``
+        for two classes.
     y_pred : array-like (n,), optional
         Predicted labels: ``posterior(y_true, y_pred)`` is short for
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
         is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
         By default Jeffreys' for two classes and for right or wrong outcomes (half a pseudo-example per cell),
-        `bayesperf.prior.shared` for more classes, and Perks' for grades (one pseudo-example in all).
+        `bayesperf.prior.shared` for more classes, and Perks' for grades (one pseudo-example in total).
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
@@ -111,12 +111,12 @@ def posterior(
     Warns
     -----
     DependenceWarning
-        If the examples were counted with clusters (``cluster=``), of which `bayesperf.pool` takes notice.
+        If the examples were counted with clusters (``cluster=``), which `bayesperf.pool` takes into account.
 
     Notes
     -----
-    With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C). For the
-    prior that classes share see `bayesperf.prior.shared`.
+    With counts C ~ Multinomial(N, θ) and the prior θ ~ Dirichlet(α), the posterior is θ | C ~ Dirichlet(α + C).
+    `bayesperf.prior.shared` describes the prior that classes share.
 
     Examples
     --------
@@ -159,14 +159,14 @@ def posterior(
 
 
 def check_design(design: str, cm: Counted) -> None:
-    """Refuse a design that is unknown, or that these counts cannot have."""
+    """Refuse a design that is unknown, or impossible for these counts."""
     checks.one_of("design", design, _DESIGNS)
     if cm.graded and design != "joint":
         raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
 
 
 def _prevalence_by_prior(prior: priors.Prior, cm: Counted) -> Prevalence | None:
-    """Return the prevalence where the data say nothing of it: what the prior was told of it apart, if it was."""
+    """Return the prevalence if the data do not determine it: the prior's own belief about it, if it has one."""
     totals = prior.totals(cm)
     return Prevalence(totals.values, fixed=False) if totals is not None and prior.says_prevalence else None
 

@@ -1,4 +1,4 @@
-"""The posterior of a rate that is known by two numbers: how many of how many."""
+"""The posterior of a rate that is known only from two numbers, its successes and its trials."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def posterior_of_rate(
     dims: Sequence[str] | Mapping[str, Sequence[Any]] | None = None,
     random_seed: Any = 0,
 ) -> Marginal:
-    """Return the posterior of a rate by which so many of so many trials succeed, without a confusion matrix.
+    """Return the posterior of a rate from its numbers of successes and trials, without a confusion matrix.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def posterior_of_rate(
     prior : {"jeffreys", "flat", "haldane"} or Prior
         Beta(½, ½), Beta(1, 1) or none, on the rate itself; or ``bp.prior.rate(a, b)``.
     metric : str
-        What rate it is, as "recall": a metric that is a share of trials. Its direction is then known, and it can be
-        compared with that metric of a posterior. By default it is a "rate", of which neither more nor less is better.
+        Name of the rate, such as "recall": a metric that is a proportion of the trials. Its direction is then known,
+        and you can compare it with that metric of a posterior. By default it is a "rate" without a better direction.
     dims : sequence of str or mapping, optional
         Names of the axes of arrays, or a mapping of names to their coordinates.
     random_seed : int or numpy.random.Generator
@@ -65,14 +65,14 @@ def posterior_of_rate(
     Raises
     ------
     ValueError
-        If there are more successes than trials, either is no whole number, the metric is no share of trials, or
-        Haldane's prior meets no success or no failure.
+        If there are more successes than trials, either is not a whole number, the metric is not a proportion of trials,
+        or Haldane's prior meets no success or no failure.
 
     Notes
     -----
-    ``bp.prior.rate(a, b)`` is on rates of which greater values are better; for others, such as "fpr", the prior is
-    Beta(b, a), as in `bayesperf.posterior`. Under a prior of the cells a posterior of the matrix may have another Beta:
-    accuracy has Beta(1, 1) under Jeffreys' cells.
+    ``bp.prior.rate(a, b)`` describes rates whose greater values are better; for others, such as "fpr", the prior is
+    Beta(b, a), as in `bayesperf.posterior`. A prior of the cells may give a posterior of the matrix another Beta: under
+    Jeffreys' prior of the cells, accuracy has the prior Beta(1, 1).
 
     Examples
     --------
@@ -111,7 +111,7 @@ def posterior_of_rate(
 
 
 def _observed(successes: xr.DataArray, trials: xr.DataArray) -> xr.DataArray:
-    """Return the observed rate, NaN of no trials."""
+    """Return the observed rate; NaN without trials."""
     return (successes / trials.where(trials > 0)).assign_coords(trials=trials)
 
 
@@ -131,7 +131,7 @@ def _weights(prior: str | Prior) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class RateOrigin(Origin):
-    """Rates no two of which share random numbers."""
+    """Rates with separate random streams."""
 
     distribution: Beta
     leading: xr.DataArray

@@ -1,4 +1,4 @@
-"""Prevalence from a source other than the data: fixed, or with its own distribution."""
+"""Prevalence from a source other than the data: fixed, or with a distribution of its own."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Prevalence(Held):
 
     @property
     def in_words(self) -> str:
-        """The share of the second of two classes."""
+        """The prevalence of the second of two classes, in words."""
         rest, share = self.weights.tolist()
         return f"prevalence {share:g}" if self.fixed else f"prevalence ~ Beta({share:g}, {rest:g})"
 

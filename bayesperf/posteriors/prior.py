@@ -54,14 +54,14 @@ class Prior(Saved):
         Name of the prior.
     pseudo_counts : callable
         Function of the number of classes and the position of the positive class that returns the weight of each cell;
-        of outcomes it is given a number of rows, 1, as well.
+        for outcomes it is given a number of rows, 1, as well.
     rates : tuple of two float, optional
         Parameters (a, b) of the Beta distribution on each rate, for a rate prior (`pseudo_counts` is then zero).
     shared_by_classes : bool
-        Whether the classes share what the prior says of them (`shared`); it then has no pseudo-counts.
+        Whether the classes share a prior (`shared`); it then has no pseudo-counts.
     prevalence : tuple of two float, optional
-        Parameters (a, b) of the Beta of the positive class' share, where it is independent of recall and specificity
-        (`elicited`); the pseudo-counts are then those of the rows alone.
+        Parameters (a, b) of the Beta of the prevalence, if it is independent of recall and specificity (`elicited`);
+        the pseudo-counts then describe the rows only.
     """
 
     name: str
@@ -102,7 +102,7 @@ class Prior(Saved):
         return f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet ({each}total weight {total})"
 
     def totals(self, cm: Counted) -> xr.DataArray | None:
-        """Return the weights (actual) of the classes' shares, where these are not those of the rows."""
+        """Return the weights (actual) of the class proportions, if they differ from the weights of the rows."""
         if self.prevalence is None:
             return None
         share = self.prevalence if cm.positive == 0 else self.prevalence[::-1]
@@ -110,18 +110,19 @@ class Prior(Saved):
 
     @property
     def says_prevalence(self) -> bool:
-        """Whether it was told something of the prevalence, apart from recall and specificity."""
+        """Whether it has a belief about the prevalence, apart from recall and specificity."""
         return self.prevalence not in (None, _BY_RATE["prevalence"])
 
     def betas(self) -> dict[str, tuple[float, float]]:
-        """Return the parameters of the Beta that the prior says each share of two classes has.
+        """Return the parameters of the prior's Beta for each proportion of two classes.
 
-        Of more classes there is the accuracy alone, of grades none. Shares of cells without weight are left out.
+        For more classes only the accuracy is returned, for grades nothing. Proportions of cells without weight are
+        omitted.
 
         Raises
         ------
         ValueError
-            If the prior is of no cells (`rate`, `shared`), or differs between leading dims.
+            If the prior has no pseudo-counts in cells (`rate`, `shared`), or differs between leading dims.
         """
         if self.rates or self.shared_by_classes:
             raise InputError(
@@ -142,7 +143,7 @@ class Prior(Saved):
         return {name: (a, b) for name, (a, b) in betas.items() if a > 0 and b > 0}
 
     def _weights(self) -> Array:
-        """Return the pseudo-counts of classes in the order of their labels, whatever the order in a DataArray."""
+        """Return the pseudo-counts of classes in the order of their labels, also if a DataArray has another order."""
         alpha = self.pseudo_counts(2, 1)
         if isinstance(alpha, xr.DataArray) and set(alpha.dims) == set(CELL_DIMS):
             alpha = alpha.transpose(*CELL_DIMS).sortby(list(CELL_DIMS))
@@ -183,9 +184,10 @@ class Prior(Saved):
         Parameters
         ----------
         metrics : str, Metric or sequence of these, optional
-            By default recall, specificity, precision and prevalence of two classes, else those of a summary.
+            By default recall, specificity, precision and prevalence for two classes, else the metrics of a summary.
         cm : ConfusionMatrix, optional
-            Of whose classes it is a prior; by default of two, or of as many as the prior has weights of.
+            The matrix whose classes the prior is for; by default two classes, or the number of classes for which the
+            prior has weights.
         **options
             The options ``ci_prob``, ``ci_kind`` and ``ax``, as in `bayesperf.plots.density`.
         """
@@ -197,7 +199,7 @@ class Prior(Saved):
         return f"<bayesperf.prior.Prior: {self._text()}>"
 
     def _text(self) -> str:
-        """Return the prior with its numbers, whatever the classes are."""
+        """Return the prior with its numbers, for any number of classes."""
         if self.rates or self.shared_by_classes or self.prevalence:
             return self.describe(_TWO_CLASSES)
         named = f"{_POSSESSIVES.get(self.name, self.name)} Dirichlet"
@@ -230,8 +232,8 @@ def jeffreys() -> Prior:
 def perks() -> Prior:
     """Return Perks' prior: one pseudo-example in total, spread evenly over the K² cells.
 
-    This is the default for more than two classes where a Dirichlet prior is needed: for systems evaluated on the same
-    examples, and for plans. Elsewhere it is `shared`.
+    This is the default for more than two classes if a Dirichlet prior is needed: for systems evaluated on the same
+    examples, and for plans. Otherwise the default is `shared`.
     """
     return Prior("perks", applied(one_in_all))
 
@@ -247,22 +249,23 @@ def haldane() -> Prior:
 def shared() -> Prior:
     """Return the prior that the classes share: how well they are recognised on average, and how much they differ.
 
-    This is the default for more than two classes. No one Dirichlet prior serves many classes: with one pseudo-example
-    per cell, K − 1 of the K in each row are errors, which drags good systems down; with one in total, a class that was
-    right in 5 of 5 examples is taken to be right nearly always. Here the other classes say what to expect of a class.
+    This is the default for more than two classes. No single Dirichlet prior suits many classes: with one pseudo-example
+    per cell, K − 1 of the K in each row are errors, which drags good systems down; with one in total, a class with 5 of
+    5 examples right is believed to be right nearly always. Under this prior each class borrows information from the
+    others.
 
     Notes
     -----
     The proportions of the classes have a flat Dirichlet prior. The recall of class i is r_i ~ Beta(κm_i, κ(1 − m_i)),
-    logit m_i = logit m + βs_i, where s_i is the log of the number of its examples (and one), less the mean over the
-    classes: rare classes may be harder, or easier. A mean m ~ U(0, 1), the slope β ~ N(0, 1), and a dispersion
-    ρ = 1/(1 + κ) ~ Beta(1, 3) are informed by the data of all classes. Where classes are equally large the slope drops
-    out. The errors of a class are spread over the others by q_i ~ Dirichlet(ηg), with weights (of the other classes,
-    rescaled to sum to η) proportional to how popular each class is among errors, g ~ Dirichlet(0.4, …, 0.4). How much
-    errors clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
+    logit m_i = logit m + βs_i, where s_i is the log of the number of its examples (plus one), minus its mean over the
+    classes: rare classes may be harder, or easier. The data of all classes inform a mean m ~ U(0, 1), the slope β ~
+    N(0, 1), and a dispersion ρ = 1/(1 + κ) ~ Beta(1, 3). If the classes are equally large, the slope drops out. The
+    errors of a class are spread over the others by q_i ~ Dirichlet(ηg). The weights (over the other classes, rescaled
+    to sum to η) are proportional to how popular each class is among errors, g ~ Dirichlet(0.4, …, 0.4). How much errors
+    clump, 1/(1 + η) ~ U(0, 1), is estimated as well.
 
-    It is assumed that the logit of the mean recall is a straight line in the log size. Where it is not, as where two
-    rare classes do not work at all, the interval of such a class leans to the others (see the page "How often each
+    The model assumes that the logit of the mean recall is linear in the log size. If it is not, for example if two rare
+    classes do not work at all, the interval of such a class leans towards the others (see the page "How often each
     interval covers").
 
     Examples
@@ -328,43 +331,43 @@ def elicited(
     accuracy: Belief | None = None,
     weight: float | None = None,
 ) -> Prior:
-    """Return the prior that says of two classes what is known of them.
+    """Return a prior for two classes that expresses what you know about their rates.
 
     Parameters
     ----------
     recall, specificity, prevalence, precision, accuracy : float or tuple of three float, optional
-        What is known, strictly between 0 and 1: a guess, which needs a `weight`, or an interval ``(lower, upper,
-        prob)``, as ``(0.75, 0.95, 0.9)`` of a recall that is with 90 % between 0.75 and 0.95, and as likely below as
-        above.
+        Values strictly between 0 and 1: a guess, which needs a `weight`, or an interval ``(lower, upper, prob)``. For
+        example, ``(0.75, 0.95, 0.9)`` says that the recall is between 0.75 and 0.95 with 90 % probability, and as
+        likely below as above.
     weight : float, optional
-        How many examples the guesses are worth. Three guesses describe a whole test set of so many examples; one or two
-        of recall, specificity and prevalence have that weight each, in examples that it is a share of (recall: of the
-        positive class).
+        The number of examples that the guesses are worth. Three guesses describe a whole test set of that size. One or
+        two of recall, specificity and prevalence have that weight each, in examples of their denominator (for recall,
+        positive examples).
 
     Returns
     -------
     Prior
-        Of three guesses a Dirichlet prior. Else recall, specificity and prevalence have Betas that are independent of
-        each other, which is no Dirichlet unless the weights happen to fit: in a Dirichlet the examples by which recall
-        and specificity are known would tell the prevalence, too. `bayesperf.posterior` has it exactly; what needs a
-        Dirichlet refuses it.
+        With three guesses it is a Dirichlet prior. Otherwise recall, specificity and prevalence have independent Betas,
+        which do not form a Dirichlet unless the weights happen to fit: in a Dirichlet the examples behind recall and
+        specificity would also determine the prevalence. `bayesperf.posterior` treats this prior exactly; functions that
+        need a Dirichlet refuse it.
 
     Raises
     ------
     ValueError
-        If a value is not between 0 and 1, no matrix has the three values, or precision or accuracy come with intervals,
-        or with fewer than three guesses: they are functions of recall, specificity and prevalence, and leave open how
-        much each of these is known.
+        If a value is not between 0 and 1, no matrix has the three values, or precision or accuracy come with intervals
+        or with fewer than three guesses. (They are functions of recall, specificity and prevalence, and do not say how
+        well each of these is known.)
 
     Notes
     -----
-    Three guesses and sum 1 are four linear equations in the shares of the four cells. For precision, recall and
-    accuracy see Caelen (2017), A Bayesian interpretation of the confusion matrix, eq. 8 (where recall is printed with
-    false positives in its denominator; it is TP/(TP + FN)).
+    Three guesses and the sum 1 are four linear equations in the proportions of the four cells. For precision, recall
+    and accuracy see Caelen (2017), A Bayesian interpretation of the confusion matrix, eq. 8 (where recall is printed
+    with false positives in its denominator; it is TP/(TP + FN)).
 
-    The Beta of an interval has (1 − prob)/2 below it, and as much above it. The Beta of a guess g has the parameters
-    gw and (1 − g)w. Of recall, specificity and prevalence those that are not given have what Jeffreys' prior says of
-    them: Beta(½, ½), and Beta(1, 1) of the prevalence.
+    The Beta for an interval has probability (1 − prob)/2 below it and the same above it. The Beta for a guess g has the
+    parameters gw and (1 − g)w. Recall and specificity have Jeffreys' prior Beta(½, ½) if they are not given, and the
+    prevalence has Beta(1, 1).
 
     Examples
     --------
@@ -428,7 +431,7 @@ def _check_weight(weight: float | None, needed: bool) -> None:
 
 
 def _beta_of(name: str, belief: Any, weight: float | None) -> tuple[float, float]:
-    """Return a and b of what is known of a quantity."""
+    """Return a and b of the belief about a quantity."""
     if isinstance(belief, tuple):
         return beta_of_interval(name, *belief)
     assert weight is not None
@@ -436,7 +439,7 @@ def _beta_of(name: str, belief: Any, weight: float | None) -> tuple[float, float
 
 
 def _of_guesses(guesses: Mapping[str, float], weight: float) -> Prior:
-    """Return the Dirichlet of so many examples that has three values."""
+    """Return the Dirichlet worth n examples that has the three values."""
     said = " and ".join(", ".join(f"{name} {value}" for name, value in guesses.items()).rsplit(", ", 1))
     if len(guesses) > 3:
         raise InputError("", f"three values make the matrix, and these are {len(guesses)}: {said}.", "Leave one out.")
@@ -459,17 +462,17 @@ def _of_guesses(guesses: Mapping[str, float], weight: float) -> Prior:
 
 @checked
 def rate(a: float, b: float) -> Prior:
-    """Return a Beta(a, b) prior on each rate directly, whichever cells the rate is computed from.
+    """Return a Beta(a, b) prior on each rate directly, whichever cells it is computed from.
 
     This is the convention of Goutte & Gaussier (2005) and of bob.measure. It agrees with a Dirichlet prior for
     precision, recall and specificity and differs for other rates (accuracy, Jaccard). It is not derived from a prior of
     the whole matrix, so anything that needs the whole matrix (MCC, draws, prediction) raises. Beta(a, b) applies to
-    rates of which greater values are better; for their complements, such as fpr, the prior is Beta(b, a).
+    rates whose greater values are better; for their complements, such as fpr, the prior is Beta(b, a).
 
     Notes
     -----
     F1 and the Jaccard index are functions of each other, F1 = 2J/(1 + J), but not under this prior. Goutte & Gaussier
-    derive F1 from precision and recall, whose priors are those of independent gamma variables in tp, fp and fn with
+    derive F1 from precision and recall, with priors that follow from independent gamma variables in tp, fp and fn with
     shapes a, b and b: F1 has the distribution of 2J/(1 + J) with J ~ Beta(tp + a, fp + fn + 2b). The Jaccard index, as
     a rate of its own, has Beta(tp + a, fp + fn + b), as in bob.measure. The two differ by one b among the errors.
 
@@ -517,7 +520,7 @@ _SHARED_TEXT = (
 
 
 def _estimate(name: str, beta: Beta, ci_prob: float) -> str:
-    """Return what is expected of a share, as "recall 0.65 (95 % HDI 0.47–0.83)"."""
+    """Return a proportion and its expected value, such as "recall 0.65 (95 % HDI 0.47–0.83)"."""
     mean, ((low, high),) = beta.mean_sd()[0].item(), beta.hdi(ci_prob)
     return f"{name} {estimate(mean, low, high, ci_prob, 'hdi', '')}"
 
@@ -561,7 +564,7 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
 
 
 def resolve_for(prior: str | Prior | None, cm: Counted) -> Prior:
-    """Return the prior as `resolve` does, for counts; that of outcomes is a Dirichlet, by default Perks' for grades."""
+    """Return the prior as `resolve` does, for counts; outcomes have a Dirichlet prior, by default Perks' for grades."""
     return (
         resolve_dirichlet(prior, len(cm.labels), "outcomes", rates=True)
         if cm.graded
@@ -572,12 +575,12 @@ def resolve_for(prior: str | Prior | None, cm: Counted) -> Prior:
 def resolve_dirichlet(
     prior: str | Prior | None, classes: int, what: str, *, rates: bool = False, shared: bool = False
 ) -> Prior:
-    """Return the prior as `resolve` does, for what needs one with pseudo-counts: by default Perks' for many classes.
+    """Return the prior as `resolve` does, if pseudo-counts are needed: by default Perks' for many classes.
 
     Raises
     ------
     ValueError
-        If the prior is `shared`, or one of rates, where `what` cannot use these.
+        If the prior is `shared`, or a prior of rates, and `what` cannot use it.
     """
     resolved = perks() if prior is None and classes > 2 and not shared else resolve(prior, classes)
     if resolved.shared_by_classes and not shared:
@@ -599,7 +602,7 @@ def resolve_dirichlet(
 
 
 def _aligned(alpha: xr.DataArray, cm: Counted) -> Array:
-    """Return pseudo-counts along the axes of counts; those of dims that they lack have length 1."""
+    """Return pseudo-counts along the axes of counts, with length 1 along the dims that they lack."""
     if cm.graded and "outcome" in alpha.dims:
         alpha = alpha.rename(outcome="predicted").expand_dims(actual=[ALL])
     counts = cm.cells

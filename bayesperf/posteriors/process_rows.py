@@ -1,12 +1,12 @@
 """Draws of the class sums of many classes under Dirichlet priors of little weight, for any number of systems at once.
 
 The row of actual class i is a Dirichlet process on the joint predictions of all systems (one system: on its predicted
-classes), of prior weight w = α_i·. A Gamma mass of shape w is spread by stick-breaking over atoms from the base
-measure, in which the predictions of the systems are independent (Sethuraman 1994, A constructive definition of
-Dirichlet priors). With w of at most 1 a few pieces hold nearly all of it. What is left is the whole again, and stands
-on two atoms with shares p and 1 − p such that p² + (1 − p)² = 1/(1 + w), which is the expected sum of the squares of
-the pieces: means, variances and covariances of all cells, within and between systems, are those of the process,
-exactly.
+classes), with prior weight w = α_i·. Stick-breaking spreads a Gamma mass of shape w over atoms from the base measure,
+in which the predictions of the systems are independent (Sethuraman 1994, A constructive definition of Dirichlet
+priors). With w of at most 1, a few pieces hold nearly all of it. The remainder has the same distribution as the whole.
+It is put on two atoms, in proportions p and 1 − p such that p² + (1 − p)² = 1/(1 + w), the expected sum of the squared
+pieces. Means, variances and covariances of all cells, within and between systems, are therefore exactly those of the
+process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK = 2**19
 
 
 def is_sparse(alpha: Array) -> bool:
-    """Whether class sums are to be drawn without the cells, given α (…, K, K)."""
+    """Whether to draw class sums without the cells, given α (…, K, K)."""
     return alpha.shape[-1] > FEW_CLASSES and bool(alpha.sum(-1).max() <= MOST_WEIGHT * (1 + 1e-9))
 
 
@@ -38,8 +38,9 @@ def class_sums(
 ) -> Iterator[GivenSums]:
     """Yield n joint draws of the class sums of all systems, (M, n, K), in blocks.
 
-    `alpha` (M, K, K) are pseudo-counts of each system; those of a class sum to the same, at most `MOST_WEIGHT`, for all
-    of them. `counts` (outcomes,) are how often each occurred, `actual` and `predicted` (outcomes, M) their classes.
+    `alpha` (M, K, K) holds the pseudo-counts of each system; a class has the same sum, at most `MOST_WEIGHT`, in all
+    systems. `counts` (outcomes,) says how often each outcome occurred, `actual` and `predicted` (outcomes, M) are its
+    classes.
     """
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)
@@ -67,7 +68,7 @@ def class_sums(
 
 
 def _indicators(of_class: Codes, classes: int, kept: Array | None = None) -> csr_array:
-    """Return the matrix (outcomes, K) that sums the outcomes, or those kept, by class."""
+    """Return the matrix (outcomes, K) that sums all outcomes, or only some, by class."""
     ones = np.ones(len(of_class)) if kept is None else kept.astype(float)
     return csr_array((ones, (np.arange(len(of_class)), of_class)), shape=(len(of_class), classes))
 

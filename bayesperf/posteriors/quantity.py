@@ -1,7 +1,7 @@
-"""What a figure is of: a metric, whose it is, and the contrast, if two or more systems or levels are set side by side.
+"""What a figure describes: a metric, its scope, and the contrast if it compares two or more systems or levels.
 
-Two figures can be compared if their quantities are equal. Titles, questions and the descriptions of tables and figures
-are rendered from the quantity here, and are never read back.
+Figures with equal quantities can be compared. Titles, questions and the descriptions of tables and figures are written
+from the quantity here, and never read back.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CONTRASTS = {"difference": "two systems", "ratio": "two systems", "largest gap":
 
 @dataclass(frozen=True)
 class Scope(Held):
-    """Whose metric a figure is: the system's, a new test set's, the mean of a population, each group's own, ….
+    """The scope of a figure's metric: the system, a new test set, the mean of a population, each group, ….
 
     Attributes
     ----------
@@ -54,9 +54,9 @@ class Scope(Held):
     dim : str
         The dim of the groups; empty if there are none.
     n : int, optional
-        Number of examples of a new test set (None: the number observed), or of labels.
+        Number of examples in a new test set (None: the number observed), or number of labels.
     detail : str
-        What else tells it from other scopes, such as the rule that chose the threshold.
+        What else distinguishes it from other scopes, such as the rule that chose the threshold.
     """
 
     kind: str = "system"
@@ -66,16 +66,16 @@ class Scope(Held):
 
     @property
     def inference(self) -> str:
-        """How the distribution of such a figure is called, unless a method has a name of its own."""
+        """Name of the distribution of such a figure, unless a method has its own."""
         return SCOPES[self.kind][0]
 
     @property
     def of_new_test_set(self) -> bool:
-        """Whether it is the metric that a new test set will have."""
+        """Whether it describes the metric in a new test set."""
         return self.kind == "test_set"
 
     def of(self, metric: str = "metric") -> str:
-        """Return what figures of this scope are, such as "the system's metric"."""
+        """Return what figures with this scope describe, such as "the system's metric"."""
         examples = "as many examples as observed" if self.n is None else f"{self.n} examples"
         return SCOPES[self.kind][1].format(metric=metric, examples=examples, **asdict(self))
 
@@ -85,7 +85,7 @@ class Scope(Held):
 
     @classmethod
     def read(cls, attrs: Mapping[Any, Any]) -> Scope:
-        """Return the scope that the attributes of a tree state: its fields, or a description in words of its own."""
+        """Return the scope in a tree's attributes: its fields, or a description in words of its own."""
         if "scope" in attrs:
             return cls(**json.loads(attrs["scope"]))
         return cls("own", detail=str(attrs["estimand"])) if "estimand" in attrs else SYSTEM
@@ -96,20 +96,20 @@ SYSTEM = Scope()
 
 @dataclass(frozen=True)
 class Quantity(Held):
-    """What a figure is of. Figures can be compared if their quantities are equal.
+    """What a figure describes. Figures with equal quantities can be compared.
 
     Attributes
     ----------
     metric : str
         Name of the metric.
     scope : Scope
-        Whose metric it is.
+        The system, test set or population that the metric describes.
     contrast : str
         A key of `CONTRASTS`, or empty.
     greater_is_better : bool or None
-        Direction of the metric; None if it has none, or none that is known.
+        Whether greater values are better; None if neither is, or if the direction is unknown.
     words : str
-        What the metric is called in `description`, where "metric" would not do: "AUC".
+        Word for the metric in `description`, if "metric" would not do: "AUC".
     bounds : tuple of float
         Smallest and largest possible value.
 
@@ -141,7 +141,7 @@ class Quantity(Held):
 
     @property
     def title(self) -> str:
-        """What it is called within a sentence or beside a figure, such as "recall" or "difference of recall"."""
+        """Its name within a sentence or beside a figure, such as "recall" or "difference of recall"."""
         return f"{self.contrast} of {metric_title(self.metric)}" if self.contrast else metric_title(self.metric)
 
     @property
@@ -154,7 +154,7 @@ class Quantity(Held):
 
     @property
     def above(self) -> str:
-        """How a probability of greater values is written: a proportion to come may be the bound exactly."""
+        """Sign for a probability of greater values: a future proportion may equal the bound exactly."""
         return ">" if self.scope.of_new_test_set else "≥"
 
     def question(self, relation: str, bound: str) -> str:
@@ -162,15 +162,15 @@ class Quantity(Held):
         return f"P({self.title} {relation} {bound})"
 
     def described(self, inference: str | None = None) -> str:
-        """Return what a distribution is of, such as "Posterior of the system's metric: difference of two systems".
+        """Return what a distribution describes, such as "Posterior of the system's metric: difference of two systems".
 
-        Without an inference ("") it begins with the scope.
+        If `inference` is "", it begins with the scope.
         """
         contrast = f": {self.contrast} of {CONTRASTS[self.contrast]}" if self.contrast else ""
         return f"{described(self.scope, self.words, inference)}{contrast}"
 
 
 def described(scope: Scope, words: str = "metric", inference: str | None = None) -> str:
-    """Return what the distributions of figures of a scope are of, such as "Posterior of the system's metric"."""
+    """Return what distributions with a scope describe, such as "Posterior of the system's metric"."""
     inference, what = scope.inference if inference is None else inference, scope.of(words)
     return f"{inference} of {what}" if inference else f"{what[:1].upper()}{what[1:]}"

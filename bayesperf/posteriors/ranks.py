@@ -1,4 +1,4 @@
-"""Ranks of systems or classes, counted in joint draws of a metric of all of them."""
+"""Ranks of systems or classes, counted in joint draws of a metric."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
 
 
 def _descending(values: Array, noise: Array) -> Codes:
-    """Return the order of values (…, n) along the last axis, greatest first, equal ones by noise."""
+    """Return the order of values (…, n) along the last axis, greatest first; noise breaks ties."""
     order = np.argsort(-values, axis=-1)
     tied = (np.diff(np.take_along_axis(values, order, -1)) == 0).any(-1)
     order[tied] = np.lexsort((noise[tied], -values[tied]), axis=-1)

@@ -1,4 +1,4 @@
-"""Requirements of metrics, as "recall >= 0.8" or {"recall": 0.8}."""
+"""Requirements for metrics, such as "recall >= 0.8" or {"recall": 0.8}."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Requirement:
     def parse(cls, text: str) -> Requirement:
         """Return the requirement written as ``metric>=bound`` or ``metric<=bound``, or with ``>`` or ``<``.
 
-        The two are the same question: of a metric with a density, the bound itself has no probability.
+        `>=` and `>` ask the same question: for a metric with a density, the bound itself has probability 0.
         """
         match = _REQUIREMENT.fullmatch(text)
         if not match:
@@ -46,7 +46,7 @@ class Requirement:
 
     @classmethod
     def of(cls, metric: Metric, bound: float) -> Requirement:
-        """Return the requirement that a metric is as good as the bound."""
+        """Return the requirement that a metric is at least as good as the bound."""
         if metric.greater_is_better is None:
             raise InputError("requirement", f"{metric.name}: neither more nor less of it is better.")
         asked = f"'{metric.name}{'>=' if metric.greater_is_better else '<='}{bound:g}'"
@@ -61,14 +61,14 @@ class Requirement:
 
     def met(self, marginal: Marginal) -> xr.DataArray:
         """Return the posterior probability that the metric meets the requirement."""
-        return marginal.prob_above(self.bound) if self.at_least else marginal.prob_below(self.bound)
+        return marginal.prob_meets(self.bound, at_least=self.at_least)
 
     def __str__(self) -> str:
         return f"{get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
 
 
 def bounds_of(requirements: Sequence[str] | Mapping[str | Metric, float]) -> dict[Metric, float]:
-    """Return the bound of each metric, in its better direction, of a mapping or of texts."""
+    """Return the bound of each metric, in its better direction, from a mapping or from texts."""
     if isinstance(requirements, str) or not isinstance(requirements, (Mapping, Sequence)):
         raise InputTypeError(
             "requirements",

@@ -1,4 +1,4 @@
-"""A scorer of scikit-learn: how probably a requirement is met."""
+"""A scorer for scikit-learn: how probably a requirement is met."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def scorer(
 ) -> Callable[[Any, Any, Any], float]:
     """Return a scorer for scikit-learn: the posterior probability that a fitted classifier meets a requirement.
 
-    It is what ``scoring`` takes in ``cross_validate``, ``cross_val_score``, ``GridSearchCV`` and their kin, and can be
+    Pass it as ``scoring`` to ``cross_validate``, ``cross_val_score``, ``GridSearchCV`` and similar functions. It can be
     pickled, so that they may use several processes.
 
     Parameters
     ----------
     requirement : str
-        A bound on a metric in its better direction, as ``"recall >= 0.8"`` or ``"fpr <= 0.05"``.
+        A bound on a metric in its better direction, such as ``"recall >= 0.8"`` or ``"fpr <= 0.05"``.
     prior : str or Prior, optional
         As in `bayesperf.posterior`.
     pos_label : label, optional
@@ -35,7 +35,7 @@ def scorer(
     Returns
     -------
     callable
-        Function ``scorer(estimator, X, y)`` that returns a probability, from the predictions for X alone.
+        Function ``scorer(estimator, X, y)`` that returns a probability, computed from the predictions for X only.
 
     Raises
     ------
@@ -44,10 +44,10 @@ def scorer(
 
     Notes
     -----
-    Each fold has its own probability, from its own examples. Their mean, by which a search chooses, ranks candidates;
-    it is not the probability that all examples together give. For that take the folds of the winner:
-    ``bp.posterior(ConfusionMatrix.from_cross_validation(best, X, y).sum("fold"))``. A winner was chosen for its luck,
-    too: let other examples judge it.
+    Each fold has its own probability, from its own examples. A search ranks candidates by the mean of these; this mean
+    is not the probability given all examples together. For that, take the folds of the winner:
+    ``bp.posterior(ConfusionMatrix.from_cross_validation(best, X, y).sum("fold"))``. The winner was partly lucky: test
+    it on other examples.
 
     Examples
     --------

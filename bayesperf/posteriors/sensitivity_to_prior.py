@@ -49,16 +49,16 @@ def sensitivity(
     ----------
     result : xarray.DataTree or ConfusionMatrix
         A fit, whose prior and likelihood are raised to powers near 1 by importance sampling (power-scaling); or counts,
-        for which the posterior is computed under each of several priors. With `priors` the draws of a fit are weighted
-        anew by the density of each, without another fit.
+        for which the posterior is computed under each of several priors. With `priors`, the draws of a fit are
+        reweighted by the density of each prior, without another fit.
     metrics : sequence of str, optional
-        Metrics to include. For a fit these are names of variables; by default the metrics of the population, if there
-        are any.
+        Metrics to include. For a fit these are names of variables; by default the metrics of the population, if it has
+        any.
     priors : sequence or mapping of str to str or Prior, optional
-        For counts: priors, or names of presets, by names of one's own if in a mapping; by default the presets "flat",
+        For counts: priors or names of presets, or a mapping of your names to these; by default the presets "flat",
         "jeffreys" and "perks", and for more than two classes "shared". For a fit of a built-in model of counts: a
-        mapping of names of one's own to the ``priors`` that `bayesperf.fit` would have been given; or to other fits,
-        which are taken as they are.
+        mapping of your names to values of the argument ``priors`` of `bayesperf.fit`, or to other fits, which are used
+        as they are.
     ci_prob : float
         Probability of the highest-density intervals; used for counts, and for a fit with `priors`.
 
@@ -67,21 +67,21 @@ def sensitivity(
     pandas.DataFrame
         For a fit, the columns ``prior``, ``likelihood`` (how fast the distribution of each quantity changes with the
         power; values above 0.05 are noticeable) and ``diagnosis``, indexed by quantity. For counts, the summary under
-        each prior, with a column ``prior``. For a fit with `priors` that of the fit ("as fitted") and under each of
-        them, with columns ``pareto_k`` and ``diagnosis``: above 0.7 the draws of the fit are too few where the other
-        prior puts the posterior, and it must be fitted again.
+        each prior, with a column ``prior``. For a fit with `priors`, the summary of the fit ("as fitted") and under
+        each prior, with columns ``pareto_k`` and ``diagnosis``: above 0.7, the fit has too few draws where the other
+        prior puts the posterior, and you must fit the model again.
 
     Raises
     ------
     ValueError
         If the prior of a fit is flat, because power-scaling does not change it; compare the preset priors instead, by
-        passing the counts. Also if a fit has no log-likelihood, if its draws cannot be weighted anew (a model of one's
-        own, covariates, priors that change its parameters), or if two priors have the same name.
+        passing the counts. Also if a fit has no log-likelihood, if its draws cannot be reweighted (a model of your own,
+        covariates, priors that change its parameters), or if two priors have the same name.
 
     Notes
     -----
-    The likelihood of models of groups is that of the predictions given the class totals, as in cross-validation. It
-    contains no information about prevalence, whose sensitivity is therefore underestimated.
+    The likelihood of models of groups is the probability of the predictions given the class totals, as in
+    cross-validation. It contains no information about prevalence, whose sensitivity is therefore underestimated.
 
     References
     ----------
@@ -133,7 +133,7 @@ def posteriors_under(cm: Counted, given: Priors | None) -> dict[str, Posterior]:
 
 
 def before_data(prior: str | priors.Prior, cm: ConfusionMatrix | None = None) -> Posterior:
-    """Return what a prior says before any example: the posterior of no examples, of the classes of a matrix."""
+    """Return the prior's distribution before any example: the posterior of no examples, for the classes of a matrix."""
     if cm is None:
         resolved = priors.resolve(prior, 2)
         weights = np.asarray(0 if resolved.shared_by_classes else resolved.pseudo_counts(2, 1))
@@ -159,7 +159,7 @@ _NEAR, _BEYOND = 0.02, 0.01
 
 
 class Under(NamedTuple):
-    """A fit under another prior: its draws, those of the prior, and the Pareto k̂ of the weights; NaN without these."""
+    """A fit under another prior: its draws, draws of the prior, and the Pareto k̂ of the weights (or NaN)."""
 
     posterior: Posterior
     prior: Posterior | None
@@ -185,7 +185,7 @@ def _as_it_is(tree: xr.DataTree) -> Under:
 
 
 def _of_prior(tree: xr.DataTree, group: xr.DataTree | None) -> Posterior | None:
-    """Return the draws of a prior as those of a posterior; None if the cells are not among them."""
+    """Return the draws of a prior as a posterior; None if they do not include the cells."""
     if group is None or "cells" not in group.data_vars:
         return None
     drawn = group.to_dataset().assign_attrs(tree["posterior"].attrs)
@@ -193,7 +193,7 @@ def _of_prior(tree: xr.DataTree, group: xr.DataTree | None) -> Posterior | None:
 
 
 def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
-    """Return a fit with its draws weighted by another prior, drawn again in proportion to their weights."""
+    """Return a fit with its draws resampled in proportion to their weights under another prior."""
     import arviz_stats.base
     import pymc as pm
 
@@ -238,9 +238,9 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
 
 
 def _is_cut_off(posterior: xr.DataArray, fitted: xr.DataArray, other: xr.DataArray) -> bool:
-    """Return whether a fit's draws lie at an end of its prior beyond which the other prior goes on.
+    """Return whether a fit's draws lie at an end of its prior that the other prior goes beyond.
 
-    Weights of draws that are there say nothing of those that the fit could not draw, and so k̂ does not either.
+    The weights of existing draws say nothing about values that the fit could not draw, so k̂ does not either.
     """
     low, high = float(fitted.min()), float(fitted.max())
     near = _NEAR * (high - low)
@@ -250,12 +250,12 @@ def _is_cut_off(posterior: xr.DataArray, fitted: xr.DataArray, other: xr.DataArr
 
 
 def _of_warnings(record: logging.LogRecord) -> bool:
-    """Whether something is more than what PyMC says that it is at."""
+    """Whether a message is more than PyMC's notice of the step it is at."""
     return record.levelno >= logging.WARNING
 
 
 def _summed(log_prior: xr.Dataset) -> Array:
-    """Return the log density of all variables together, (chain, draw)."""
+    """Return the total log density of all variables, (chain, draw)."""
     terms = [log_prior[name] for name in log_prior.data_vars]
     summed = [term.sum([dim for dim in term.dims if dim not in ("chain", "draw")]) for term in terms]
     return np.asarray(sum(term.transpose("chain", "draw").values for term in summed))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from bayesperf.core.words import (
     chance,
@@ -39,19 +38,15 @@ _ABOUT_ONE = ("accuracy", "precision", "recall")
 def marginal_in_words(
     marginal: Marginal, at_least: float | None, at_most: float | None, ci_prob: float, ci_kind: Kind
 ) -> str:
-    """Return one to three sentences on a marginal: its value, the probability of a bound, and what makes it uncertain.
+    """Return one to three sentences on a marginal: its value, the probability of a bound, and why it is uncertain.
 
     See `Marginal.in_words`.
     """
     sentences = [sentence(estimate_in_words(marginal, ci_prob, ci_kind))]
     names = places_in_words(marginal.leading)
-    bounds: dict[str, tuple[float | None, Callable[[float], xr.DataArray]]] = {
-        "at least": (at_least, lambda x: 1 - marginal.prob_below(x)),
-        "at most": (at_most, lambda x: 1 - marginal.prob_above(x)),
-    }
-    for relation, (bound, probability_of) in bounds.items():
+    for relation, bound in (("at least", at_least), ("at most", at_most)):
         if bound is not None:
-            met = probability_of(bound).values.ravel().tolist()
+            met = marginal.prob_meets(bound, at_least=relation == "at least").values.ravel().tolist()
             probability = over_places([chance(p) for p in met], names, met)
             sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
     return " ".join([*sentences, *caveats_of(marginal, ci_prob, ci_kind)])
@@ -77,7 +72,7 @@ def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_p
 
 
 def default_metrics_in_words(posterior: Posterior) -> list[str]:
-    """Return the names of the metrics that are said of a posterior: three of one binary matrix, else the first."""
+    """Return the metrics that the sentences mention: three for one binary matrix, else the first."""
     available = posterior.default_metrics()
     names = [name for name in _ABOUT_ONE if name in available]
     return names if names and not posterior.dims else (names or available)[:1]
@@ -96,14 +91,14 @@ def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
 
 
 def _observed(score: float, trials: float, interval_width: float) -> str:
-    """Return an observed score: of a share, how many of how many."""
+    """Return an observed score; a proportion as successes and trials."""
     if np.isnan(score):
         return ""
     return format_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
 
 
 def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
-    """Return a sentence on what the figures owe to the prior, or to chance in the draws, if it is much."""
+    """Return a sentence if the figures owe much to the prior, or to chance in the draws."""
     observed, distribution = marginal.observed, marginal.distribution
     if "trials" in observed.coords and isinstance(distribution, Beta):
         weight = (distribution.a + distribution.b)[:, 0]
@@ -122,7 +117,7 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
 
 
 def area_caveat(marginal: Marginal) -> str:
-    """Return a sentence on an area that is too near its end for so few examples to know it by; else nothing."""
+    """Return a sentence if an area is too near its bound for so few examples to determine it; else nothing."""
     counted = marginal.name == "roc_auc" and marginal.inference == _SEEN_ALONE
     if marginal.examples is None or not counted or isinstance(marginal.distribution, LogitNormal):
         return ""

@@ -1,8 +1,8 @@
-"""Draws of the model in which the classes of a confusion matrix share a prior, as arrays.
+"""Draws, as arrays, of the model in which the classes of a confusion matrix share a prior.
 
-The classes share the mean of their recalls, its slope on their size, and the dispersion (`shared_recalls`), and which
-classes errors fall into, and how much they clump (`shared_errors`). Given these the recalls and the shares of errors of
-each class come back by conjugacy.
+The classes share the mean of their recalls, its slope on class size, and the dispersion (`shared_recalls`). They also
+share which classes errors fall into, and how much they clump (`shared_errors`). Given these, the recalls and the error
+proportions of each class are drawn by conjugacy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BLOCK = 2**19
 
 
 class Shared(NamedTuple):
-    """n draws of what the classes of one matrix share."""
+    """n draws of the parameters that the classes of one matrix share."""
 
     recalls: SharedRecalls
     errors: SharedErrors
@@ -43,7 +43,7 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassesModel:
-    """The model of some matrices, each with a prior of its own that its classes share.
+    """The model of several matrices; the classes of each matrix share a prior.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class ClassesModel:
     shares: Array | float = SHARES
 
     def recalls(self, index: int, n: int, rng: np.random.Generator) -> SharedRecalls:
-        """Return n draws of what the recalls of the classes of one matrix share."""
+        """Return n draws of the parameters shared by the recalls of one matrix."""
         counts = self.counts[index]
         return draws_of_recalls(counts.diagonal(), counts.sum(-1), n, rng, self.mean, self.slope, self.dispersion)
 
     def shared(self, index: int, n: int, rng: np.random.Generator) -> Shared:
-        """Return n draws of what the classes of one matrix share."""
+        """Return n draws of the parameters shared by the classes of one matrix."""
         counts = self.counts[index]
         recalls = self.recalls(index, n, rng)
         weights = np.broadcast_to(self.popularity, len(counts))
@@ -81,9 +81,9 @@ class ClassesModel:
     def cells(
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None = None
     ) -> Iterator[Array]:
-        """Yield n draws of the cells of one matrix in blocks (…, K, K), with proportions of the classes of their own.
+        """Yield n draws of the cells of one matrix in blocks (…, K, K), with class proportions of their own.
 
-        The proportions are those of the counts, or of `prevalence`.
+        The proportions come from the counts, or from `prevalence`.
         """
         counts = self.counts[index]
         shares, shared = self._shares_and_shared(index, n, rng, prevalence)
@@ -93,7 +93,7 @@ class ClassesModel:
     def sparse_cells(
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None = None
     ) -> Iterator[SparseRows]:
-        """Yield n draws as `cells` does, in blocks, of the cells with examples and some of the others."""
+        """Yield n draws in blocks, as `cells` does, of the cells with examples and some of the others."""
         counts = self.counts[index]
         shares, shared = self._shares_and_shared(index, n, rng, prevalence)
         for block in blocks(n, max(ATOMS * len(counts), int((counts > 0).sum())), _BLOCK):
@@ -105,7 +105,7 @@ class ClassesModel:
     def _shares_and_shared(
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None
     ) -> tuple[Array, Shared]:
-        """Return n draws of the proportions of the classes, and of what they share."""
+        """Return n draws of the class proportions, and of the shared parameters."""
         # By a generator of their own, so that recalls are the same at any prevalence.
         of_shares = rng.spawn(1)[0]
         if prevalence is None:
@@ -117,7 +117,7 @@ class ClassesModel:
 
 
 def _outcomes(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
-    """Return draws of the probabilities that an example of each class is predicted right and wrong, (n, K, 2)."""
+    """Return draws of the probabilities that the prediction is right and wrong in each class, (n, K, 2)."""
     right, totals = counts.diagonal(), counts.sum(-1)
     kappa = np.exp(-shared.recalls.logit_dispersion)[:, None]
     logit_mean = shared.recalls.logits(centred_log_sizes(totals))
@@ -127,7 +127,7 @@ def _outcomes(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
 
 
 def _rows(counts: Array, shared: Shared, rng: np.random.Generator) -> Array:
-    """Return draws of the predictions of each actual class, (n, K, K), given what the classes share."""
+    """Return draws of the prediction probabilities in each actual class, (n, K, K), given the shared parameters."""
     log_weight, popularity = shared.errors
     n, classes = popularity.shape
     outcomes = _outcomes(counts, shared, rng)
@@ -158,8 +158,8 @@ def draws(
 ) -> dict[str, xr.DataArray]:
     """Return independent draws (chain, draw, …) of the parameters of the model `classes`, of counts (…, K, K).
 
-    `parameters` are those of the priors, by name: Beta of ``mean_recall``, ``dispersion`` and ``clumping`` and normal
-    of ``slope`` (…, 2), Dirichlet of ``popularity`` and ``prevalence`` (…, K). Each matrix has a generator.
+    `parameters` holds the parameters of the priors by name: Beta of ``mean_recall``, ``dispersion`` and ``clumping``
+    and normal of ``slope`` (…, 2), Dirichlet of ``popularity`` and ``prevalence`` (…, K). Each matrix has a generator.
     """
     counts = data.transpose(..., "actual", "predicted")
     leading, classes = counts.dims[:-2], counts.sizes["actual"]

@@ -1,12 +1,12 @@
-"""What the errors of the classes share: which classes they fall into, and how much they clump, by draws.
+"""Parameters shared by the errors of all classes: which classes errors fall into, and how much they clump.
 
-The errors of class i are multinomial with shares q_i ~ Dirichlet(ηg_j/(1 − g_i), j ≠ i), where g is the popularity of
-each class among errors. The clumping 1/(1 + η) is near 0 if all classes are taken for others by popularity alone, and
-near 1 if each is taken for one other class. It is the correlation of two errors of a class.
+The errors of class i are multinomial with probabilities q_i ~ Dirichlet(ηg_j/(1 − g_i), j ≠ i), where g is the
+popularity of each class among errors. The clumping 1/(1 + η) is near 0 if popularity alone decides where errors fall,
+and near 1 if the errors of each class all fall in one other class. It is the correlation of two errors of a class.
 
-g and η are drawn by importance resampling, with the likelihood of Dirichlet–multinomial errors. Of errors that clump
-most in a cell repeat an earlier one of their row and say nothing of g. A proposal that counted all of them would be far
-too narrow; those used here count the errors that are no repeats.
+g and η are drawn by importance resampling, with the likelihood of Dirichlet–multinomial errors. If errors clump, most
+errors in a cell repeat an earlier one of their row and say nothing about g. A proposal that counted all of them would
+be far too narrow; the proposals here count only the errors that are not repeats.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LEAST = 1e-300
 
 
 class SharedErrors(NamedTuple):
-    """n draws of what the errors of the classes of one matrix share: log η (n,), and the popularity g (n, K)."""
+    """n draws of the shared parameters of one matrix's errors: log η (n,), and the popularity g (n, K)."""
 
     log_weight: Array
     popularity: Array
@@ -45,9 +45,9 @@ class SharedErrors(NamedTuple):
 def draws_of_errors(
     errors: Array, n: int, rng: np.random.Generator, popularity: Array, clumping: tuple[float, float]
 ) -> SharedErrors:
-    """Return n draws, of which some are alike, of errors (K, K) by actual and predicted class, zero on the diagonal.
+    """Return n draws, some of them equal, given errors (K, K) by actual and predicted class, zero on the diagonal.
 
-    `popularity` (K,) are weights of the Dirichlet prior of g, `clumping` is the Beta of 1/(1 + η).
+    `popularity` (K,) holds the weights of the Dirichlet prior of g; `clumping` is the Beta of 1/(1 + η).
     """
     nodes, log_mass, counted = _approximation(errors, popularity, clumping)
     log_weight, log_proposal = stepwise(nodes, _POWER * log_mass, n, rng)
@@ -91,7 +91,7 @@ def _log_likelihood(errors: Array, drawn: SharedErrors) -> Array:
 
 
 def _approximation(errors: Array, popularity: Array, clumping: tuple[float, float]) -> tuple[Array, Array, Array]:
-    """Return equidistant nodes of log η where its mass is, the rough log mass, and a Dirichlet of g there."""
+    """Return equidistant nodes of log η where its mass is, the approximate log mass, and a Dirichlet of g at each."""
     low, high = _RANGE
     for _ in range(_SCANS):
         nodes = np.linspace(low, high, _NODES)
@@ -105,12 +105,12 @@ def _approximation(errors: Array, popularity: Array, clumping: tuple[float, floa
 
 
 def _weights_of_popularity(errors: Array, weight: Array, popularity: Array) -> Array:
-    """Return the weights of a Dirichlet distribution that is roughly that of g, for each η (k,), (k, K).
+    """Return the weights of a Dirichlet distribution that approximates g's, for each η (k,), (k, K).
 
-    Their sum is that of the prior and of the errors that are no repeats. Of e draws from a Dirichlet–multinomial that
-    fall into a category of weight a, a[ψ(a + e) − ψ(a)] are expected to be new ones (Antoniak 1974, Mixtures of
-    Dirichlet processes). A class cannot be taken for itself: as many errors as would fall there otherwise are added to
-    its own before the weights are scaled to their sum.
+    The weights sum to the prior's sum plus the number of errors that are not repeats. If e draws from a
+    Dirichlet–multinomial fall into a category of weight a, a[ψ(a + e) − ψ(a)] of them are expected to be new ones
+    (Antoniak 1974, Mixtures of Dirichlet processes). No error falls in its own class: the number that would otherwise
+    fall there is added to the class's own weight before the weights are scaled to their sum.
     """
     actual, predicted = np.nonzero(errors > 1)
     repeated = errors[actual, predicted]
@@ -134,5 +134,5 @@ def _weights_of_popularity(errors: Array, weight: Array, popularity: Array) -> A
 
 
 def _log_beta(weights: Array) -> Array:
-    """Return the logarithm of the constants of Dirichlet distributions, (k,)."""
+    """Return the log normalising constants of Dirichlet distributions, (k,)."""
     return np.asarray(special.gammaln(weights).sum(-1) - special.gammaln(weights.sum(-1)))

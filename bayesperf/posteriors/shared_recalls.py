@@ -1,13 +1,12 @@
-"""What the recalls of the classes share: their mean, its slope on the size of a class, and their dispersion, by draws.
+"""Parameters shared by the recalls of all classes: their mean, its slope on class size, and their dispersion.
 
-Of n_i examples of class i, x_i are predicted right, x_i ~ Binomial(n_i, r_i), r_i ~ Beta(κm_i, κ(1 − m_i)),
-κ = 1/ρ − 1, logit m_i = logit m + βs_i, where s_i is the logarithm of the size of the class, centred
-(`centred_log_sizes`): m is the mean recall of a class of middle size. If classes are equally large, all s_i are 0, and
-β drops out.
+Class i has n_i examples, of which x_i are predicted right: x_i ~ Binomial(n_i, r_i), r_i ~ Beta(κm_i, κ(1 − m_i)), κ =
+1/ρ − 1, logit m_i = logit m + βs_i. Here s_i is the logarithm of the class size, centred (`centred_log_sizes`), so that
+m is the mean recall of a class of middle size. If classes are equally large, all s_i are 0, and β drops out.
 
-Draws come by importance resampling. Given ρ, n_i examples are worth about n_i/(1 + (n_i − 1)ρ) independent ones, and m
-and β are those of a logistic regression, about normal: the proposals are of Student's distribution around its mode, and
-ρ is of the mass that Laplace's approximation gives it there.
+Draws are made by importance resampling. Given ρ, n_i examples are worth about n_i/(1 + (n_i − 1)ρ) independent ones,
+and m and β follow a logistic regression, whose posterior is about normal. The proposal for m and β is Student's
+distribution around its mode; the proposal for ρ has the mass that Laplace's approximation gives it there.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _LEAST_WEIGHT = 1e-300
 
 
 class SharedRecalls(NamedTuple):
-    """n draws of what the recalls of the classes of one matrix share: logits of m and ρ, and β, (n,) each."""
+    """n draws of the shared parameters of one matrix's recalls: logits of m and ρ, and β, (n,) each."""
 
     logit_mean: Array
     slope: Array
@@ -46,12 +45,12 @@ class SharedRecalls(NamedTuple):
         return type(self)(*(part[index] for part in self))
 
     def logits(self, log_sizes: Array) -> Array:
-        """Return the logits of m_i of classes of some centred log sizes (K,), (n, K)."""
+        """Return the logits of m_i, (n, K), for centred log sizes (K,)."""
         return self.logit_mean[:, None] + self.slope[:, None] * log_sizes
 
 
 def centred_log_sizes(totals: Array) -> Array:
-    """Return s_i of classes with so many examples (…, K): log(n_i + 1), less its mean; a class may have none.
+    """Return s_i for class sizes n_i (…, K): log(n_i + 1), minus its mean; a class may be empty.
 
     Examples
     --------
@@ -71,9 +70,10 @@ def draws_of_recalls(
     slope: tuple[float, float],
     dispersion: tuple[float, float],
 ) -> SharedRecalls:
-    """Return n draws, of which some are alike, of classes with so many predicted right (K,) of so many (K,).
+    """Return n draws, some of them equal, given the numbers of right predictions and of examples (K,) of each class.
 
-    `mean` and `dispersion` are the Betas of m and of ρ, `slope` mean and standard deviation of the normal prior of β.
+    `mean` and `dispersion` are the Betas of m and of ρ; `slope` holds mean and standard deviation of the normal prior
+    of β.
     """
     classes = _Classes.of(right, totals, mean, slope, dispersion)
     rough = _approximation(classes)
@@ -108,7 +108,7 @@ class _Classes:
 
     @cached_property
     def by_size(self) -> tuple[Codes, Array]:
-        """The first of the classes of each size, and how many there are of it."""
+        """The first class of each size, and the number of classes of that size."""
         first = np.flatnonzero(np.diff(self.totals, prepend=-1))
         return first, np.add.reduceat(self.frequency, first)
 
@@ -128,7 +128,7 @@ class _Classes:
 
 
 class _Approximation(NamedTuple):
-    """A rough posterior: logits of ρ (k,), the log mass there, the mode and a root of the variance of (logit m, β)."""
+    """An approximate posterior: logits of ρ (k,), log mass, mode, and a root of the variance of (logit m, β) there."""
 
     logit_rho: Array
     log_mass: Array
@@ -152,7 +152,7 @@ def _approximation(classes: _Classes) -> _Approximation:
 
 
 def _regressions(classes: _Classes, rho: Array) -> tuple[Array, Array]:
-    """Return the mode (k, 2) and the precision (k, 2, 2) of (logit m, β) given each ρ (k,), of effective examples."""
+    """Return the mode (k, 2) and the precision (k, 2, 2) of (logit m, β) at each ρ (k,), for effective examples."""
     (a, b), (centre, width) = classes.mean, classes.slope
     weight = classes.frequency / (1 + np.maximum(classes.totals - 1, 0) * rho[:, None])
     design = np.stack([np.ones_like(classes.log_sizes), classes.log_sizes])

@@ -1,20 +1,21 @@
-"""Draws of the cells of many classes, of which nearly all are 0: the sums of each class, and cells from the same draws.
+"""Draws for many classes with nearly all cells 0: the sums of each class, and cells from the same draws.
 
-Given the popularity g of the classes among errors and the weight η, the shares of the errors of class i are
-q_i ~ Dirichlet(ηg without i, rescaled to sum to η, plus the counts). Split by their origin, these are a Gamma mass for
-each cell with examples, and a mass for the prior, of shape η, that a Dirichlet process spreads over atoms from g
-without i (Sethuraman 1994, A constructive definition of Dirichlet priors).
+Given the popularity g of the classes among errors and the weight η, the error proportions of class i are q_i ~
+Dirichlet(ηg without i, rescaled to sum to η, plus the counts). They split by origin into a Gamma mass for each cell
+with examples, and a mass for the prior, of shape η, that a Dirichlet process spreads over atoms from g without i
+(Sethuraman 1994, A constructive definition of Dirichlet priors).
 
-The mass is that of two processes, of weight 1 and η − 1. Of the first, only few atoms are drawn: a unit stick is broken
-at uniform places, and what is left after the first pieces is the whole again, and stands on two atoms in halves. The
-squares of the pieces of such a stick sum to 1/2 on average, as do those of the halves: the means, variances and
-covariances of all shares are those of the Dirichlet distribution, exactly. The third moments are off by 4^−s/4 of
-themselves with s pieces, 2e-5 with `STICKS`. If η < 1, with probability (1 − η)/(1 + η) one atom has it all, and the
-squares sum to 1/(1 + η), as they should.
+The prior's mass is the sum of two processes, of weight 1 and η − 1. Only a few atoms of the first process are drawn: a
+unit stick is broken at uniform places, and the remainder after the first pieces, which has the distribution of the
+whole, stands on two atoms in halves. The squares of the pieces of such a stick sum to 1/2 on average, and so do the
+squares of the halves: the means, variances and covariances of all proportions are exactly those of the Dirichlet
+distribution. The third moments are off by a relative 4^−s/4 with s pieces, 2e-5 with `STICKS`. If η < 1, one atom has
+all of it with probability (1 − η)/(1 + η), and the squares sum to 1/(1 + η), as they should.
 
-The second process has many atoms in each row, and all rows have the same draw of it, Dirichlet(cg): its sums over rows
-are of about the same distribution as those of draws of their own, with the same means, and the same variances for
-1 + c = ηN, where N is the effective number of rows, (Σm)²/Σm² of masses m. If η is large in all draws, all is of it.
+The second process has many atoms in each row, and all rows share one draw of it, Dirichlet(cg). Its sums over rows have
+about the same distribution as with a separate draw for each row: the same means, and the same variances for 1 + c = ηN,
+where N is the effective number of rows, (Σm)²/Σm² of masses m. If η is large in all draws, this process has all of the
+mass.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _LARGE = 100.0
 
 
 class SparseRows(ClassSums):
-    """n draws of matrices of K classes whose diagonals and numbers of errors in each row are known.
+    """n draws of matrices of K classes, given their diagonals and the number of errors in each row.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class SparseRows(ClassSums):
 
     @cached_property
     def errors(self) -> SparseErrors:
-        """The cells off the diagonal that are drawn."""
+        """The drawn cells off the diagonal."""
         n, classes = self.tp.shape
         actual, predicted = np.nonzero(self.counts * ~np.eye(classes, dtype=bool))
         seen = gamma_of_counts(self.rng, self.counts[actual, predicted], n)
@@ -84,7 +85,7 @@ class SparseRows(ClassSums):
 
     @cached_property
     def fp(self) -> Array:
-        """Cells of other classes that the class was predicted for."""
+        """Cells of other actual classes in each predicted class's column."""
         n, classes = self.tp.shape
         errors = self.errors
         cell = errors.atoms.reshape(n, -1) + classes * np.arange(n)[:, None]
@@ -121,7 +122,7 @@ class SparseErrors(NamedTuple):
     atoms, prior : array (n, ATOMS, K)
         Predicted classes of the atoms of each row, and their masses.
     spread, base : array (n, K)
-        Mass of each row that is spread over the others in proportion to the base, for each unit of it.
+        Mass of each row that is spread over the others in proportion to the base, per unit of the base.
     """
 
     actual: Codes
@@ -139,7 +140,7 @@ def _indicators(of_class: Codes, classes: int) -> csr_array:
 
 
 def _of_all_rows(popularity: Array, weight: Array, mass: Array, rng: np.random.Generator) -> Array:
-    """Return a draw of the second process that serves all rows, (n, K), given its weight (n, 1) and masses (n, K)."""
+    """Return one draw of the second process for all rows, (n, K), given its weight (n, 1) and masses (n, K)."""
     rows = mass.sum(-1, keepdims=True) ** 2 / np.maximum((mass**2).sum(-1, keepdims=True), LEAST_MASS)
     base = gamma_masses(rng, popularity * np.maximum((1 + weight) * rows - 1, weight), popularity.shape)
     base = np.maximum(base, LEAST_MASS)
@@ -147,7 +148,7 @@ def _of_all_rows(popularity: Array, weight: Array, mass: Array, rng: np.random.G
 
 
 def _pieces(length: Array, rng: np.random.Generator) -> Array:
-    """Return the pieces of sticks of some length (n, K), (n, ATOMS, K)."""
+    """Return the pieces (n, ATOMS, K) of sticks of lengths (n, K)."""
     n, classes = length.shape
     fraction = rng.random((n, STICKS, classes))
     pieces = np.empty((n, ATOMS, classes))
@@ -159,7 +160,7 @@ def _pieces(length: Array, rng: np.random.Generator) -> Array:
 
 
 def _atoms(popularity: Array, rng: np.random.Generator) -> Codes:
-    """Return draws of predicted classes from the popularity (n, K), other than the actual one, (n, ATOMS, K)."""
+    """Return draws of predicted classes, other than the actual one, from the popularity (n, K), (n, ATOMS, K)."""
     n, classes = popularity.shape
     cumulative = popularity.cumsum(-1)
     # Shuffling the classes, each as often as it is drawn, is several times as fast as a search for each draw.

@@ -44,7 +44,7 @@ class Summary(pd.DataFrame):
 
 
 def table_of_intervals(dataset: xr.Dataset) -> pd.DataFrame:
-    """Return a dataset with a variable ``interval`` as a summary, whose columns have the names of those of others."""
+    """Return a dataset with a variable ``interval`` as a summary, with the column names of other summaries."""
     interval = dataset["interval"].transpose(..., "ci_bound")
     ends = {"ci_lower": interval[..., 0], "ci_upper": interval[..., 1]}
     figures = dataset.drop_dims("ci_bound").assign({name: end.drop_vars("ci_bound") for name, end in ends.items()})
@@ -54,7 +54,7 @@ def table_of_intervals(dataset: xr.Dataset) -> pd.DataFrame:
 
 
 def caption(attrs: Mapping[Any, Any]) -> str:
-    """Return a sentence that describes the intervals of a summary, and its note if there is one."""
+    """Return a sentence that describes the intervals of a summary, followed by its note if it has one."""
     interval = interval_name(attrs["ci_prob"], attrs["ci_kind"])
     prior = f"Prior: {attrs['prior']}. " if "prior" in attrs else ""
     return f"{attrs['estimand']}, with its {interval}. {prior}{attrs.get('note', '')}".strip()
@@ -69,8 +69,8 @@ def summary_rows(
 ) -> pd.DataFrame:
     """Return the rows of metrics, one for each element of the leading dims of each.
 
-    They have the observed values of each metric, if given, the mode, if wanted, and the fraction ``undefined``, if any
-    is. Along ``label`` a metric of no single class has "".
+    They have the observed values of each metric, if given, the mode, if requested, and the fraction ``undefined``, if
+    any draw is undefined. In the column ``label``, a metric without classes has "".
     """
     prob = checks.probability("ci_prob", ci_prob)
     checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
@@ -101,7 +101,7 @@ def _figures(distribution: Distribution, prob: float, kind: Kind) -> Array:
 
 
 def _of_each(distributions: Sequence[Distribution], function: Callable[[Distribution], Array]) -> Array:
-    """Return a function of all of several arrays of distributions, (m, …); of those that are Betas at once."""
+    """Return a function of several arrays of distributions, (m, …); all Betas are computed at once."""
     betas = [each for each in distributions if type(each) is Beta]
     ends = np.cumsum([each.size for each in betas])
     together = Beta(np.vstack([d.a for d in betas]), np.vstack([d.b for d in betas])) if betas else None

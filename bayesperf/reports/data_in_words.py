@@ -102,18 +102,17 @@ def positive_advice(analysis: Analysis) -> str:
 
 # ── The head ──
 
-# Of more systems or files than these only the number is said.
+# Of more systems than these only the number is said.
 _MOST_NAMED = 6
 # So many hexadecimal digits of the digest are shown: by chance two data sets in 10¹⁹ share them.
 _DIGITS = 16
 
 
-def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str, str]]:
-    """Return names and values: files, rows, systems, folds, classes, day and digest."""
+def head(analysis: Analysis, on: date) -> list[tuple[str, str]]:
+    """Return names and values: rows, systems, folds, classes, day and digest."""
     counts, what = analysis.counts, "labels" if analysis.of_labels else "systems"
     positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
     said = {
-        "Data": _listed(sources, "files"),
         "Rows": f"{rows_read(analysis):,}",
         what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),

@@ -1,14 +1,14 @@
-"""Simulation studies: how the methods of this package do where the truth is known.
+"""Simulation studies: how the methods of this package perform when the truth is known.
 
-Every study takes parameters, runs its simulations in parallel, and returns an `xarray.Dataset` with every setting
-in its ``attrs``. Means over simulations have Monte Carlo standard errors: ``coverage_mcse`` is that of ``coverage``.
+Every study takes parameters, runs its simulations in parallel, and returns an `xarray.Dataset` with every setting in
+its ``attrs``. Means over simulations have Monte Carlo standard errors: ``coverage_mcse`` is the error of ``coverage``.
 
-With ``folder=`` finished simulations are kept there. An interrupted study continues from what is there, with the same
-results; and the same study with more simulations adds those that are missing. A folder that holds a study with other
-settings is refused. (`rate_coverage` and `f1_coverage` are exact sums: they take `n_jobs` alone.)
+With ``folder=``, finished simulations are stored in that folder. An interrupted study continues from there, with the
+same results; the same study with more simulations adds the missing ones. A folder that holds a study with other
+settings is refused. (`rate_coverage` and `f1_coverage` are exact sums: they only take `n_jobs`.)
 
-Simulations run on joblib: ``n_jobs=4`` for processes of this machine, or whatever backend is set around the call. On a
-Dask cluster, with ``pip install distributed`` there and here::
+Simulations run on joblib: ``n_jobs=4`` uses processes of this machine, and a joblib backend set around the call is
+used, too. On a Dask cluster, with ``pip install distributed`` there and here::
 
     import joblib
     from dask.distributed import Client
@@ -16,8 +16,8 @@ Dask cluster, with ``pip install distributed`` there and here::
     with Client("scheduler:8786"), joblib.parallel_config(backend="dask"):
         study = bayesperf.studies.coverage(cells, "mcc", simulations=10_000)
 
-On Ray it is ``ray.util.joblib.register_ray()`` and ``backend="ray"``; results then come all at once, at the end.
-Each simulation has random numbers of its own, so the results are the same wherever it runs.
+On Ray, use ``ray.util.joblib.register_ray()`` and ``backend="ray"``; results then arrive all at once, at the end. Each
+simulation has random numbers of its own, so the results are the same wherever it runs.
 """
 
 from bayesperf.studies.calibrating_samplers import simulation_based_calibration

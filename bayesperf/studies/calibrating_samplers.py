@@ -63,24 +63,23 @@ def simulation_based_calibration(
     thin : int
         Use every `thin`-th draw for the ranks: among correlated draws they are not uniform.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
     xarray.Dataset
         ``pit`` (simulation, parameter): the proportion of draws below the truth. ``ecdf`` (level, parameter): the
-        empirical distribution function of ``pit``, and ``band`` (level, ci_bound), the simultaneous band that holds it
-        if ranks are uniform. ``p_value`` (parameter): how often the distribution function of uniform ranks is somewhere
-        as far from the diagonal. ``diverging`` (simulation): number of divergent transitions. Attribute ``passed`` is 1
-        if no p-value is below (1 − `confidence`)/parameters: every distribution function is inside its band. The other
-        attributes are settings and versions.
+        empirical distribution function of ``pit``, and ``band`` (level, ci_bound), the simultaneous band that contains
+        it if ranks are uniform. ``p_value`` (parameter): how often the distribution function of uniform ranks is at
+        least as far from the diagonal somewhere. ``diverging`` (simulation): number of divergent transitions. Attribute
+        ``passed`` is 1 if no p-value is below (1 − `confidence`)/parameters: every distribution function is inside its
+        band. The other attributes are settings and versions.
 
     Raises
     ------
     ValueError
         If the model cannot be simulated: it contains a `pymc.Potential` (as with ``repeats`` > 1), or observed data
-        that are no `pymc.Data`; or if `thin` leaves fewer than two draws of a chain.
+        that are not `pymc.Data`; or if `thin` leaves fewer than two draws of a chain.
 
     References
     ----------
@@ -174,7 +173,7 @@ _workers: dict[str, Any] = {}
 
 
 def _worker(key: str, build: Any) -> Any:
-    """Return a process's own model and its compiled form, neither of which can be sent to another process."""
+    """Return a process's own model and its compiled form; neither can be sent to another process."""
     if key not in _workers:
         model = build()
         _workers[key] = model, backend.compiled(model)

@@ -36,7 +36,7 @@ def binary_cells(*, prevalence: ArrayLike, recall: ArrayLike, specificity: Array
     Returns
     -------
     xarray.DataArray
-        Probabilities (…, actual, predicted), labels 0 and 1, of which 1 is positive.
+        Probabilities (…, actual, predicted) with labels 0 and 1; 1 is positive.
 
     Examples
     --------
@@ -72,45 +72,44 @@ def coverage(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> xr.Dataset:
-    """Return the coverage and mean width of intervals for a metric of systems whose true cells are known.
+    """Return the coverage and mean width of intervals for a metric of systems with known true cells.
 
     Parameters
     ----------
     cells : array-like (…, K, K) or xarray.DataArray
-        Probabilities of the cells, rows actual; each matrix sums to 1. With leading dims, several systems. Of two
-        classes the second is the positive one; `binary_cells` makes them.
+        Probabilities of the cells, rows actual; each matrix sums to 1. With leading dims, several systems. With two
+        classes the second is positive; `binary_cells` makes such cells.
     metric : str or Metric
         Any metric with a single value.
     n : int or array-like of int
         Examples in a test set.
     methods : sequence of str, optional
         Highest-density and equal-tailed intervals of posteriors, "flat_hdi", "flat_eti", "jeffreys_hdi",
-        "jeffreys_eti", "perks_hdi", "perks_eti"; of a rate, or of a function of one (F1 of the Jaccard index), also
+        "jeffreys_eti", "perks_hdi", "perks_eti"; for a rate, or a function of one (F1 of the Jaccard index), also
         "wald", "wilson", "clopper_pearson"; "delta", and "delta_logit" if the metric is bounded; the bootstrap's
-        "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca". By default all that the metric has.
+        "bootstrap_percentile", "bootstrap_basic", "bootstrap_bca". By default all that are available for the metric.
     confidence : float
         Nominal coverage.
     simulations : int
-        Number of test sets of each system and size.
+        Number of test sets for each system and size.
     draws, n_resamples : int
-        Draws of a posterior that has no closed form, and resamples of a bootstrap.
+        Draws of a posterior without a closed form, and resamples of a bootstrap.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
     xarray.Dataset
         ``coverage``, how often the metric lies below and above the interval (``lower_miss``, ``upper_miss``), mean
         ``width`` and the proportion of intervals of ``no_width`` over (interval, n, …); the proportion of test sets in
-        which the metric is ``undefined``, which are left out for all intervals alike. Each has its Monte Carlo standard
+        which the metric is ``undefined``, which are omitted for all intervals alike. Each has its Monte Carlo standard
         error (``coverage_mcse``, …). The metric's ``true`` values are over the leading dims. The settings are in
         ``attrs``.
 
     Raises
     ------
     ValueError
-        If the cells are no probabilities, or the metric has no such interval.
+        If the cells are not probabilities, or the metric has no such interval.
 
     Notes
     -----

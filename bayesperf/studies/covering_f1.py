@@ -42,11 +42,11 @@ def f1_coverage(
         Examples in a test set.
     methods : sequence of str
         Intervals of the posterior: "flat_hdi", "flat_eti", "jeffreys_hdi", "jeffreys_eti", "perks_hdi", "perks_eti";
-        those of a proportion, of the Jaccard index J and carried over to F1 = 2J/(1 + J): "wald", "wilson",
+        intervals for a proportion, applied to the Jaccard index J and mapped to F1 = 2J/(1 + J): "wald", "wilson",
         "clopper_pearson". None: all of them.
     precision, recall : array-like
-        The system's, above 0 and at most 1. Pairs that no system has at this prevalence (it would call more negatives
-        positive than there are) are left out: NaN.
+        The system's precision and recall, above 0 and at most 1. Pairs that no system has at this prevalence (it would
+        call more negatives positive than there are) are omitted: NaN.
     prevalence : float
         Proportion of positives.
     design : {"joint", "by_actual"}
@@ -69,7 +69,7 @@ def f1_coverage(
 
     Notes
     -----
-    F1 and its intervals depend only on the number of true positives and on that of errors, FN + FP, so that a sum over
+    F1 and its intervals depend only on the number of true positives and the number of errors, FN + FP, so a sum over
     these two numbers is exact.
 
     Examples
@@ -99,7 +99,7 @@ def f1_coverage(
     possible = fpr <= 1 + 1e-12
 
     def figures_of(fpr: float, recall: float, true: float) -> Array:
-        """Return each of `OUTCOMES` on average, (4, interval)."""
+        """Return the average of each of `OUTCOMES`, (4, interval)."""
         if design == "joint":
             probability = _joint(hits, errors, n, prevalence, fpr, recall)
         else:
@@ -144,7 +144,7 @@ def _intervals(
 def _joint(
     hits: NDArray[np.intp], errors: NDArray[np.intp], n: int, prevalence: float, fpr: float, recall: float
 ) -> Array:
-    """Return the probability of each outcome in test sets of random numbers of positives."""
+    """Return the probability of each outcome in test sets with random numbers of positives."""
     hit, error = prevalence * recall, prevalence * (1 - recall) + (1 - prevalence) * fpr
     cells = np.array([hit, error, max(1 - hit - error, 0.0)])
     outcomes = np.stack([hits, errors, n - hits - errors], -1)
@@ -154,7 +154,7 @@ def _joint(
 def _by_actual(
     hits: NDArray[np.intp], errors: NDArray[np.intp], n: int, positives: int, fpr: float, recall: float
 ) -> Array:
-    """Return the probability of each outcome in test sets of a fixed number of positives."""
+    """Return the probability of each outcome in test sets with a fixed number of positives."""
     false_alarms = errors - (positives - hits)
     probability_of_hits = stats.binom.pmf(hits, positives, recall)
     return np.asarray(probability_of_hits * stats.binom.pmf(false_alarms, n - positives, fpr))

@@ -34,29 +34,29 @@ def rate_coverage(
 ) -> xr.Dataset:
     """Return the exact coverage and mean width of intervals for a rate of two classes, such as recall or accuracy.
 
-    Of n trials with success probability p, k succeed with the binomial probability, and an interval I(k) covers with
-    the sum of those probabilities over all k whose interval holds p.
+    Among n trials with success probability p, k succeed with the binomial probability. The coverage of an interval I(k)
+    is the sum of those probabilities over all k whose interval contains p.
 
     Parameters
     ----------
     n : int or array-like of int
         Number of trials. Several add a dim.
     methods : sequence of str or callable, optional
-        "wald", "wilson", "agresti_coull", "agresti_coull_add2", "clopper_pearson", "jeffreys" (those of
+        "wald", "wilson", "agresti_coull", "agresti_coull_add2", "clopper_pearson", "jeffreys" (as in
         `bayesperf.intervals.proportion`), and the posterior's highest-density and equal-tailed intervals "flat_hdi",
-        "flat_eti", "jeffreys_hdi", "jeffreys_eti". By default all of these. With a weight λ in its name, such as
-        "beta_0.3_hdi" or "beta_2_eti": the posterior's under a prior Beta(λ, λ) put on the rate itself, whatever the
-        metric. An interval of one's own is a function ``(k, n, confidence) -> (lower, upper)`` of k successes in n
-        trials, called once for each k and known by its ``__name__``.
+        "flat_eti", "jeffreys_hdi", "jeffreys_eti". By default all of these. A weight λ in the name, such as
+        "beta_0.3_hdi" or "beta_2_eti", means the posterior under a prior Beta(λ, λ) on the rate itself, whatever the
+        metric. Your own interval is a function ``(k, n, confidence) -> (lower, upper)`` of k successes in n trials,
+        called once for each k and named by its ``__name__``.
     p : array-like (k,), optional
         Rates in [0, 1]; by default .001, .002, …, .999.
     confidence : float
         Nominal coverage.
     metric : str or Metric
         The rate, a proportion of examples, which decides the weight that a prior of the whole matrix has in it. Recall,
-        precision and specificity are of one cell against one other: flat cells make each Beta(1, 1), Jeffreys'
-        Beta(½, ½). Accuracy is of two cells against two: Beta(2, 2) and Beta(1, 1). The frequentist intervals are the
-        same for all.
+        precision and specificity compare one cell with one other: flat cells make each Beta(1, 1), Jeffreys' Beta(½,
+        ½). Accuracy compares two cells with two: Beta(2, 2) and Beta(1, 1). The frequentist intervals are the same for
+        all.
     n_jobs : int, optional
         Number of values of `n` computed in parallel (joblib).
 
@@ -113,7 +113,7 @@ def rate_coverage(
 def _exact(
     n: int, methods: Mapping[str, str | RateFunction], proportion: Proportion, rates: Array, confidence: float
 ) -> dict[str, Array]:
-    """Return each of `OUTCOMES` on average, (interval, p)."""
+    """Return the average of each of `OUTCOMES`, (interval, p)."""
     k = np.arange(n + 1)
     bounds = np.stack([rate_intervals(method, proportion, k, n, confidence) for method in methods.values()])
     figures = {name: np.empty((len(methods), len(rates))) for name in OUTCOMES}

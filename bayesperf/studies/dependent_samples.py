@@ -1,4 +1,4 @@
-"""How often intervals cover where samples depend on each other."""
+"""How often intervals cover if samples depend on each other."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def dependence(
 ) -> xr.Dataset:
     """Return the coverage and width of intervals for a metric of dependent samples, as the labels' persistence grows.
 
-    Each simulation is one sequence at each persistence. Its equal-tailed intervals, by the posterior of independent
-    samples and by those of two chains, should cover the long-run metric with frequency `ci_prob`.
+    Each simulation is one sequence at each persistence. Its equal-tailed intervals, from the posterior for independent
+    samples and from those for two chains, should cover the long-run metric with frequency `ci_prob`.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ def dependence(
     n : int
         Samples in a sequence.
     errors : {"chain", "runs", "scenes"}
-        How errors persist. "chain": a prediction follows the previous one, `bayesperf.sequences.simulate`. "runs":
-        whether a prediction is right follows whether the previous one was, whatever the labels are. "scenes": easy
-        and hard scenes follow each other, in which recall and specificity are higher or lower; neither chain can
-        express them.
+        How errors persist. "chain": a prediction follows the previous one, as in `bayesperf.sequences.simulate`.
+        "runs": whether a prediction is right follows whether the previous one was, whatever the labels are. "scenes":
+        easy and hard scenes follow each other, with higher or lower recall and specificity; neither chain can express
+        them.
     error_persistence : float, optional
-        Persistence of the predictions, of being right, or of the scenes, in the same measure. By default that of the
-        labels, 0.9 and 0.99.
+        Persistence of the predictions, of being right, or of the scenes, on the same scale. By default the labels'
+        persistence, 0.9 and 0.99.
     prevalence, recall, specificity : float
         Long-run rates.
     metric : str or Metric
@@ -73,16 +73,15 @@ def dependence(
     ci_prob : float
         Probability of the intervals.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
     xarray.Dataset
         ``coverage``, how often the metric lies below and above the interval (``lower_miss``, ``upper_miss``), and mean
         ``width`` over (model, persistence), each with its Monte Carlo standard error (``coverage_mcse``, …). The models
-        are "independent"; "markov", the chain of `bayesperf.sequences.posterior`; and "markov, z_prev", which leaves
-        out the previous actual label. The settings and the metric's ``true`` value are in ``attrs``.
+        are "independent"; "markov", the chain of `bayesperf.sequences.posterior`; and "markov, z_prev", which omits the
+        previous actual label. The settings and the metric's ``true`` value are in ``attrs``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The intervals that studies set side by side, by name."""
+"""The intervals that studies compare, by name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ RateFunction = Callable[[int, int, float], tuple[float, float]]
 
 
 def rate_methods(methods: Sequence[str | RateFunction] | None) -> dict[str, str | RateFunction]:
-    """Return the intervals for a rate to study by name: those listed, functions by their own, or all that have one."""
+    """Return the intervals for a rate by name: the listed ones, functions under their own names, or all available."""
     if methods is None or isinstance(methods, str):
         names = interval_names(methods, OF_RATES)
         return dict(zip(names, names, strict=True))
@@ -96,7 +96,7 @@ def rate_intervals(
 
 
 def _limits(function: RateFunction, k: int, n: int, confidence: float) -> Array:
-    """Return the limits that a function gives, (2,)."""
+    """Return the limits that a function computes, (2,)."""
     limits = np.asarray(function(k, n, confidence))
     if limits.shape != (2,) or limits.dtype.kind not in "iuf" or not limits[0] <= limits[1]:
         raise InputError(
@@ -108,7 +108,7 @@ def _limits(function: RateFunction, k: int, n: int, confidence: float) -> Array:
 
 
 def _number_of_cells(names: Sequence[str]) -> int:
-    """Return how many of the four cells are summed by these arguments of a metric."""
+    """Return how many of the four cells these arguments of a metric sum."""
     return int(sum(ARGUMENTS[name](np.ones((2, 2)), 1) for name in names))
 
 
@@ -124,7 +124,7 @@ def _proportion_intervals(successes: NDArray[Any], trials: NDArray[Any], method:
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """How intervals that need simulation are simulated: draws of a posterior, resamples of a bootstrap, and a seed."""
+    """Settings of intervals that need simulation: draws of a posterior, resamples of a bootstrap, and a seed."""
 
     draws: int
     n_resamples: int
@@ -143,7 +143,7 @@ def _credible(
 
 
 def _of_proportion(cm: ConfusionMatrix, metric: Metric, confidence: float, _: MonteCarlo, *, method: str) -> Array:
-    """Return the interval of the proportion that the metric is, or is an increasing function of."""
+    """Return the interval of the proportion that the metric equals, or is an increasing function of."""
     form = metric.exact_form(len(cm.labels))
     assert isinstance(form, Proportion | IncreasingFunction)
     proportion = form if isinstance(form, Proportion) else form.proportion

@@ -1,4 +1,4 @@
-"""How intervals do where the truth is known: whether they cover, on which side they miss, and how wide they are."""
+"""How intervals perform if the truth is known: whether they cover, on which side they miss, and how wide they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OUTCOMES = ("coverage", "lower_miss", "upper_miss", "width")
 
 
 def interval_outcomes(lower: Array, upper: Array, true: Array | float) -> dict[str, NDArray[Any]]:
-    """Return by the names of `OUTCOMES` whether intervals (bounds included) cover the truth, miss it, and their width.
+    """Return, under the names of `OUTCOMES`, whether intervals (bounds included) cover or miss the truth, and widths.
 
     ``lower_miss``: the truth lies below the lower bound; ``upper_miss``: above the upper one. An interval with NaN
     bounds neither covers nor misses.
@@ -30,8 +30,8 @@ def interval_outcomes(lower: Array, upper: Array, true: Array | float) -> dict[s
 def monte_carlo_means(values: Mapping[str, NDArray[Any]], defined: NDArray[np.bool_] | None = None) -> dict[str, Array]:
     """Return means over simulations (simulation, …), and their Monte Carlo standard errors under the names ``*_mcse``.
 
-    Those not `defined` do not count; the mean of none is NaN. The error is the standard deviation over simulations
-    (divided by their number n, not n − 1) over √n: of a proportion p this is √(p(1 − p)/n).
+    Simulations that are not `defined` do not count; without any the mean is NaN. The error is the standard deviation
+    over simulations (divided by their number n, not n − 1) over √n: for a proportion p this is √(p(1 − p)/n).
     """
     means: dict[str, Array] = {}
     for name, of_simulations in values.items():

@@ -27,7 +27,7 @@ def distribution_functions(pit: Array) -> Array:
 
 
 def band(n: int, prob: float) -> Array:
-    """Return the band (n − 1, 2) that holds the whole distribution function of n uniform proportions with `prob`."""
+    """Return the band (n − 1, 2) that contains the whole distribution function of n uniform proportions with `prob`."""
     tail = tail_probability(n, prob)
     return np.stack([stats.binom.ppf(tail, n, levels(n)), stats.binom.isf(tail, n, levels(n))], -1) / n
 
@@ -51,7 +51,7 @@ def smallest_tails(pit: Array) -> Array:
 
 
 def _below(pit: Array) -> Array:
-    """Return how many proportions of each row are at most each level."""
+    """Return the number of proportions in each row that are at most each level."""
     below: Array = np.apply_along_axis(np.searchsorted, 1, np.sort(pit, 1), levels(pit.shape[1]), side="right")
     return below
 
@@ -64,7 +64,7 @@ def _null(n: int) -> Array:
 
 @cache
 def _tails(n: int) -> Array:
-    """Return the smaller tail probability of 0, …, n of n proportions below each level, (n − 1, n + 1)."""
+    """Return the smaller tail probability for 0, …, n of n proportions below each level, (n − 1, n + 1)."""
     k, level = np.arange(n + 1), levels(n)[:, None]
     tails: Array = np.minimum(stats.binom.cdf(k, n, level), stats.binom.sf(k - 1, n, level))
     return tails

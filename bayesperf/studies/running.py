@@ -1,4 +1,4 @@
-"""Running the simulations of a study: in parallel, with progress, and such that they can be resumed and extended."""
+"""Running the simulations of a study in parallel, with progress, and so that they can be resumed and extended."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ def run(
     """Run simulations 0, 1, …, count − 1 and stack their results: arrays by name, with a first axis of length `count`.
 
     `simulate(index, rng)` returns a mapping of arrays. Its generator is keyed by seed and index, so the results do not
-    depend on `n_jobs`, on the order in which simulations end, on how often the study was interrupted, or on how many
-    simulations follow. A folder keeps the result of each simulation. One with results of other settings (plain values,
-    ``random_seed`` among them) is refused; the number of ``simulations`` does not count as a setting: a folder can be
-    extended.
+    depend on `n_jobs`, on the order in which simulations end, on interruptions, or on the number of later simulations.
+    A folder stores the result of each simulation. A folder with results from other settings (plain values, including
+    ``random_seed``) is refused; the number of ``simulations`` is not such a setting, so a folder can be extended.
     """
     return run_batches(partial(_one_by_one, simulate), count, settings, 1,
                        n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
@@ -54,9 +53,9 @@ def run_batches(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> Arrays:
-    """Run simulations as `run` does, several at once where that is faster, `batch_size` at most.
+    """Run simulations as `run` does, several at once if that is faster, at most `batch_size`.
 
-    `simulate(indices, rngs)` yields a mapping of arrays for each; none may depend on the others of a batch.
+    `simulate(indices, rngs)` yields a mapping of arrays for each simulation; none may depend on the others of a batch.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
@@ -151,7 +150,7 @@ def _load(path: Path) -> Arrays:
 
 
 def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
-    """Refuse a file whose arrays have other names or shapes than those of the other simulations."""
+    """Refuse a file whose arrays have other names or shapes than in the other simulations."""
     shapes = {index: tuple((name, array.shape) for name, array in result.items()) for index, result in results.items()}
     usual = Counter(shapes.values()).most_common(1)[0][0]
     for index, of_simulation in shapes.items():
@@ -165,12 +164,12 @@ def _damaged(path: Path, reason: object) -> str:
 
 @contextmanager
 def _whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name once it is written completely, or not at all.
+    """Open a file that appears under its name only when it is complete.
 
     Raises
     ------
     OSError
-        If it cannot be written, as on a full disk.
+        If it cannot be written, for example on a full disk.
     """
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
     try:

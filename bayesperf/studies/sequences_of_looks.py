@@ -1,4 +1,4 @@
-"""How often intervals cover as one system is tested batch after batch."""
+"""How often intervals cover if one system is tested batch after batch."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def sequential(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> xr.Dataset:
-    """Return how often intervals hold a system's true metric as batches of examples arrive (Caelen 2017, Alg. 4).
+    """Return how often intervals contain a system's true metric as batches of examples arrive (Caelen 2017, Alg. 4).
 
     Each simulation trains a classifier on 1,000 examples and tests it on one batch after another; the posterior after a
-    batch is the prior of the next. Each step has two intervals: of the *posterior* of the system's metric, which
-    narrows, and of the *predictive* distribution of the metric on one more batch, which does not.
+    batch is the prior of the next. Each step has two intervals. The *posterior* of the system's metric has one that
+    narrows; the *predictive* distribution of the metric on one more batch has one that does not.
 
     Parameters
     ----------
@@ -68,8 +68,7 @@ def sequential(
     simulations : int
         Number of classifiers, each with its batches.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
@@ -77,8 +76,8 @@ def sequential(
         ``coverage`` of the system's true metric, how often it lies below and above the interval (``lower_miss``,
         ``upper_miss``), and mean ``width`` over (distribution, kind, prob, step), distribution "posterior" or
         "predictive", kind "hdi" or "eti", each with its Monte Carlo standard error (``coverage_mcse``, …); the
-        ``intervals`` themselves, over ``simulation`` and ``ci_bound`` too, and the ``true`` metric of each simulation's
-        classifier. The settings are in ``attrs``.
+        ``intervals`` themselves, also over ``simulation`` and ``ci_bound``, and the ``true`` metric of each
+        simulation's classifier. The settings are in ``attrs``.
 
     Raises
     ------
@@ -91,9 +90,10 @@ def sequential(
     ε ~ Normal(0, 1). The features of the test batches lie on a fine grid, so that the classifier's true cells are a sum
     over it and the batches are drawn from them.
 
-    Taken literally, Algorithm 4 uses the predictive interval: its matrices have the size of a batch, however many were
-    observed. Such an interval is about the next batch: the truth lies ever closer to its centre, so ever more often
-    inside, whatever its probability. It does not reproduce the right panel of the source's Fig. 5; why is not known.
+    Taken literally, Algorithm 4 uses the predictive interval: its matrices have the size of a batch, whatever the
+    number observed. Such an interval describes the next batch: the truth lies ever closer to its centre, and so inside
+    it ever more often, whatever its probability. It does not reproduce the right panel of the source's Fig. 5; the
+    reason is unknown.
 
     Examples
     --------

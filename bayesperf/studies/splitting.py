@@ -1,9 +1,10 @@
-"""How often an interval from one test set holds what the same classifier scores on another.
+"""How often an interval from one test set contains the same classifier's score on another.
 
-Three distributions answer two questions. "predictive" is of the score on a new test set of the same size: its intervals
-should contain the second score with frequency `ci_prob`. "posterior" is of the classifier's own metric, and "bootstrap"
-of the score on resampled examples. They answer another question: neither allows for the luck of the second test set,
-which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the second scores.
+Three distributions answer two questions. "predictive" describes the score on a new test set of the same size: its
+intervals should contain the second score with frequency `ci_prob`. "posterior" describes the classifier's own metric,
+and "bootstrap" the score on resampled examples. These answer another question: neither allows for the luck of the
+second test set, which doubles the variance, so a 90 % interval contains about 2Φ(1.645/√2) − 1 = 76 % of the second
+scores.
 
 Near the bounds of a metric few scores are possible, and none of this is exact. Intervals are closed. If both tests have
 the same size, their scores and the limits of "predictive" and "bootstrap" are among the same few values, and scores
@@ -58,7 +59,7 @@ def repeated_splits(
     progressbar: bool = True,
     folder: str | Path | None = None,
 ) -> xr.Dataset:
-    """Return how often intervals from one test set hold the score on a second one (Caelen 2017, Alg. 3).
+    """Return how often intervals from one test set contain the score on a second one (Caelen 2017, Alg. 3).
 
     Each simulation splits the examples into three equal parts, stratified by class: it trains a classifier on the
     first, computes intervals from its confusion matrix on the second, and scores it on the third.
@@ -74,7 +75,7 @@ def repeated_splits(
     ci_prob : array-like (p,)
         Probabilities of the intervals.
     prior : str or Prior, optional
-        As in `bayesperf.posterior`. With none ("haldane", as in the source) an empty cell is empty in all draws.
+        As in `bayesperf.posterior`. With no prior ("haldane", as in the source) an empty cell is empty in all draws.
     ci_kind : {"hdi", "eti"}
         Kind of the intervals.
     pos_label : label, optional
@@ -83,18 +84,17 @@ def repeated_splits(
         Number of draws behind each interval, and of splits.
     keep_draws : int
         Number of draws to return for each split. `bayesperf.plots.split_scores` plots their distribution, pooled over
-        splits, beside that of the scores (Caelen 2017, Fig. 4).
+        splits, beside the distribution of the scores (Caelen 2017, Fig. 4).
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
     xarray.Dataset
         Over (distribution: predictive, posterior, bootstrap; metric; prob): ``coverage`` of the score on the third
         part, how often it lies below and above the intervals (``lower_miss``, ``upper_miss``), and their mean
-        ``width``. Over metric: the mean ``score`` and the proportion of ``undefined`` scores, which the others leave
-        out. Each has its Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. Also
+        ``width``. Over metric: the mean ``score`` and the proportion of ``undefined`` scores, which the other figures
+        omit. Each has its Monte Carlo standard error (``coverage_mcse``, …) over splits of these data. Also
         ``intervals`` (simulation, distribution, metric, prob, ci_bound), ``scores`` (simulation, metric) on the third
         part, ``counts`` of both parts (simulation, part, actual, predicted) and, with `keep_draws`, ``draws``
         (simulation, distribution, metric, draw). Settings are in ``attrs``.
@@ -105,7 +105,7 @@ def repeated_splits(
         If scikit-learn is not installed.
     ValueError
         If a class has fewer than three examples, a metric has several values, `keep_draws` exceeds `draws`, or the
-        prior is of rates.
+        prior is a prior of rates.
 
     Examples
     --------
@@ -155,7 +155,7 @@ def repeated_splits(
 
 
 def _classes_of_three_parts(y: Any) -> NDArray[Any]:
-    """Return the labels of the classes, each of which must have an example for every part."""
+    """Return the labels of the classes; each must have an example for every part."""
     classes = encode(y, "y").labels
     smallest = min((np.asarray(y) == label).sum() for label in classes)
     if smallest < 3:
@@ -164,7 +164,7 @@ def _classes_of_three_parts(y: Any) -> NDArray[Any]:
 
 
 def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
-    """Return a prior by which cells with neither examples nor pseudo-counts stay empty in all draws."""
+    """Return a prior under which cells with neither examples nor pseudo-counts stay empty in all draws."""
     if prior.shared_by_classes:
         return prior
     alpha = cm.counts.copy(data=prior.concentration(cm))
@@ -172,7 +172,7 @@ def _limit(prior: priors.Prior, cm: ConfusionMatrix) -> priors.Prior:
 
 
 def _summary(results: Mapping[str, Array], labels: list[Any], settings: Mapping[str, Any]) -> xr.Dataset:
-    """Return how often the scores are inside the intervals, and both of them with the counts of every split."""
+    """Return how often the scores are inside the intervals, with scores, intervals and the counts of every split."""
     scores = results["scores"]
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
     of_metric = scores[:, None, :, None]

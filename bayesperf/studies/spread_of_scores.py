@@ -36,8 +36,9 @@ def predictive_spread(
 ) -> xr.Dataset:
     """Return how far a metric's distributions spread when the same matrix is observed on ever more examples.
 
-    At each scale λ the counts are multiplied by λ. "posterior" is the metric of the cell probabilities θ, "predictive"
-    that of a new matrix of as many examples, "bootstrap" that of as many examples drawn from those observed.
+    At each scale λ the counts are multiplied by λ. "posterior" describes the metric of the cell probabilities θ,
+    "predictive" the metric of a new matrix with the same number of examples, and "bootstrap" the metric of that number
+    of examples drawn from the observed ones.
 
     Parameters
     ----------
@@ -48,12 +49,11 @@ def predictive_spread(
     scale : array-like of int (k,)
         Factors by which the counts are multiplied.
     prior : str or Prior
-        Prior of the posterior; with none ("haldane") its centre is the bootstrap's.
+        Prior of the posterior; with none ("haldane"), its centre is the same as the bootstrap's.
     draws : int
         Number of draws of each distribution.
     random_seed, n_jobs, progressbar, folder
-        As in every study (see `bayesperf.studies`): results depend on the seed alone, and a study with a `folder` can
-        be interrupted, resumed and extended.
+        As in every study: see `bayesperf.studies`.
 
     Returns
     -------
@@ -71,10 +71,10 @@ def predictive_spread(
     Notes
     -----
     With no prior, θ scatters about the observed proportions nearly as a bootstrap sample does, and a new matrix
-    scatters once more about θ. So the predictive variance is about twice the bootstrap's at every size: for accuracy
-    2N/(N + 1) times, exactly. Caelen (2017, Fig. 3) has the two interquartile ranges approach each other "relatively"
-    as N grows. Their difference does shrink, but their ratio stays √2. Nor is the predictive distribution always the
-    wider: a prior that moves θ to where a metric varies less can make it the narrower.
+    scatters once more about θ. The predictive variance is therefore about twice the bootstrap's at every size: for
+    accuracy exactly 2N/(N + 1) times. In Caelen (2017, Fig. 3) the two interquartile ranges approach each other
+    "relatively" as N grows. Their difference does shrink, but their ratio stays √2. Nor is the predictive distribution
+    always wider: a prior that moves θ to where a metric varies less can make it narrower.
 
     Examples
     --------

@@ -35,7 +35,6 @@ BAD = {
     "negative rope": (lambda: checks.rope(-1), ValueError, "^rope must be the half-width .* at least 0; it is -1"),
     "infinite rope": (lambda: checks.rope(np.inf), ValueError, "^rope must be the half-width"),
     "a text of two": (lambda: checks.two_names("ab"), ValueError, "^names must be two, of a and of b; they are 'ab'"),
-    "namesakes": (lambda: checks.two_names(("a", "a"), True), ValueError, "^names must be two different names"),
     "missing": (lambda: checks.vector("x", [1, np.nan, np.nan]), ValueError, "^x has 2 missing values. Drop"),
     "masked": (
         lambda: checks.vector("x", np.ma.array([1, 2], mask=[0, 1])),

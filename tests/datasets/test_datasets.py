@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bayesperf import datasets
-from bayesperf.datasets import make
+from tests.datasets import make
 
 COLUMNS = ["example", "fold", "model", "actual", "predicted", "score"]
 # What each data set promises: examples, labels, models.

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.sampling import backend, nuts
+from bayesperf.sampling import backend, model_data, nuts
 from tests.shared.fits import BINARY, SITES, agrees, built, exact, of_scipy, without_nuts
 
 TABLE = ["actual", "predicted"]
@@ -178,6 +178,16 @@ def test_the_positive_class_is_an_argument():
     assert recalls[0].equals(recalls[2])
     assert recalls[1].equals(recalls[3])
     assert bp.models.build(cats, "rates", None, {"design": "by_actual"}, pos_label="cat").name == ""
+
+
+@pytest.mark.parametrize("model", ["rates", bp.models.rates], ids=["name", "module"])
+def test_every_file_of_a_model_needs_a_folder_to_compile_in(model, monkeypatch):
+    def refuse():
+        raise OSError("no place")
+
+    monkeypatch.setattr(model_data, "_check_compilation_folder", refuse)
+    with pytest.raises(OSError, match="no place"):
+        model_data.resolve_model(model)
 
 
 @pytest.mark.parametrize(

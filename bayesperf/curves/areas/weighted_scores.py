@@ -1,4 +1,10 @@
-"""The posterior of any score that takes weights, by the Bayesian bootstrap: a score with a name, or a function."""
+"""The posterior of any score that takes weights, by the Bayesian bootstrap: a score with a name, or a function.
+
+In a sample, a positive with no negative above it has a precision of 1, whatever proportion of negatives would be above
+it in the population. So the Bayesian bootstrap of scikit-learn's sum of steps is biased upward if positives are few.
+"average_precision" evaluates every example at the middle of its weight, and lets the weight grow evenly between two
+negatives; with many examples this is the same.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +71,7 @@ def weighted_score(
     score_function : str or callable
         For real values: "mean" (of credit, or of any score or loss of each example), "mae" and "rmse" (the mean
         absolute and the root mean squared error of predicted numbers). For two classes: "brier" (the mean of (p − y)²),
-        "log_loss", "average_precision" (smoothed: see below), "calibration_in_the_large" (the mean of y − p),
+        "log_loss", "average_precision" (smoothed: see the module), "calibration_in_the_large" (the mean of y − p),
         "calibration_slope" (from a logistic regression of the labels on the log-odds; 1 is calibrated, less is
         overconfident), or ``probabilistic_`` before any binary metric: "probabilistic_precision", "…_recall", "…_f1"
         use sums of probabilities instead of counts (Yacouby & Axman 2020). Otherwise a function ``(y_true, y_score,
@@ -92,7 +98,9 @@ def weighted_score(
     Returns
     -------
     Marginal
-        A marginal over ``model`` for a mapping of systems, for `compare`.
+        A marginal over ``model`` for a mapping of systems, for `compare`. With ``bounds``, "mean" has an interval of
+        positive width even if all values are at one end. For values of 0 and 1 it is the Beta posterior of `Outcomes`,
+        and differences of systems are those of joint outcomes. docs/coverage.md shows how often intervals cover.
 
     Raises
     ------
@@ -105,16 +113,6 @@ def weighted_score(
     UserWarning
         If "average_precision" has fewer than 20 positives.
 
-    Notes
-    -----
-    With ``bounds``, "mean" has an interval of positive width even if all values are at one end. For values of 0 and 1
-    it is the Beta posterior of `Outcomes`, and differences of systems are those of joint outcomes.
-
-    In a sample, a positive with no negative above it has a precision of 1, whatever proportion of negatives would be
-    above it in the population. So the Bayesian bootstrap of scikit-learn's sum of steps is biased upward if positives
-    are few. "average_precision" evaluates every example at the middle of its weight, and lets the weight grow evenly
-    between two negatives; with many examples this is the same. docs/coverage.md shows how often intervals cover.
-
     Examples
     --------
     >>> import bayesperf as bp
@@ -124,9 +122,6 @@ def weighted_score(
     >>> credit = {"new": [1, 0.5, 1, 0.8, 1], "old": [0.9, 0.5, 0.7, 0.2, 1]}
     >>> bp.curves.weighted_score("mean", credit, bounds=(0, 1)).mean().values.round(2)
     array([0.8 , 0.64])
-    >>> from sklearn.metrics import roc_auc_score
-    >>> bp.curves.weighted_score(roc_auc_score, y_true, probability, draws=100).mean().round(2).item()
-    0.76
     """
     if greater_is_better is not None and not callable(score_function) and score_function != "mean":
         raise InputError(

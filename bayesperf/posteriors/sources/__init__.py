@@ -1,1 +1,1 @@
-"""Where the cells of a posterior come from: each source is data, and is asked by `bayesperf.posteriors.posterior`."""
+"""Where the cells of a posterior come from: each source is data that `bayesperf.posteriors.posterior` queries."""

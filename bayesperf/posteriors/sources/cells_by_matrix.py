@@ -1,4 +1,4 @@
-"""What sources of counts have in common: each matrix is drawn on demand, from a random stream of its own."""
+"""Common parts of sources of counts: each matrix is drawn on demand, from a random stream of its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellsByMatrix(Source):
-    """Base class of sources that draw each matrix by itself, at the prevalence of the posterior that asks.
+    """Base class of sources that draw each matrix separately, at the prevalence of the posterior in use.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CellsByMatrix(Source):
         )
 
     def _observed(self, post: Posterior, n: int | None) -> Array:
-        """Return the observed counts, (m, K, K), by which the size of a new test set is known if n is not."""
+        """Return the observed counts, (m, K, K), whose sum is the default size of a new test set."""
         assert post.observed is not None
         counts = post.observed.values.reshape(self.flat.shape).astype(int)
         if n is None and (counts.sum((1, 2)) == 0).any():
@@ -125,6 +125,6 @@ class CellsByMatrix(Source):
 
 
 def _at_any_prevalence(post: Posterior) -> Posterior:
-    """Return a posterior with equal prevalences, for what does not depend on prevalence."""
+    """Return a posterior with equal prevalences, for quantities that do not depend on prevalence."""
     classes = len(post.labels)
     return replace(post, prevalence=Prevalence(np.full(classes, 1 / classes), fixed=True))

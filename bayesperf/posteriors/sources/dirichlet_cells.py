@@ -43,7 +43,7 @@ _ONLY_RATES = "needs a prior of the whole matrix, and a rate prior is none. Use 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Dirichlet(CellsByMatrix):
-    """Cells θ ~ Dirichlet(concentration), in which the prevalence is independent of the rows.
+    """Cells θ ~ Dirichlet(concentration), whose prevalence is independent of the rows.
 
     If the prevalence of the posterior is not "observed", only the rows of this distribution are used.
 
@@ -83,15 +83,15 @@ class Dirichlet(CellsByMatrix):
         return f"some cell has neither examples nor prior weight ({post.prior_text}). Use a proper prior."
 
     def _is_exact(self, post: Posterior, metric: Metric) -> bool:
-        """Whether the metric has an exact form under the prevalence of a posterior."""
+        """Whether the metric has an exact form under a posterior's prevalence."""
         classes = len(post.labels)
         known = post.prevalence == "observed" or not metric.depends_on_prevalence(classes)
         return known and metric.exact_form(classes) is not None
 
     def _is_integrated(self, post: Posterior, metric: Metric) -> bool:
-        """Whether the distribution of the metric is an integral over the prevalence and the rates of two classes.
+        """Whether the metric's distribution is an integral over the prevalence and the rates of two classes.
 
-        The distribution of a tiny cell spreads over so many orders of magnitude that only draws describe it.
+        A tiny cell has a distribution over very many orders of magnitude: only draws describe it.
         """
         if len(post.labels) > 2 or self.rates or metric.function_of_rates() is None:
             return False
@@ -123,7 +123,7 @@ class Dirichlet(CellsByMatrix):
         return [known[m] or Draws(drawn[m][:, None, :], m.bounds) for m in metrics]
 
     def _known(self, post: Posterior, metric: Metric) -> Distribution | None:
-        """Return the distribution of a metric in closed form, or by quadrature; None where draws are better."""
+        """Return the distribution of a metric in closed form, or by quadrature; None if draws are better."""
         if self._is_exact(post, metric):
             return self._exact_distribution(post, metric)
         return self._integrated(post, metric) if self._is_integrated(post, metric) else None
@@ -145,7 +145,7 @@ class Dirichlet(CellsByMatrix):
         )
 
     def _integrated(self, post: Posterior, metric: Metric) -> Distribution | None:
-        """Return the distribution of a metric of two classes by prevalence and rates; None where draws are better."""
+        """Return the distribution of a metric of two classes by prevalence and rates; None if draws are better."""
         position = post.positive if metric.needs == "binary" and post.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self._refuse_improper(post, metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
@@ -168,7 +168,7 @@ class Dirichlet(CellsByMatrix):
         return over_prevalence(Beta(shares[:, :1], shares[:, 1:]), at_prevalence)
 
     def _shares(self, position: int) -> Beta:
-        """Return the distributions of the share of a class of two, (m,)."""
+        """Return the distributions of the prevalence of one of two classes, (m,)."""
         weights = self.flat.sum(-1)
         return Beta(weights[:, [position]], weights[:, [1 - position]])
 
@@ -255,7 +255,8 @@ class Dirichlet(CellsByMatrix):
     def proportion_weights(self, post: Posterior, n: int | None, metric: Metric) -> ProportionWeights | None:
         """Return what determines the distribution of a proportion in a new test set of n examples, or None.
 
-        The number of its trials is fixed if they are all examples, or, by design, those of one actual class.
+        The number of its trials is fixed if all examples are trials, or if the design fixes the examples of the one
+        actual class it covers.
         """
         form = metric.exact_form(len(post.labels))
         of_these_classes = self._is_exact(post, metric) and not isinstance(post.prevalence, Prevalence)

@@ -1,4 +1,4 @@
-"""The source of cells of two classes whose prevalence and rates have Betas, each independent of the others."""
+"""The source of cells of two classes whose prevalence, recall and specificity have independent Betas."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _FEW = 5
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IndependentRates(Dirichlet):
-    """Cells whose rows are those of a Dirichlet, and whose classes have shares of their own.
+    """Cells with rows from a Dirichlet, and with class proportions from another one.
 
-    In a Dirichlet the weight of a row is also that of its class. Here the recall may be known as if from a thousand
-    examples, and the prevalence not at all.
+    In a Dirichlet the weight of a row is also the weight of its class. Here the recall may be known as well as from a
+    thousand examples, and the prevalence not at all.
 
     Attributes
     ----------
     totals : xarray.DataArray
-        Weights of the Dirichlet of the classes' shares, (…, actual): those of the prior plus class totals.
+        Weights of the Dirichlet of the class proportions, (…, actual): the prior's weights plus class totals.
     """
 
     totals: xr.DataArray
@@ -43,7 +43,7 @@ class IndependentRates(Dirichlet):
         return super()._is_exact(post, metric) and (of_rows or post.prevalence != "observed")
 
     def _is_integrated(self, post: Posterior, metric: Metric) -> bool:
-        """Whether the integral over the prevalence is smooth, and of few nodes; where little is known it is neither."""
+        """Whether the integral over the prevalence is smooth and needs few nodes; with few data it is neither."""
         known = bool((self.flat >= 1).all() and (self.totals >= _FEW).all())
         return known and super()._is_integrated(post, metric)
 

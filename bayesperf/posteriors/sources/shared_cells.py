@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharedClasses(CellsByMatrix):
-    """Cells of matrices whose classes share what is expected of their recalls and of their errors.
+    """Cells of matrices whose classes share a prior of their recalls and of their errors.
 
-    All figures come from one set of joint draws, those of what the recalls share, too: `mean_recall`, `slope` and
+    All figures come from one set of joint draws, including the shared parameters `mean_recall`, `slope` and
     `dispersion`.
 
-    Of more than 30 classes nearly all cells are empty, and metrics come from draws of their own, of the cells with
-    examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` are of all cells.
+    With more than 30 classes nearly all cells are empty. Metrics then have draws of their own, of the cells with
+    examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` includes all cells.
 
     Attributes
     ----------
@@ -93,27 +93,27 @@ class SharedClasses(CellsByMatrix):
 
     @cached_property
     def _recalls(self) -> tuple[Array, Array, Array]:
-        """Draws of m, β and ρ, (m, 1, n) each: those of the metrics."""
+        """Draws of m, β and ρ, (m, 1, n) each, which the metrics use."""
         drawn = [self._classes.recalls(index, self.n_draws, rng) for index, rng in enumerate(self.generators(None))]
         mean, slope, dispersion = (np.stack(part)[:, None] for part in zip(*drawn, strict=True))
         return special.expit(mean), slope, special.expit(dispersion)
 
     @property
     def mean_recall(self) -> Marginal:
-        """Posterior of m, the mean of the distribution from which the recall of a class of middle size comes."""
+        """Posterior of m, the mean of the distribution of recalls for a class of middle size."""
         return self._of_classes("mean_recall", self._recalls[0])
 
     @property
     def slope(self) -> Marginal:
-        """Posterior of β, by which the logit of the mean recall rises where a class is e times as large.
+        """Posterior of β, by which the logit of the mean recall rises if a class is e times as large.
 
-        If classes are equally large, it is the prior of β.
+        If classes are equally large, it equals the prior of β.
         """
         return self._of_classes("slope", self._recalls[1], (-np.inf, np.inf))
 
     @property
     def dispersion(self) -> Marginal:
-        """Posterior of ρ, the dispersion of the recalls: 0 if they are as the mean says, 1 if each is 0 or 1."""
+        """Posterior of ρ, the dispersion of the recalls: 0 if all follow the mean, 1 if each is 0 or 1."""
         return self._of_classes("dispersion", self._recalls[2])
 
     def _of_classes(self, name: str, drawn: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Marginal:
@@ -137,5 +137,5 @@ class SharedClasses(CellsByMatrix):
 
 
 def _given(post: Posterior) -> Prevalence | None:
-    """Return the prevalence from another source; None if it is that of the counts."""
+    """Return the prevalence from another source; None if it comes from the counts."""
     return post.prevalence if isinstance(post.prevalence, Prevalence) else None

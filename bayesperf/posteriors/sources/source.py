@@ -1,4 +1,4 @@
-"""The contract of a source of cells: what a posterior asks of it."""
+"""The contract of a source of cells: what a posterior asks it for."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NO_PREVALENCE = "the data (design by_actual) do not say how common each class is
 class Source(Held, ABC):
     """Base class of the sources of cells: frozen dataclasses whose fields are arrays, numbers, texts or other objects.
 
-    A source gets the posterior that asks (`post`) where it needs its frame: the prevalence, the labels, the counts.
+    A source is given the posterior that asks (`post`) if it needs its frame: the prevalence, the labels, the counts.
     """
 
     # Whether results are exact or computed from draws of the cells.
@@ -58,7 +58,7 @@ class Source(Held, ABC):
         """An array with the dims and coordinates of the cells, without the dims of the draws."""
 
     def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        """Return why something is refused, of a metric in words that follow its name; empty if it is not.
+        """Return why something is refused; for a metric, in words that follow its name. Empty if it is not refused.
 
         `what` is one of "metric", "draws", "a joint draw", "predict", "update", "at_prevalence".
         """
@@ -76,7 +76,7 @@ class Source(Held, ABC):
 
     @abstractmethod
     def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
-        """Return the distributions of several metrics, whose draws are joint: exact where the source has them so."""
+        """Return the distributions of several metrics, with joint draws; exact if the source has exact ones."""
 
     @abstractmethod
     def sampled(self, post: Posterior, metric: Metric, draws: int, random_seed: int | None) -> Array:
@@ -90,7 +90,7 @@ class Source(Held, ABC):
 
     @abstractmethod
     def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
-        """Return so many draws of the cells, (…, draw, actual, predicted)."""
+        """Return n draws of the cells, (…, draw, actual, predicted)."""
 
     @abstractmethod
     def cells_by_chain(
@@ -99,13 +99,13 @@ class Source(Held, ABC):
         """Return draws of the cells with dims (…, chain, draw, actual, predicted)."""
 
     def proportion_weights(self, post: Posterior, n: int | None, metric: Metric) -> ProportionWeights | None:
-        """Return what determines a metric in a new test set of n examples exactly; None if only draws do."""
+        """Return what determines a metric exactly in a new test set of n examples; None if only draws do."""
         return None
 
     def of_systems(
         self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
     ) -> tuple[Marginal, str]:
-        """Return a metric of the systems along a dim, joint if they are known together, and its prior in words."""
+        """Return a metric of the systems along a dim, joint if their posterior is joint, and its prior in words."""
         return post[metric], post.prior_text
 
     def joint_over(self, dim: str) -> bool:
@@ -119,14 +119,14 @@ class Source(Held, ABC):
         """Return the source of new test sets, as proportions of their examples."""
 
     def updated(self, counts: xr.DataArray, n_draws: int | None = None) -> Self:
-        """Return the source after more counts, with another number of draws if it is given.
+        """Return the source after more counts, with another number of draws if given.
 
-        A source that does not follow counts refuses "update", and stays as it is.
+        A source that cannot follow counts refuses "update", and is returned unchanged.
         """
         return self
 
     def at_prevalence(self, prevalence: Prevalence) -> Self:
-        """Return the source at another prevalence; one that draws cells on demand takes it from the posterior."""
+        """Return the source at another prevalence; sources that draw on demand take it from the posterior."""
         return self
 
     def with_prior_share(self, post: Posterior, share: float) -> Self | None:
@@ -136,7 +136,7 @@ class Source(Held, ABC):
     # ── In words and tables ──
 
     def known_counts(self) -> ConfusionMatrix | None:
-        """Return the matrix of the examples whose cells are known, where these are not all; else None."""
+        """Return the matrix of the examples whose cells are known, if they are not all known; else None."""
         return None
 
     def note(self, ci_prob: float, ci_kind: Kind) -> str:
@@ -144,9 +144,9 @@ class Source(Held, ABC):
         return ""
 
     def preface(self) -> list[str]:
-        """Return sentences on the data, said before the figures."""
+        """Return sentences on the data, to come before the figures."""
         return []
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
-        """Return sentences on what the figures of a metric rest on, said after them."""
+        """Return sentences on the basis of a metric's figures, to come after them."""
         return []

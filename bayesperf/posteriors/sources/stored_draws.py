@@ -1,4 +1,4 @@
-"""Draws of the cells that are stored: of a sampler, an ArviZ tree, a closed form, or a prediction."""
+"""Stored draws of the cells: from a sampler, an ArviZ tree, a closed form, or a prediction."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class StoredDraws(Source):
     refusal : str
         Why `predict` and `at_prevalence` are not available; empty if they are.
     predicted_from : Posterior, optional
-        What predicts these test sets, if it knows proportions in them exactly.
+        The posterior that predicts these test sets, if it knows proportions in them exactly.
     size : int, optional
-        Number of examples in each of them; None if as many as observed.
+        Number of examples in each test set; None for the number observed.
     """
 
     cells: xr.DataArray
@@ -151,7 +151,7 @@ class StoredDraws(Source):
 def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArray:
     """Return draws of the cells of a template with dims (…, chain, draw, actual, predicted).
 
-    They have the axes (…, chains × draws, K, K) in this order, in any shape, one chain after the other.
+    The values have the axes (…, chains × draws, K, K) in this order, in any shape, one chain after the other.
     """
     draws = cells.size // (template.size * chains)
     shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
@@ -160,7 +160,7 @@ def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArra
 
 
 def _size(post: Posterior, n: int | None) -> Any:
-    """Return the numbers of examples of new test sets."""
+    """Return the numbers of examples in new test sets."""
     if n is not None:
         return checks.count("n", n)
     if post.observed is None:
@@ -178,7 +178,7 @@ class SameExamples(StoredDraws):
     Attributes
     ----------
     alone : Source
-        The Dirichlet of each system by itself, which refuses metrics that are undefined under an improper prior.
+        The Dirichlet of each system alone, which refuses metrics that are undefined under an improper prior.
     """
 
     independent: bool = True

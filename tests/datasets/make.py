@@ -1,4 +1,4 @@
-"""How the shipped predictions were made: ``python -m bayesperf.datasets.make`` writes them anew.
+"""How the shipped predictions were made: ``python -m tests.datasets.make`` writes them anew.
 
 Needs scikit-learn. Every example is predicted by models that were trained on the nine folds it is
 not in.
@@ -7,7 +7,7 @@ not in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -89,4 +89,4 @@ def _out_of_fold(
 
 if __name__ == "__main__":
     for dataset, make in DATASETS.items():
-        make().to_csv(Path(__file__).with_name(f"{dataset}.csv"), index=False, lineterminator="\n")
+        make().to_csv(files("bayesperf.datasets") / f"{dataset}.csv", index=False, lineterminator="\n")
