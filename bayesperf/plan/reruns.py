@@ -272,12 +272,12 @@ def questions_to_settle(mean: float, sd: float, questions: int, confidence: floa
     confidence, assurance : float
         The probability that one is better that is to be reached, and how probable it is to be that it is reached.
     """
-    z = stats.norm.isf(1 - confidence)
+    z = special.ndtri(confidence)
     if abs(mean) >= z * sd:
         return 0
     times = np.geomspace(1 / questions, 1e4, 2_000)
     left, moves = sd / np.sqrt(1 + times), sd * np.sqrt(times / (1 + times))
-    settled = sum(stats.norm.cdf((sign * mean - z * left) / moves) for sign in (1, -1))
+    settled = sum(special.ndtr((sign * mean - z * left) / moves) for sign in (1, -1))
     enough = np.flatnonzero(settled >= assurance)
     return float(np.ceil(times[enough[0]] * questions)) if len(enough) else np.inf
 
