@@ -27,6 +27,8 @@ _LARGE, _HUGE = 3 * 10**8, 3 * 10**9
 # What arguments of Python are called where they are typed in a shell.
 NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
     "actual": "--actual",
+    "y_true": "--actual",
+    "y_pred": "--predicted",
     "dims": "--by",
     "from_scores": "--score and --threshold",
 }
@@ -43,6 +45,10 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
+    if settings.of_outcomes:
+        # They are read as labels are, of both kinds.
+        column = str(settings.correct or settings.grade)
+        settings = replace(settings, actual=column, predicted=column)
     if (size := sum(map(bytes_of, files))) > _LARGE:
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
     with opened(files, settings) as opened_files:

@@ -23,6 +23,8 @@ SYSTEM = "model"
 LABEL = "label"
 STACKED = {"actual": "actual", "predicted": "predicted", "score": "score"}
 ROW = "row"
+# The column of predicted labels that stand beside those which a threshold makes.
+BESIDE = "--predicted"
 
 
 class Option(NamedTuple):
@@ -37,7 +39,8 @@ class Option(NamedTuple):
     flags : tuple of str
         How it is typed, the usual way first; if empty, as the field is called.
     against, needs : mapping of str to str
-        Fields of options that it does not go with, or without, and why. A need holds in commands that have the other.
+        Fields of options that it does not go with, or without, and why. A need holds in commands that have the other;
+        of two that are joined by "|" one is enough.
     has_entries : bool
         Whether commas separate several values.
     fault : callable, optional
@@ -100,11 +103,11 @@ _INDEPENDENT = "its figures take examples to be independent"
 _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
-    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
-     "require", "top", "verified_only"),
+    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "judge", "labels", "pos_label", "map",
+     "prevalence", "verified_only"),
     _NO_CLASSES,
-) | {"all": "all pairs are printed anyway"}  # fmt: skip
-_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters"), _ONE_SYSTEM)
+) | dict.fromkeys(("against", "state", "top"), "it is of predictions of classes")  # fmt: skip
+_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters", "baseline"), _ONE_SYSTEM)
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,12 @@ class Settings:
         against={"judge": _EVERY_LABEL, "clusters": f"{_INDEPENDENT}; in Python roc_auc(..., cluster=) does not"},
     )  # fmt: skip
     correct: str | None = _option(
-        None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", "summary compare",
+        None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", _READ,
         against=_OF_CLASSES | {"grade": "rows are right or wrong, or graded"},
     )  # fmt: skip
-    grade: str | None = _option(
-        None, "Column of grades, as 1 to 5, in place of labels.", "summary compare", against=_OF_CLASSES
-    )
+    grade: str | None = _option(None, "Column of grades, as 1 to 5, in place of labels.", _READ, against=_OF_CLASSES)
     threshold: float | None = _option(
-        None, "Predictions are positive where --score is at least this.", _READ,
+        None, "Predictions are positive where --score is at least this; --predicted may stand beside.", _READ,
         needs={"scores": "it makes predictions of scores"},
     )  # fmt: skip
     split: str | None = _option(
@@ -162,7 +163,7 @@ class Settings:
     )  # fmt: skip
     id: str | None = _option(
         None, "Column that says which rows are the same example.", f"{_SHOW} check",
-        needs={"against": "it matches the rows of two versions"},
+        needs={"against|baseline": "it matches the rows of two versions"},
     )  # fmt: skip
     judge: str | None = _option(
         None, "Column of what a cheaper judge says of every example; --actual is empty where nobody looked.",
@@ -171,6 +172,10 @@ class Settings:
     verified_only: bool = _option(False, "Leave out the rows whose --actual is empty, and what a judge says.", _SHOW)
     parts: bool = _option(
         False, "Files are parts of one data set, not told apart.", "summary compare report plan",
+    )  # fmt: skip
+    baseline: str | None = _option(
+        None, "The system that the others are compared with: each difference is of another and this one.",
+        f"{_SHOW} check", against={"top": "the baseline may not be among the best"},
     )  # fmt: skip
     # What they hold, and how it is written.
     map: tuple[str, ...] = _option((), "A label as another, as 'Yes=yes', to merge two spellings. Repeatable.", _READ)
@@ -188,7 +193,7 @@ class Settings:
     # What is asked.
     metrics: tuple[str, ...] = _option(
         (), "Metrics, comma-separated or repeated. [the usual ones; of check accuracy]", f"{_SHOW} check", "--metric",
-        "--metrics", has_entries=True, needs={"against": "it is what the version before is held against"},
+        "--metrics", has_entries=True, needs={"against|baseline": "it is what another version is compared by"},
     )  # fmt: skip
     require: tuple[str, ...] = _option((), "A requirement, as 'recall>=0.8'. Repeatable.", "summary report plan check")
     confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_confidence)
@@ -203,15 +208,17 @@ class Settings:
         None, "Show the best so many systems alone, by the first metric.", _SHOW, least=1,
         against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
-    all: bool = _option(False, "Print all pairs of more than eight systems, not the best alone.", "compare")
+    all: bool = _option(
+        False, "Print all pairs: of many systems not the best alone, nor those of --baseline.", "compare"
+    )
     seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check")
     # Gates and plans.
     against: Path | None = _option(
         None, "File of the version before: the new one must not be worse by --metric.", "check", against=_ONE
     )
     no_worse_by: float | None = _option(
-        None, "How much worse than --against it may be. [0]", "check", fault=_no_margin,
-        needs={"against": "it is a margin between two versions"},
+        None, "How much worse than --against, or the --baseline, it may be. [0]", "check", fault=_no_margin,
+        needs={"against|baseline": "it is a margin between two versions"},
     )  # fmt: skip
     state: Path | None = _option(
         None, "File in which runs on new examples add up, to be looked at as often as one likes.", "check",
@@ -235,10 +242,17 @@ class Settings:
     actual: str = "actual"
     predicted: str = "predicted"
     score: str | None = None
+    # The columns of predicted labels that stand beside those which a threshold makes.
+    beside: tuple[str, ...] = ()
     # Whether no column holds predicted labels, and no threshold makes them: scores are judged by their order.
     scores_alone: bool = False
     # The labels of rows that have several of them, joined in one column.
     joined: tuple[str, ...] = ()
+
+    @property
+    def of_outcomes(self) -> bool:
+        """Whether rows are right or wrong, or graded, and no labels are predicted."""
+        return self.correct is not None or self.grade is not None
 
     @property
     def calls(self) -> bool:

@@ -16,11 +16,15 @@ from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
-from bayesperf.data.cross_tabulation import LABEL
+from bayesperf.data.count_arrays import as_outcomes
+from bayesperf.data.counted import Counted
+from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
-from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.joint_outcomes import of_examples, same_examples
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.settings import FOLD, ROW, Settings
+from bayesperf.groups.pooling import pool
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -28,7 +32,7 @@ from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 from bayesperf.reports.class_columns import label_of, named_labels, with_classes
-from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems
+from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems, named_baseline
 from bayesperf.reports.designs import (
     about_clusters,
     about_gaps,
@@ -60,7 +64,7 @@ class Analysis:
 
     Attributes
     ----------
-    counts : ConfusionMatrix
+    counts : ConfusionMatrix or Outcomes
         Counts with all leading dims that were asked for.
     pooled : Posterior
         The posterior of each system, folds pooled.
@@ -70,7 +74,7 @@ class Analysis:
         Bounds that the metrics are required to meet.
     scores : ScoredSystems or None
         Curves and areas of the systems' scores, if there are scores.
-    paired : ConfusionMatrix or None
+    paired : ConfusionMatrix, Outcomes or None
         Counts of the systems matched example by example, if a column identifies the examples.
     selection : str
         How the systems shown were chosen from all, in words; empty if they are all.
@@ -84,30 +88,30 @@ class Analysis:
         Whether it comes of files, read by the command line.
     handed_in : bool
         Whether the posterior was handed in, so that its prior is not known by name.
-    sliced : ConfusionMatrix or None
+    sliced : ConfusionMatrix, Outcomes or None
         The counts of each system also by the dims of slices, folds pooled.
     command : str
         The command that makes the report, for the reader to repeat; empty if there is none.
     """
 
-    counts: ConfusionMatrix
+    counts: Counted
     settings: Settings
     pooled: Posterior
     folds: Posterior | None
     requirements: tuple[Requirement, ...] = ()
     scores: ScoredSystems | None = None
-    paired: ConfusionMatrix | None = None
+    paired: Counted | None = None
     selection: str = ""
     repeats: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     of_file: bool = True
     handed_in: bool = False
-    sliced: ConfusionMatrix | None = None
+    sliced: Counted | None = None
     command: str = ""
 
-    @property
-    def pooled_counts(self) -> ConfusionMatrix:
+    @cached_property
+    def pooled_counts(self) -> Counted:
         """The counts of each system, folds pooled."""
         return self.counts.sum(FOLD) if FOLD in self.counts.dims else self.counts
 
@@ -133,7 +137,7 @@ class Analysis:
     @cached_property
     def class_by_class(self) -> dict[str, Marginal]:
         """Recall, precision and F1 of every class of the foremost systems, by their titles; none of two classes."""
-        if len(self.counts.labels) == 2:
+        if len(self.counts.labels) == 2 or self.counts.graded:
             return {}
         return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
 
@@ -192,8 +196,11 @@ class Analysis:
         metric = metrics.get(name)
         if counts is None or classes > _MOST_CLASSES or metric.average == "per_class" or metric.needs == "scores":
             return {}
-        priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
-        under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
+        if self.counts.graded:
+            under = posteriors_under(Outcomes(as_outcomes(counts)), ["flat", "jeffreys", "perks"])
+        else:
+            priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
+            under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
         return {prior: post[name] for prior, post in under.items()}
 
     @cached_property
@@ -207,7 +214,7 @@ class Analysis:
         if self.settings.metrics:
             return [metrics.get(self.settings.metrics[0]).name]
         usual, positive = self._usual, self.pooled.positive
-        if self.settings.scores_alone:
+        if self.settings.scores_alone or self.counts.graded:
             return usual[:1]
         if len(self.counts.labels) > 2:
             called = ["recall_macro"]
@@ -299,7 +306,7 @@ class Analysis:
         """Return the position of a system, by its dims."""
         return dict(zip(map(str, self.pooled.dims), place, strict=True))
 
-    def counts_at(self, place: tuple[int, ...]) -> ConfusionMatrix:
+    def counts_at(self, place: tuple[int, ...]) -> Counted:
         """Return the counts of the system at a position, folds pooled."""
         return self.pooled_counts.isel(**self.indices(place))
 
@@ -339,24 +346,39 @@ class Analysis:
 
     @property
     def of_labels(self) -> bool:
-        """Whether the matrices are of the labels of examples that have several: no rivals to be compared."""
-        return same_examples(self.counts.counts) == LABEL
+        """Whether what is told apart are the labels of examples that have several: no rivals to be compared."""
+        return same_examples(self.counts.counts) == self.settings.system == LABEL
+
+    @cached_property
+    def headline_comparison(self) -> list[MetricComparison]:
+        """The comparison of the systems by the first metric; empty if there is only one system."""
+        return self._compared(self.metric_names[:1])
 
     @cached_property
     def comparisons(self) -> list[MetricComparison]:
         """The comparison of the systems by each metric; empty if there is only one system."""
-        s = self.settings
+        return self.headline_comparison + self._compared(self.metric_names[1:])
+
+    def _compared(self, names: Sequence[str]) -> list[MetricComparison]:
+        """Return the comparison of the systems by some metrics."""
+        s, baseline = self.settings, self.baseline
         if s.system is None or self.of_labels or self.counts.counts.sizes[s.system] < 2:
             return []
-        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed}
+        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed, "baseline": baseline}
+        of_counts, of_scores = _apart(names)
+        found = compare_areas([self.marginals[name] for name in of_scores], **options)
         if self.paired is not None:
             options["prior"] = s.prior
-        of_counts, of_scores = _apart(self.metric_names)
-        areas = compare_areas([self.marginals[name] for name in of_scores], s)
-        found = areas | {
-            each.comparison.metric: each for each in compare_systems(self.pooled, self.paired, of_counts, **options)
-        }
-        return [found[name] for name in self.metric_names]
+        of_labels = compare_systems(self.pooled, self.paired, of_counts, **options)
+        found |= {each.comparison.metric: each for each in of_labels}
+        return [found[name] for name in names]
+
+    @property
+    def baseline(self) -> Any:
+        """The system that the others are compared with, as its dim names it; None if none is."""
+        system = self.settings.system
+        names = [] if system is None else self.counts.counts[system].values.tolist()
+        return named_baseline(self.settings.baseline, names)
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
@@ -404,12 +426,15 @@ def analyse(
         If a column is missing or has missing values, or a label or metric is unknown.
     """
     requirements = _requirements(settings)
+    if settings.of_outcomes:
+        refuse_missing(frame, settings, rows)
+        return _of_outcomes(frame, settings, rows, requirements, repeats, notes, warned)
     frame, settings, held, spelt = with_classes(frame, settings, rows)
     notes, warned = (*held, *notes), (*warned, *spelt)
     if settings.calls:
         from bayesperf.reports.split_column import with_calls
 
-        frame = with_calls(frame, settings)
+        frame, notes = with_calls(frame, settings, rows, notes)
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)
@@ -521,8 +546,6 @@ def _clustered(
     warned: tuple[str, ...],
 ) -> Analysis:
     """Return the analysis of examples that come in clusters, by weights of these."""
-    from bayesperf.groups.pooling import pool
-
     labels = named_labels(frame, settings) if settings.labels else None
     each = np.ones(len(frame), np.int64) if rows is None else rows
     with warnings.catch_warnings(record=True) as caught:
@@ -540,6 +563,47 @@ def _clustered(
         source.summed, settings, clustered, None, requirements, repeats=repeats, notes=notes,
         warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
+
+
+def _of_outcomes(
+    frame: pd.DataFrame,
+    settings: Settings,
+    rows: Counts | None,
+    requirements: tuple[Requirement, ...],
+    repeats: str,
+    notes: tuple[str, ...],
+    warned: tuple[str, ...],
+) -> Analysis:
+    """Return the analysis of rows that are right or wrong, or graded."""
+    frame = frame if rows is None else frame.loc[frame.index.repeat(rows)]
+    column, made = (
+        (settings.correct, Outcomes.from_correct) if settings.correct else (settings.grade, Outcomes.from_grades)
+    )
+    by = {name: frame[name] for name in settings.by}
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    found: dict[str, Any] = {"repeats": repeats, "notes": notes}
+    paired, sliced = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if settings.cluster is not None:
+            clusters = {name: frame[name] for name in settings.clusters}
+            clustered = pool(made(frame[column], by=by, cluster=clusters), **options).mean
+            source: Any = clustered.source
+            counts, pooled = source.summed, clustered
+            found |= {"notes": (about_clusters(source, settings.clusters[1:]), *notes), "handed_in": True}
+        else:
+            counts = made(frame[column], by=by)
+            pooled = posterior(counts, **options)
+            several = settings.system is not None and counts.counts.sizes[settings.system] > 1
+            if settings.id is not None and several:
+                paired = made(frame[column], by=by, example=frame[settings.id])
+        if settings.slices:
+            refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
+            sliced = made(frame[column], by=by | {name: frame[name] for name in settings.slices})
+    warned = tuple(filter(None, (repeats, *warned, *dict.fromkeys(str(each.message) for each in caught))))
+    return Analysis(
+        counts, settings, pooled, None, requirements, paired=paired, warnings=warned, sliced=sliced, **found
+    )
 
 
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
@@ -598,10 +662,12 @@ def refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None)
 
 def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
     """Return the rows of the systems that were counted."""
-    return frame[frame[settings.system].isin(counts.counts[settings.system].values.tolist())]
+    name = str(settings.system)
+    kept = frame[frame[name].isin(names := counts.counts[name].values.tolist())]
+    return kept.assign(**{name: pd.Categorical(kept[name].astype(object), names)})
 
 
-def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
+def check_systems(counts: Counted, settings: Settings) -> None:
     """Refuse predictions that do not hold two systems to compare.
 
     Raises
@@ -633,14 +699,13 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
         with warnings.catch_warnings():
             # What there is to say of labels was said when they were counted.
             warnings.simplefilter("ignore", LabelWarning)
-            return ConfusionMatrix.from_predictions(
-                frame[settings.actual],
-                frame[settings.predicted],
-                by={name: frame[name] for name in settings.by if name != FOLD},
-                labels=pooled.labels,
-                pos_label=pooled.pos_label,
-                example=frame[settings.id],
-            )
+            by = {name: frame[name] for name in settings.by if name != FOLD}
+            columns = encode_predictions(frame[settings.actual], frame[settings.predicted], by, pooled.labels)
+            # An example has each of several labels or has it not: of each it is one of its own.
+            of_label = settings.actuals or settings.joined
+            example = list(zip(frame[settings.id], frame[LABEL], strict=True)) if of_label else frame[settings.id]
+            outcomes = of_examples(columns, example, pooled.pos_label, settings.system)
+            return ConfusionMatrix(cross_tabulate(columns), pooled.pos_label, outcomes)
     except InputError as error:
         if error.argument != "example":
             raise

@@ -24,11 +24,12 @@ from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, 
 from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes, matrix_of_right
 from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.labels.ratings import Ratings
 from bayesperf.labels.ratings import model_data as counts_of_patterns
 from bayesperf.sampling.model_options import Options, check_options, mapping
-from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
+from bayesperf.sequences.chain import label_sequences, samples_by_sequence, transitions_by_sequence
 
 # Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
 _first_reading = threading.Lock()
@@ -140,6 +141,9 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
     """Return counts (…, actual, predicted)."""
     if isinstance(data, xr.DataArray):
         data = ConfusionMatrix(data, data.attrs.get("pos_label") if pos_label is None else pos_label)
+    if isinstance(data, Outcomes) and model == "slices":
+        options["outcome"] = "accuracy"
+        data = matrix_of_right(data)
     if not isinstance(data, ConfusionMatrix):
         raise InputTypeError(
             "data",
@@ -159,7 +163,8 @@ def _paired_counts(data: Any, model: Any, options: Options, pos_label: Any) -> x
 def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts of transitions (sequence, actual_before, predicted_before, actual, predicted).
 
-    The option ``by`` is taken out: it is of the data, not of the model.
+    The attribute ``samples`` has the counts of all samples (sequence, actual, predicted), the first ones included. The
+    option ``by`` is taken out: it is of the data, not of the model.
     """
     by = options.pop("by", None)
     if not isinstance(data, tuple) or len(data) != 2:
@@ -172,8 +177,9 @@ def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.
     of_step = dict.fromkeys(("actual_before", "predicted_before", *CELL_DIMS), series.cm.labels)
     if name in of_step:
         raise InputError("options['by']", f"{name!r} is a dim that the model uses for its own; rename that dim.")
-    coords = {name: encode(ids, "by", fractions=True).labels} | of_step
-    facts = _positive(series.cm.pos_label)
+    sequences = {name: encode(ids, "by", fractions=True).labels}
+    coords, seen = sequences | of_step, sequences | dict.fromkeys(CELL_DIMS, series.cm.labels)
+    facts = _positive(series.cm.pos_label) | {"samples": xr.DataArray(samples_by_sequence(series), seen, list(seen))}
     return xr.DataArray(transitions_by_sequence(series), coords, list(coords), name="counts", attrs=facts)
 
 

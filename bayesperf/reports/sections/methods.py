@@ -56,7 +56,7 @@ def paragraph(analysis: Analysis) -> str:
     if analysis.requirements:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"we report the posterior probability that each requirement is met ({asked})")
-    if analysis.comparisons:
+    if analysis.headline_comparison:
         apart = "as if judged on different examples" if settings.cluster is None else "on the clusters that they share"
         related = "on the same examples" if analysis.is_paired else apart
         rope = f", with differences of at most {settings.rope:g} taken to be equivalent" if settings.rope else ""
@@ -70,6 +70,10 @@ def paragraph(analysis: Analysis) -> str:
 def _modelled(analysis: Analysis) -> str:
     """Return of what the posterior is."""
     prior, settings = analysis.pooled.prior_text, analysis.settings
+    if analysis.counts.graded and settings.cluster is None:
+        return f"outcomes were modelled as multinomial draws, with a Dirichlet prior ({prior}) [caelen2017bayesian]"
+    if analysis.counts.graded:
+        return f"outcomes were drawn by weights of the clusters that they come in ({prior}) [rubin1981bayesian]"
     if not analysis.handed_in or analysis.pooled.source.concentration is not None:
         return (
             "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
