@@ -18,7 +18,7 @@ from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.counted import Counted
 from bayesperf.files.settings import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Marginal
@@ -128,7 +128,7 @@ def named_baseline(wanted: str | None, names: Sequence[Any]) -> Any:
 
 
 def compare_systems(
-    pooled: Posterior, paired: ConfusionMatrix | None, names: Sequence[str], **options: Any
+    pooled: Posterior, paired: Counted | None, names: Sequence[str], **options: Any
 ) -> list[MetricComparison]:
     """Compare systems by each metric.
 
@@ -161,9 +161,7 @@ def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, Me
     return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
 
 
-def _compare_by(
-    name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
-) -> MetricComparison:
+def _compare_by(name: str, pooled: Posterior, paired: Counted | None, options: dict[str, Any]) -> MetricComparison:
     # Whether systems are taken for independent is said beside the table.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)

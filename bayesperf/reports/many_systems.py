@@ -6,6 +6,7 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
+from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -51,7 +52,7 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
     return counts.sel(**{system: counts.counts[system].values[np.sort(order[:top])].tolist()}), said
 
 
-def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
+def announcement(counts: Counted, settings: Settings) -> str:
     """Return how much will be printed, if it is much, and how to have less of it; else nothing.
 
     Raises
@@ -77,7 +78,7 @@ def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
     )
 
 
-def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
+def refuse_many(counts: Counted, settings: Settings) -> None:
     """Refuse to compare more systems than their pairs can be held.
 
     Raises
