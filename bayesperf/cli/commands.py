@@ -63,7 +63,7 @@ def _options(shown: Version = False, debug: Debug = False) -> None:
 
 
 def summary(files: Files, settings: Settings) -> None:
-    """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
+    """Print each metric's posterior mean and highest-density interval; for scores, areas under curves."""
     if right_or_wrong.are_outcomes(settings):
         right_or_wrong.print_summary(files, settings)
         return
@@ -73,7 +73,7 @@ def summary(files: Files, settings: Settings) -> None:
 
 
 def compare(files: Files, settings: Settings) -> None:
-    """Print which system is better, and by how much: those of --system, pair by pair."""
+    """Print which system is better, and by how much, for each pair of the systems in --system."""
     if right_or_wrong.are_outcomes(settings):
         right_or_wrong.print_comparison(files, settings)
         return
@@ -92,7 +92,7 @@ def compare(files: Files, settings: Settings) -> None:
 
 
 def report(files: Files, settings: Settings) -> None:
-    """Write a self-contained HTML page with densities, intervals, comparisons and folds; of -o NAME.md, Markdown."""
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds; with -o NAME.md, Markdown."""
     output = settings.output or Path("report.html")
     refuse_input(output, files)
     refuse_unwritable(output)
@@ -134,7 +134,7 @@ def look(file: File) -> None:
 
 
 def demo(settings: Settings) -> None:
-    """Show what it does, on shipped predictions of three classifiers of breast cancer."""
+    """Show what bayesperf does, on shipped predictions of three breast-cancer classifiers."""
     from rich.console import Console
 
     from bayesperf import datasets

@@ -155,7 +155,7 @@ def about_contenders(contenders: Sequence[Any], systems: int) -> str:
     not_worse = {0: "all others are", 1: "1 other is not"}.get(others, f"{others:,} others are not")
     return (
         f"{contenders[0]} has the best expected rank of {systems:,} systems; {not_worse} clearly worse (probability "
-        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} left out."
+        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} not shown."
     )
 
 
@@ -169,8 +169,8 @@ def monte_carlo(summary: pd.DataFrame) -> str:
 
 
 INDEPENDENT = (
-    "Independent: the systems are taken as judged on different examples. If they judged the same examples, the true "
-    "uncertainty is smaller."
+    "Independent: systems are assumed to be tested on different examples. If they were tested on the same examples, "
+    "the true uncertainty is smaller."
 )
 PAIRING_ADVICE = "To compare them example by example, name the column that identifies the examples, as --id example."
 

@@ -43,10 +43,10 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
     order = np.argsort(post[metric.name].mean().values * (-1 if metric.greater_is_better else 1), kind="stable")
     if len(order) <= top:
         return counts, ""
-    words = "greatest" if metric.greater_is_better else "least"
+    words = "highest" if metric.greater_is_better else "lowest"
     said = (
-        f"Shown are the {top:,} of {len(order):,} systems ({system!r}) of {words} mean {metric.title}. Chosen as the "
-        "best of many, they look better than they are."
+        f"The report shows the {top:,} of {len(order):,} systems ({system!r}) with the {words} mean {metric.title}. "
+        "Chosen as the best of many, they look better than they are."
     )
     return counts.sel(**{system: counts.counts[system].values[np.sort(order[:top])].tolist()}), said
 
@@ -64,16 +64,16 @@ def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
     if groups > _MOST_SHOWN:
         raise InputError(
             f"--by {settings.system or FOLD}",
-            f"{groups:,} systems or groups, of which every metric has a row, are too many to print.",
-            "If the column says which example a row is of, it is no --by; if they are systems, "
-            "take the best alone, as --top 10.",
+            f"{groups:,} systems or groups, with a row for each in every metric, are too many to print.",
+            "If the column identifies examples, do not name it as --by; if it names systems, "
+            "show only the best, as --top 10.",
         )
     if systems <= _MANY_SYSTEMS and groups <= _MANY_GROUPS:
         return ""
     folds = f", {groups:,} with the folds" if groups > systems else ""
     return (
         f"{systems:,} combinations of {', '.join(name for name in settings.by if name != FOLD)}{folds}: every metric "
-        "has a row for each. For the best alone: --top 10."
+        "has a row for each. To show only the best: --top 10."
     )
 
 
@@ -90,5 +90,5 @@ def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
         raise InputError(
             f"--system {settings.system}",
             f"{systems:,} systems are {systems * (systems - 1) // 2:,} pairs, too many to compare.",
-            "Take the best alone, as --top 10.",
+            "Show only the best, as --top 10.",
         )

@@ -260,8 +260,8 @@ class ScoredSystems:
             return ""
         ends = np.array([system.by_score.values[[0, -1]] for system in self.systems])
         return (
-            f"The scores are no probabilities, for they go from {ends.min():.4g} to {ends.max():.4g}: whether they can "
-            "be trusted as such, and at which thresholds they are useful, is not asked here."
+            f"The scores go from {ends.min():.4g} to {ends.max():.4g}, so they are not probabilities. This report "
+            "therefore does not ask whether they can be trusted, or at which thresholds they are useful."
         )
 
     @cached_property
@@ -477,23 +477,23 @@ def about_scores(scores: ScoredSystems) -> list[str]:
                 f"(area under the ROC curve {area:.3f}). Name the other class as --pos-label, or change their sign."
             )
         elif few:
-            said.append(f"The score{of} has two values only, as labels have: read it by --predicted.")
+            said.append(f"The score{of} has only two values, like labels: pass its column as --predicted.")
     least, greatest = (
         end(system.by_score.values[at] for system in scores.systems) for end, at in ((min, 0), (max, -1))
     )
     if least >= 0 and _PERCENT[0] < greatest <= _PERCENT[1]:
         said.append(
-            f"The scores go from {least:.4g} to {greatest:.4g}, as percentages do. Only their order counts here; to "
+            f"The scores go from {least:.4g} to {greatest:.4g}, like percentages. Only their order counts here; to "
             "judge them as probabilities, divide them by 100."
         )
     return said
 
 
 ABOUT_EXPECTED = (
-    "The rates are those of the test rows; intervals, equal-tailed, are of the system with these thresholds. HTER, the "
-    "half total error rate, is (FAR + FRR)/2, with FAR the false positive rate and FRR the false negative rate. The "
-    "threshold of α = ½ is the one of least HTER on the other rows. E_V1 is the mean HTER over thresholds chosen there "
-    "for every FAR from 0 to 1, E_V2 for every FRR, and G the mean of both."
+    "Rates are measured on the test rows; the equal-tailed intervals describe the system with these thresholds. HTER, "
+    "the half total error rate, is (FAR + FRR)/2, with FAR the false positive rate and FRR the false negative rate. "
+    "The threshold for α = ½ has the smallest HTER on the development rows. E_V1 is the mean HTER over thresholds "
+    "chosen there for every FAR from 0 to 1, E_V2 for every FRR, and G is the mean of both."
 )
 
 
@@ -503,15 +503,15 @@ def about_areas(scores: ScoredSystems) -> str:
     text = "Areas by the Bayesian bootstrap"
     text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
     if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
-        text += f" By so few positives ({fewest}) the average precision is hardly known."
+        text += f" With so few positives ({fewest}) the average precision is very uncertain."
     return text
 
 
 def about_split(split: Split) -> str:
     """Return which rows are test rows and which choose thresholds."""
     return (
-        f"Only the {split.n_test:,} rows that {split.column!r} calls {split.test!r} judge; the {split.n_dev:,} that it "
-        f"calls {split.dev!r} choose thresholds."
+        f"Systems are tested on the {split.n_test:,} test rows ({split.column} {split.test!r}); thresholds are chosen "
+        f"on the {split.n_dev:,} development rows ({split.column} {split.dev!r})."
     )
 
 

@@ -84,7 +84,7 @@ def by_probability(confidence: float) -> str:
 def by_sequence(confidence: float, steps: int) -> str:
     """Return the rule of repeated checks, in words."""
     run = "1 run so far" if steps == 1 else f"{steps} runs so far"
-    return f"by a confidence sequence, {percentage(confidence)}, which holds however often one looks; {run}"
+    return f"by a {percentage(confidence)} confidence sequence, which is valid however often you look; {run}"
 
 
 # ── Of an analysis ──

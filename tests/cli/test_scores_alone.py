@@ -90,9 +90,9 @@ def test_predicted_labels_stand_beside_where_the_file_has_them(call, tmp_path):
 
 SUSPECTS = {
     "the label": (ACTUAL, "The score has two values, one for each actual class: it is the label, not a score."),
-    "labels": (SCORES["new"] > 0.5, "The score has two values only, as labels have"),
+    "labels": (SCORES["new"] > 0.5, "The score has only two values, like labels"),
     "reversed": (-SCORES["new"], "Scores are reversed: 1 is the positive class and has the smaller scores"),
-    "percentages": (100 * SCORES["new"], "as percentages do. Only their order counts here"),
+    "percentages": (100 * SCORES["new"], "like percentages. Only their order counts here"),
 }
 
 

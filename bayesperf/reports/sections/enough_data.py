@@ -14,7 +14,7 @@ from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN
 # The dim of batches that come one after another, after each of which somebody may look.
 STEP = "step"
 _BATCHES = (
-    "The batches (step) come one after another. Whoever stops after the first batch with a clear answer errs more "
+    "The batches (step) come one after another. If you stop after the first batch with a clear answer, you err more "
     "often than the probability at one look says; a confidence sequence allows for that."
 )
 

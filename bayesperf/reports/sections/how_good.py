@@ -88,7 +88,7 @@ def _macro_notes(analysis: Analysis) -> Iterator[Note]:
         counted = values.fillna(0).mean("label").values.ravel()
         left_out = int(undefined.sum("label").max())
         yield Note(
-            f"Observed {metric_title(name)} leaves out {left_out} class{'es' * (left_out > 1)} for which it is 0/0; "
+            f"Observed {metric_title(name)} omits {left_out} class{'es' * (left_out > 1)} for which it is 0/0; "
             f"scikit-learn counts these as 0, which gives {enumerated([f'{value:.3f}' for value in counted[:6]])}."
         )
 
@@ -109,12 +109,12 @@ def _of_classes(analysis: Analysis) -> Iterator[Block]:
             continue
         worst = sorted(records, key=lambda row: row["recall"])[:_WORST]
         shown: list[Block] = [
-            _class_table(analysis, f"The {_WORST} least recognised classes{of}", worst, i),
+            _class_table(analysis, f"The {_WORST} classes with the lowest recall{of}", worst, i),
             Folded(f"All {len(records):,} classes{of}", [every], is_printed=False),
         ]
         yield from shown if i == 0 else [Folded(title, shown, is_printed=False)]
     if left_out and analysis.class_by_class:
-        yield Note(f"Class by class, of the best systems alone; {left_out:,} more have the metrics above.")
+        yield Note(f"The tables by class are for the best systems only; {left_out:,} more have the metrics above.")
 
 
 def _class_records(analysis: Analysis, at: tuple[int, ...], name: str) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 # A slope within these bounds, and a mean within this of the frequency, are near enough to those of a calibrated system.
 _SLOPES, _NEAR = (2 / 3, 3 / 2), 0.05
-_TOO_EXTREME = "Too extreme: what it calls nearly certain is less certain."
+_TOO_EXTREME = "Too extreme: outcomes it calls nearly certain are less certain."
 _IMPOSSIBLE = "Too extreme: it gave probability 0 to some outcomes that happened."
 
 
@@ -67,11 +67,11 @@ def _verdict(table: Any) -> str:
     else:
         lower, upper = ends.loc["calibration_slope"].to_numpy()
     if upper < 1 and lower <= 0:
-        return "Useless: greater probabilities are not shown to go with what happens."
+        return "Useless: outcomes are not shown to be more frequent at higher probabilities."
     if upper < 1:
         return _TOO_EXTREME
     if lower > 1:
-        return "Too timid: what it calls probable is more so."
+        return "Too timid: outcomes it calls likely are even more likely."
     if mean[0] > 0 or mean[1] < 0:
         return f"Shifted: on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:

@@ -69,7 +69,7 @@ def _tiny_classes(analysis: Analysis) -> str:
     if not tiny:
         return ""
     these = "this class" if len(tiny) == 1 else "these classes"
-    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: figures of {these} are uncertain."
+    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: figures for {these} are uncertain."
 
 
 def _independence(analysis: Analysis) -> list[str]:

@@ -26,17 +26,17 @@ def blocks(analysis: Analysis) -> list[Block]:
     scores = analysis.scores
     if scores is None or not scores.are_probabilities:
         return []
-    ci_prob, shaded = scores.settings.ci_prob, " Shaded: where it does more good." * (len(scores.systems) == 1)
+    ci_prob, shaded = scores.settings.ci_prob, " Shaded: where acting does more good." * (len(scores.systems) == 1)
     reading = (
-        "Acting from probability t upwards accepts (1 − t)/t false alarms for each positive found. The net benefit is "
-        "the positives found, less the false alarms at that price, per example. Line: these examples; band: "
+        "If you act from probability t upwards, you accept (1 − t)/t false alarms for each positive found. The net "
+        "benefit per example is the positives found minus the false alarms at that price. Line: these examples; band: "
         f"{percentage(ci_prob)} equal-tailed interval, threshold by threshold. Dotted: treating all (falling) and none "
         f"(0).{shaded}"
     )
     said = [
         Sentence(
             "Acting on these probabilities does more good than treating all or none, with a probability of at least "
-            f"{percentage(ci_prob)} at each threshold by itself, {' '.join(ranges_in_words(each.decisions, ci_prob))}.",
+            f"{percentage(ci_prob)} at each threshold alone, {' '.join(ranges_in_words(each.decisions, ci_prob))}.",
             ", ".join(each.names),
             ("probabilities", "in_words"),
         )

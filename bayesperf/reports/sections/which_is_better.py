@@ -101,8 +101,8 @@ def difference_table(
     names = [f"{record['a']} − {record['b']}" for record in records]
     draw = strips(records, names, f"difference of {metric_title(comparison.metric)}", rope=settings.rope)
     shaded = (
-        f"; shaded: differences of at most {settings.rope:g}, which are taken not to matter; below, inside, above: the "
-        "probabilities that a − b is there"
+        f"; shaded: differences too small to matter, at most {settings.rope:g}; below, inside, above: the probability "
+        "that a − b is in that region"
         if settings.rope
         else ""
     )
@@ -121,7 +121,7 @@ def pictures(comparison: Comparison) -> list[Figure]:
 def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
     rows, title = comparison.rank_order.values, metric_title(comparison.metric)
     greater = comparison.prob_greater.values[np.ix_(rows, rows)]
-    label = f"heat map of the probabilities that the {title} of one system is greater than that of another"
+    label = f"heat map of the probability that the {title} of one system is greater than another's"
     drawn = [("P(a > b): rows a, columns b, numbered as in the order", svg.heat_map(greater, label, diverging=True))]
     if comparison.greater_is_better is None:
         return drawn
