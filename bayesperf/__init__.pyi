@@ -25,9 +25,9 @@ from .curves import roc_auc as roc_auc
 from .curves import roc_curve as roc_curve
 from .data.matrix import ConfusionMatrix as ConfusionMatrix
 from .data.outcomes import Outcomes as Outcomes
-from .data.ratings import Ratings as Ratings
 from .groups import pool as pool
 from .groups import slices as slices
+from .labels.ratings import Ratings as Ratings
 from .metrics.point_values import score as score
 from .plan.monitoring import monitor as monitor
 from .posteriors import prior as prior

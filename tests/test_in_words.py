@@ -283,17 +283,16 @@ def test_the_best_of_several_is_said_to_look_better_than_it_is():
     comparison = bp.compare(bp.posterior(cm), metric="recall", independent=True)
     best = comparison.prob_best
     text = comparison.in_words()
-    assert text.startswith(
-        f"On recall, A is very probably the best of 3 ({chance(best.sel(model='A').item())}), ahead of B"
-    )
+    of_a, of_b = (chance(best.sel(model=name).item()) for name in "AB")
+    assert text.startswith(f"On recall, A is very probably the best of 3 (probability {of_a}; B follows with {of_b})")
     row = comparison.summary().query("a == 'A' and b == 'B'").iloc[0]
     assert f"The difference, A − B, is {format_value(row['mean'], row['ci_upper'] - row['ci_lower'])} " in text
     shrunk = bp.compare(bp.posterior(cm), metric="recall", independent=True, shrink=True).shrunk
     excess = (bp.posterior(cm)["recall"].mean() - shrunk.mean()).sel(model="A").item()
-    chosen = "The best of 3 is partly lucky: expect A to score"
-    assert text.endswith(f"{chosen} about {excess:.3f} lower on new examples.")
+    chosen = "The best of 3 is probably partly lucky: on new examples expect A to score"
+    assert text.endswith(f"{chosen} about {excess:.3f} below its mean.")
     wrong = bp.compare(bp.posterior(cm), metric="fnr", independent=True).in_words()
-    size = re.fullmatch(rf".*{chosen} about (.*) higher on new examples\.", wrong)
+    size = re.fullmatch(rf".*{chosen} about (.*) above its mean\.", wrong)
     # The figure is of 10,000 draws with a standard deviation of about .03.
     assert float(size[1]) == pytest.approx(excess, abs=0.0005 + 8 * 0.03 / 100)
     alike = bp.ConfusionMatrix.from_counts(tp=[80, 80, 80], fn=20, fp=5, tn=95, dims=["model"])
@@ -310,7 +309,7 @@ def test_of_systems_known_precisely_little_is_luck_and_of_several_places_nothing
         return bp.compare(bp.posterior(cm), metric="recall", independent=True).in_words()
 
     precise = [900_000, 800_000, 600_000]
-    assert said(precise, ["model"]).endswith("expect 0 to score less than 0.001 lower on new examples.")
+    assert said(precise, ["model"]).endswith("expect 0 to score less than 0.001 below its mean.")
     assert said([precise, precise], ["site", "model"]).endswith(
         "The best of several is partly lucky, and looks better than it is."
     )

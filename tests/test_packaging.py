@@ -180,6 +180,8 @@ WORDS = INTERVALS | {
     "by": {"Any", "Mapping[str, Any] | None", "str | Sequence[str]", "Sequence[str]"},
     "cluster": {"Any", "str | None", "str | Sequence[str] | None"},
     "kind": {"str", "str | None"},
+    # Of measurement.
+    "level": {"str"},
     "method": {"str", "str | None"},
     "requirements": {
         "Sequence[str] | Mapping[str | Metric, float]", "Sequence[str] | Mapping[str | Metric, float] | None",
@@ -188,7 +190,7 @@ WORDS = INTERVALS | {
 }  # fmt: skip
 # What other packages and other rooms of ours call the same.
 OTHER_WORDS = {
-    "cred_mass", "credible", "hdi_prob", "prob", "level", "n_samples", "num_draws", "rng", "seed", "axis", "verbose",
+    "cred_mass", "credible", "hdi_prob", "prob", "n_samples", "num_draws", "rng", "seed", "axis", "verbose",
     "positive_label", "sample_size", "clusters_by", "nan_policy",
 }  # fmt: skip
 

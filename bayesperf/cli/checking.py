@@ -181,8 +181,9 @@ def _held_against(versions: Analysis, metric: str) -> Verdict:
     no_worse_by = versions.settings.no_worse_by or 0.0
     (compared,) = (each for each in versions.comparisons if each.comparison.metric == wanted.name)
     difference = compared.comparison.difference
-    above = difference.prob_above(-no_worse_by) if wanted.greater_is_better else difference.prob_below(no_worse_by)
-    verdict = verdict_of(above.item(), confidence)
+    at_least = bool(wanted.greater_is_better)
+    no_worse = difference.prob_meets(-no_worse_by if at_least else no_worse_by, at_least=at_least)
+    verdict = verdict_of(no_worse.item(), confidence)
     new, old = versions.marginals[wanted.name].observed.sel({_VERSION: [_NEW, _OLD]}).values.tolist()
     if math.isnan(new) or math.isnan(old):
         raise InputError(
@@ -193,7 +194,7 @@ def _held_against(versions: Analysis, metric: str) -> Verdict:
     margin = f"by more than {no_worse_by:g}" if no_worse_by else "than before"
     observed = f"{new:.3f}, before {old:.3f} ({'the same' if versions.is_paired else 'other'} examples)"
     more = _more_to_compare(versions, wanted.name, no_worse_by, confidence) if verdict == OPEN else ""
-    return Verdict(f"{metric_title(metric)} not worse {margin}", "", observed, above.item(), verdict, more)
+    return Verdict(f"{metric_title(metric)} not worse {margin}", "", observed, no_worse.item(), verdict, more)
 
 
 def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> str:

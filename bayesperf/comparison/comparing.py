@@ -70,13 +70,11 @@ def compare(
     a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
         examples; posteriors for different examples; marginals for areas, scores, averages of folds or rates. Systems
-        with joint draws over `dim` are compared in pairs: from `bayesperf.labels.verify`, `bayesperf.pool`, and
-        `roc_auc` or `weighted_score` of a mapping. A DataArray holds scores (dataset, model, fold), for
-        ``dim="dataset"``.
+        with joint draws over `dim` (from `bayesperf.labels.verify`, `bayesperf.pool`, `roc_auc` of a mapping, …) are
+        compared in pairs. A DataArray holds scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system, over the same leading dims, or a rule: "chance" predicts classes at random, each as often as
-        it occurs; "majority" predicts the most frequent class. Predictions (``a.predict(n)``) compare metrics on two
-        new test sets.
+        it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals.
     dim : str
@@ -92,8 +90,7 @@ def compare(
     independent : bool
         Whether the systems were certainly evaluated on different examples; equal class totals then raise no warning.
     contrast : {"difference", "ratio"}
-        The contrast that is summarised, plotted and compared with `rope`; `Comparison.ratio` and
-        `Comparison.difference` provide both.
+        What is summarised, plotted and compared with `rope`; `Comparison.ratio` and `.difference` provide both.
     shrink : bool
         Whether to shrink each system along `dim` towards similar ones, so that the best of many owes less to luck.
     families : mapping, optional
@@ -104,8 +101,7 @@ def compare(
     Returns
     -------
     Comparison
-        `bayesperf.comparison.comparing` says which results are exact; docs/coverage.md shows how often intervals of the
-        best cover.
+        `bayesperf.comparison.comparing` says what is exact, docs/coverage.md how often intervals of the best cover.
 
     Raises
     ------

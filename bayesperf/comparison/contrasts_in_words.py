@@ -64,10 +64,10 @@ def _of_choice(comparison: Comparison) -> str:
     if not np.isfinite(excess):
         return LOOKS_BETTER
     size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
-    worse = "lower" if comparison.greater_is_better else "higher"
+    worse = "below" if comparison.greater_is_better else "above"
     return sentence(
-        f"the best of {best.size} is partly lucky: expect {_names(comparison)[first]} to score {size} {worse} on new "
-        "examples"
+        f"the best of {best.size} is probably partly lucky: on new examples expect {_names(comparison)[first]} to "
+        f"score {size} {worse} its mean"
     )
 
 
@@ -116,11 +116,11 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
     best = comparison.prob_best.values[at]
     first, second = np.argsort(-best, kind="stable")[:2]
-    word, next_one = likelihood(best[first]), f"{names[second]} ({chance(best[second])})"
+    word, (p, next_p) = likelihood(best[first]), (chance(best[first]), chance(best[second]))
     which = (
-        f"{names[first]} is {word} the best of {len(names)} ({chance(best[first])}), ahead of {next_one}"
+        f"{names[first]} is {word} the best of {len(names)} (probability {p}; {names[second]} follows with {next_p})"
         if word in LIKELIHOODS
-        else f"it is open which of {len(names)} is the best: {names[first]} ({chance(best[first])}) or {next_one}"
+        else f"it is open which of {len(names)} is the best: {names[first]} ({p}) or {names[second]} ({next_p})"
     )
     matters = ""
     if comparison.rope:

@@ -105,8 +105,7 @@ def average(
     Returns
     -------
     Marginal
-        Computed from draws (`Marginal.mcse` returns their error). A draw is undefined (0/0) if it is undefined for any
-        fold.
+        Computed from draws (`Marginal.mcse` returns their error). A draw is undefined (0/0) if any fold's is.
 
     Raises
     ------

@@ -61,9 +61,8 @@ def datasets(
     Returns
     -------
     Comparison
-        The comparison for the average over the population of data sets; `tree` is the fit of
-        `bayesperf.models.datasets`. Its `next_dataset` describes a data set not yet seen, which differs from the
-        average.
+        The average over the population of data sets; `tree` is the fit of `bayesperf.models.datasets`. Its
+        `next_dataset` describes a data set not yet seen, which differs from the average.
 
     Raises
     ------

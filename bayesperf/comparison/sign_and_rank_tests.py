@@ -207,18 +207,12 @@ def signed_rank_test(
 
     Parameters
     ----------
-    scores_a, scores_b : array-like (n,)
-        One mean score per data set, in the same order, for at least two data sets.
-    rope : float
-        Half-width of the region of practical equivalence, in the unit of the scores.
+    scores_a, scores_b, rope, names, random_seed
+        As in `sign_test`.
     prior : float
         Weight, in numbers of data sets, of a difference of 0 that is added to the data.
-    names : sequence of two
-        Names of the two systems.
     draws : int
         Number of draws in ``shares`` and behind ``prob_largest``; ``prob_rope`` is exact.
-    random_seed : int or numpy.random.Generator
-        Seed of the draws.
 
     Returns
     -------

@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.core.random_streams import streams
@@ -196,7 +196,7 @@ def pairs_along(
     names = marginal.leading[dim].values.tolist()
     places = np.triu_indices(len(names), 1)
     leading = marginal.leading
-    order = leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape)).transpose(..., dim)
+    order = positions(leading).transpose(..., dim)
     if over_pairs is None:
         labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
         over_pairs = (order.isel({dim: 0}, drop=True) * 0.0).expand_dims(pair=labels, axis=-1)

@@ -15,7 +15,7 @@ from bayesperf.comparison.shrinkage import (
     from_stabilised,
     stabilised,
 )
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.distributions.draws import Draws, Sampled
@@ -97,7 +97,7 @@ class Systems(Held):
         """Estimates of the systems on that scale, at each place along the other leading dims."""
         each = self.each
         if self.independent and not isinstance(each.distribution, Sampled):
-            order = each.leading.copy(data=np.arange(each.leading.size).reshape(each.leading.shape))
+            order = positions(each.leading)
             rows = order.transpose(..., self.dim).values.reshape(-1, order.sizes[self.dim])
             mean, variance = exact_moments(each.distribution)
             return [Estimates(mean[place], variance[place], families=self.families) for place in rows]

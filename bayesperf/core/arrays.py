@@ -78,6 +78,11 @@ def coordinate(dim: str, values: Sequence[Any] | Numbers) -> xr.DataArray:
     return xr.DataArray(along, {dim: along}, [dim], name=dim)
 
 
+def positions(leading: xr.DataArray) -> xr.DataArray:
+    """Return the position of each place along leading dims, row by row, with their coordinates."""
+    return leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape))
+
+
 # The last dim of intervals.
 CI_BOUND = coordinate("ci_bound", ["lower", "upper"])
 

@@ -20,9 +20,10 @@ OPEN = "as likely as not"
 
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
-    "auc": "AUC", "brier": "Brier score", "cohen": "Cohen's", "corrcoef": "correlation", "fdr": "FDR", "fnr": "FNR",
-    "fpr": "FPR", "mae": "MAE", "matthews": "Matthews", "npv": "NPV", "ovo": "one-vs-one", "ovr": "one-vs-rest",
-    "rmse": "RMSE", "roc": "ROC",
+    "ac": "AC", "auc": "AUC", "brennan": "Brennan", "brier": "Brier score", "cohen": "Cohen's",
+    "corrcoef": "correlation", "fdr": "FDR", "fleiss": "Fleiss'", "fnr": "FNR", "fpr": "FPR", "gwet": "Gwet's",
+    "icc": "ICC", "krippendorff": "Krippendorff's", "mae": "MAE", "matthews": "Matthews", "npv": "NPV",
+    "ovo": "one-vs-one", "ovr": "one-vs-rest", "prediger": "Prediger coefficient", "rmse": "RMSE", "roc": "ROC",
 }  # fmt: skip
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.

@@ -54,14 +54,12 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
     if array.dtype.kind in "OT":
         return _encode_objects(array.astype(object), name, fractions)
     array = _as_label_array(array, name, fractions)
-    if array.dtype.kind == "b":
-        return _observed_only(array.astype(np.intp), np.array([False, True]))
     if array.dtype.kind == "U":
         return _encode_strings(array)
-    if array.dtype.kind == "i":
+    if array.dtype.kind in "bi":
         low, high = int(array.min()), int(array.max())
         if high - low < _DIRECT_SPAN:
-            return _observed_only(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1))
+            return _between(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1).astype(array.dtype))
     codes, labels = pd.factorize(array, sort=True)
     return Column(codes.astype(np.intp, copy=False), labels)
 
@@ -99,11 +97,12 @@ def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
         If the column holds labels that are not among ``labels``.
     """
     position = {label: index for index, label in enumerate(labels.tolist())}
-    observed = np.bincount(column.codes, minlength=len(column.labels)) > 0
-    unknown = [label for label in column.labels[observed].tolist() if label not in position]
-    if unknown:
+    unknown = [code for code, label in enumerate(column.labels.tolist()) if label not in position]
+    if unknown and np.isin(unknown, column.codes).any():
+        observed = np.bincount(column.codes, minlength=len(column.labels)) > 0
+        names = [label for label in column.labels[observed].tolist() if label not in position]
         raise InputError(
-            name, f"holds {listed(unknown)}, not among the labels {labels.tolist()}.", "Add them to `labels`."
+            name, f"holds {listed(names)}, not among the labels {labels.tolist()}.", "Add them to `labels`."
         )
     lookup = np.array([position.get(label, -1) for label in column.labels.tolist()], dtype=np.intp)
     return column.codes if np.array_equal(lookup, np.arange(len(lookup))) else lookup[column.codes]
@@ -285,12 +284,13 @@ def _encode_strings(array: NDArray[np.str_]) -> Column:
     return Column(codes, labels)
 
 
-def _observed_only(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
-    """Encode with only the labels that occur."""
-    observed = np.bincount(codes, minlength=len(labels)) > 0
-    if observed.all():
+def _between(codes: NDArray[np.intp], labels: NDArray[Any]) -> Column:
+    """Encode whole numbers, the smallest of which has code 0, with the labels that occur alone."""
+    # The smallest and the largest occur.
+    if len(labels) <= 2:
         return Column(codes, labels)
-    return Column((np.cumsum(observed) - 1)[codes], labels[observed])
+    observed = np.bincount(codes, minlength=len(labels)) > 0
+    return Column(codes if observed.all() else (np.cumsum(observed) - 1)[codes], labels[observed])
 
 
 def _refuse_missing(codes: NDArray[Any], name: str) -> NDArray[Any]:

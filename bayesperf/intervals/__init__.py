@@ -9,8 +9,7 @@ the intervals of `confidence_sequence` are valid for a rate however often you lo
 from bayesperf.intervals.bootstrap_intervals import bootstrap
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.intervals.delta_method import delta, wilson_f1
-from bayesperf.intervals.proportion_differences import proportion_difference
-from bayesperf.intervals.proportions import proportion
+from bayesperf.intervals.proportions import proportion, proportion_difference
 
 __all__ = [
     "bootstrap",

@@ -103,8 +103,7 @@ def bootstrap(
     n_resamples, random_seed
         Number of resamples of each matrix, and their seed, by default a new one. Each matrix has its own random stream.
     contrast : {None, "difference"}
-        None for the metric of each matrix; "difference" for the first system minus the second, tested on the same
-        examples.
+        None for the metric of each matrix; "difference" for the first system minus the second, on the same examples.
     design : {"joint", "by_actual"}
         What a resample keeps: the number of examples, or the number of each actual class (the stratified bootstrap).
     cluster : str, optional

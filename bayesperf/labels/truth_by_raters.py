@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.ratings import Ratings, model_data
+from bayesperf.labels.ratings import Ratings, model_data
 
 
 @checked

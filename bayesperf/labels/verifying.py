@@ -330,17 +330,19 @@ def worth_in_words(source: Verified, metric: Metric) -> list[str]:
         origin = "What the judge says" if sample.has_judge else "What is predicted for the others"
         if worth >= known:
             said.append(
-                f"{origin} makes {metric_title(metric.name)} as certain as about {worth:,.0f} verified by chance would "
-                "alone."
+                f"{origin} makes {metric_title(metric.name)} as certain as about {worth:,.0f} examples verified at "
+                "random would by themselves."
             )
         else:
-            said.append(
-                f"For {metric_title(metric.name)} they say as much as about {worth:,.0f} verified by chance would."
-            )
+            number = f"about {worth:,.0f} examples verified at random"
+            said.append(f"For {metric_title(metric.name)} they say as much as {number} would.")
     said += filter(None, [unknown_in_words(source)])
-    alike = "the judge and the system call" if sample.has_judge else "the system calls"
-    rest = ", in each level of strata" if sample.levels.any() else ""
-    return [*said, f"Assumed is that the verified were chosen by chance among those that {alike} the same{rest}."]
+    alike = "pair of labels from judge and system" if sample.has_judge else "label from the system"
+    rest = " and in each level of strata" if sample.levels.any() else ""
+    return [
+        *said,
+        f"This assumes that, among examples with the same {alike}{rest}, the verified were chosen at random.",
+    ]
 
 
 def unknown_in_words(source: Verified) -> str:

@@ -1,4 +1,4 @@
-"""Definitions of all metrics; formulas of metrics are found only here.
+"""Definitions of all metrics; nothing else holds the formula of a metric of cells.
 
 A metric is a small function whose argument names determine which cells it needs; its properties are given in the
 decorator. The same function is used for counts, probabilities, posterior draws (of any leading shape) and complex-step

@@ -170,7 +170,7 @@ def monitor(
     counts = cm.holding(so_far)
     post = posterior(counts, prior)
     marginal = post[wanted]
-    met = marginal.prob_above(requirement) if wanted.greater_is_better else marginal.prob_below(requirement)
+    met = marginal.prob_meets(requirement, at_least=bool(wanted.greater_is_better))
     variables = {
         "mean": marginal.mean(),
         "interval": marginal.interval(ci_prob, ci_kind).drop_attrs(),

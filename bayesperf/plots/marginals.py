@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Codes
+from bayesperf.core.arrays import Codes, positions
 from bayesperf.core.words import interval_name, metric_title, place_names, short_interval_name, signed_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.style import (
@@ -262,15 +262,15 @@ class _Rows(NamedTuple):
 
 
 def _rows(marginal: Marginal) -> _Rows:
-    """Return the rows of a forest: the dim with the fewest coordinates has colours, unless it is the only one."""
-    positions = marginal.leading.copy(data=np.arange(marginal.leading.size).reshape(marginal.leading.shape))
-    few = [dim for dim in positions.dims if dim != "label" and 1 < positions.sizes[dim] <= len(SERIES)]
-    if positions.ndim < 2 or not few:
-        return _Rows(positions.values.reshape(-1, 1), place_names(positions), _joined(positions.dims), [""], "")
-    coloured = min(few, key=lambda dim: positions.sizes[dim])
-    rows = positions.isel({coloured: 0}, drop=True)
-    places = positions.transpose(..., coloured).values.reshape(-1, positions.sizes[coloured])
-    systems = [str(system) for system in positions[coloured].values.tolist()]
+    """Return the rows of a forest: the dim of the fewest coordinates has colours, unless it is the only one."""
+    at = positions(marginal.leading)
+    few = [dim for dim in at.dims if dim != "label" and 1 < at.sizes[dim] <= len(SERIES)]
+    if at.ndim < 2 or not few:
+        return _Rows(at.values.reshape(-1, 1), place_names(at), _joined(at.dims), [""], "")
+    coloured = min(few, key=lambda dim: at.sizes[dim])
+    rows = at.isel({coloured: 0}, drop=True)
+    places = at.transpose(..., coloured).values.reshape(-1, at.sizes[coloured])
+    systems = [str(system) for system in at[coloured].values.tolist()]
     return _Rows(places, place_names(rows), _joined(rows.dims), systems, str(coloured))
 
 

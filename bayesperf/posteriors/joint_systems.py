@@ -20,7 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.arrays import Array, Codes, blocks, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import tallied
@@ -141,7 +141,7 @@ class DrawsOfOutcomes(Sampled):
     def values(self) -> Array:  # type: ignore[override]
         """The draws, (m, chains, n)."""
         joint = joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
-        rows = joint.leading.copy(data=np.arange(joint.leading.size).reshape(joint.leading.shape))
+        rows = positions(joint.leading)
         assert isinstance(joint.distribution, Draws)
         return np.asarray(joint.distribution.values[rows.transpose(*self.leading.dims).values.ravel()])
 

@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled
+from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
@@ -181,14 +181,13 @@ class Marginal(Saved):
         if missing := [dim for dim in indexers if dim not in self.dims]:
             raise InputError(how, f"{missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
         # Which of the distributions each place of the leading dims has.
-        positions = self.leading.copy(deep=False, data=np.arange(self.leading.size).reshape(self.leading.shape))
-        positions = getattr(positions, how)(indexers)
-        if not positions.size:
+        places = getattr(positions(self.leading), how)(indexers)
+        if not places.size:
             raise InputError(how, f"nothing is left of {', '.join(map(str, self.dims))}.")
         examples = self.examples
         if examples is not None:
             examples = getattr(examples, how)({dim: at for dim, at in indexers.items() if dim in examples.dims})
-        selected = at_rows(self, positions.values.ravel(), xr.zeros_like(positions, dtype=float))
+        selected = at_rows(self, places.values.ravel(), xr.zeros_like(places, dtype=float))
         return replace(selected, examples=examples, score=getattr(self.observed, how)(indexers))
 
     def mean(self) -> xr.DataArray:
@@ -304,7 +303,8 @@ class Marginal(Saved):
     def prob_above(self, x: ArrayLike) -> xr.DataArray:
         """Return the probability that the metric is greater than x, named as a question, such as "P(recall ≥ 0.8)".
 
-        Only predictions of a new test set give x itself a positive probability; they are named "P(recall > 0.8)".
+        If x itself has a positive probability, as a median grade has, it counts as above. In predictions of a new test
+        set, which are named "P(recall > 0.8)", it does not.
 
         Raises
         ------
@@ -319,7 +319,8 @@ class Marginal(Saved):
         ('P(recall ≥ 0.8)', 0.451)
         """
         self._check_bound("prob_above", x)
-        return self.sf(x).rename(self._question(self.quantity.above, x))
+        above = self.sf(x) if self.quantity.scope.of_new_test_set else self.prob_meets(x, at_least=True)
+        return above.rename(self._question(self.quantity.above, x))
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
         """Return the probability that the metric is less than x, named as a question, such as "P(recall < 0.8)".
@@ -330,8 +331,11 @@ class Marginal(Saved):
             If x is outside the range of the metric.
         """
         self._check_bound("prob_below", x)
-        below = self.cdf(np.nextafter(np.asarray(x, dtype=float), -np.inf)).rename(self._question("<", x))
-        return below.assign_coords(x=np.asarray(x)) if np.ndim(x) else below
+        return _of_smaller(self.cdf, x).rename(self._question("<", x))
+
+    def prob_meets(self, bound: ArrayLike, *, at_least: bool) -> xr.DataArray:
+        """Return the probability that the metric is at least, or at most, a bound that it may have exactly."""
+        return _of_smaller(self.sf, bound) if at_least else self.cdf(bound)
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
         """Return the probability that the metric is greater than lo and at most hi, named as a question.
@@ -450,6 +454,9 @@ class Marginal(Saved):
         >>> recall.in_words(at_least=0.8)
         'Recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30). With probability 48 % it is at least 0.8.'
         """
+        for name, bound in (("at_least", at_least), ("at_most", at_most)):
+            if bound is not None:
+                self._check_bound(name, bound)
         return marginal_in_words(self, at_least, at_most, checks.probability("ci_prob", ci_prob), ci_kind)
 
     def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
@@ -510,6 +517,12 @@ class Marginal(Saved):
         """Label values (m, …) with the leading dims and a last coordinate."""
         shaped = values.reshape(self.leading.shape + values.shape[1:])
         return labelled(shaped, self.leading, last, self.name, attrs)
+
+
+def _of_smaller(function: Callable[[ArrayLike], xr.DataArray], x: ArrayLike) -> xr.DataArray:
+    """Return a function at the numbers just below x, which the result names."""
+    values = function(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+    return values.assign_coords(x=np.asarray(x)) if np.ndim(x) else values
 
 
 @dataclass(frozen=True, eq=False)

@@ -402,7 +402,7 @@ class Posterior(Answer, HasPositive):
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
         for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
             if marginal.method != "draws":
-                alone = marginal.sf(np.nextafter(bound, -np.inf)) if metric.greater_is_better else marginal.cdf(bound)
+                alone = marginal.prob_meets(bound, at_least=bool(metric.greater_is_better))
                 joint = joint.clip(max=alone.values)
         return joint.assign_attrs(mcse=float(np.max(errors)), undefined=float(np.max(undefined)))
 

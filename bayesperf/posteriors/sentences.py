@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray as xr
 
 from bayesperf.core.words import (
     chance,
@@ -45,13 +44,9 @@ def marginal_in_words(
     """
     sentences = [sentence(estimate_in_words(marginal, ci_prob, ci_kind))]
     names = places_in_words(marginal.leading)
-    bounds: dict[str, tuple[float | None, Callable[[float], xr.DataArray]]] = {
-        "at least": (at_least, lambda x: 1 - marginal.prob_below(x)),
-        "at most": (at_most, lambda x: 1 - marginal.prob_above(x)),
-    }
-    for relation, (bound, probability_of) in bounds.items():
+    for relation, bound in (("at least", at_least), ("at most", at_most)):
         if bound is not None:
-            met = probability_of(bound).values.ravel().tolist()
+            met = marginal.prob_meets(bound, at_least=relation == "at least").values.ravel().tolist()
             probability = over_places([chance(p) for p in met], names, met)
             sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
     return " ".join([*sentences, *caveats_of(marginal, ci_prob, ci_kind)])

@@ -42,9 +42,9 @@ STANDING = {
 MOST_IN_PAIRS = 8
 CLEARLY = 0.95
 ABOUT_STANDING = (
-    f"The Monte Carlo standard error of a probability is at most {0.5 / DRAWS**0.5:.1g}. Chance calls classes at "
-    "random, each as often as it occurs; majority always calls the most frequent one. — means that the metric is "
-    "undefined (0/0)."
+    "Chance predicts classes at random, each as often as it occurs. Majority always predicts the most frequent class, "
+    "so its specificity or recall may be 1, which no system beats. A dash (—) means that the metric is undefined "
+    f"(0/0). The Monte Carlo standard error of a probability is at most {0.5 / DRAWS**0.5:.1g}."
 )
 
 
@@ -181,7 +181,7 @@ def about_pairing(analysis: Analysis) -> str:
     if analysis.is_paired and example == ROW:
         return "Paired: every row is an example, on which the systems are compared."
     if analysis.is_paired and example is not None:
-        return f"Paired: rows with the same {example!r} are one example, on which systems are compared."
+        return f"Paired: rows with the same {example!r} are the same example, on which the systems are compared."
     if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
     if cluster is not None:

@@ -179,7 +179,10 @@ class ScoredSystem:
         said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
         left_out, certain = self.calibration.parts[""].left_out, self.reliability.parts[""].certain
         if "calibration_slope" in left_out:
-            said += f" There is no slope: {certain:,} probabilities are 0 or 1, with infinite log-odds."
+            said += (
+                f" A calibration slope cannot be computed: {certain:,} probabilities are exactly 0 or 1, and their "
+                "log-odds are infinite."
+            )
         if "log_loss" in left_out:
             said += " There is no log loss: it is infinite, because some outcomes that happened had probability 0."
         return said

@@ -1,4 +1,6 @@
-"""What touches private or unstable parts of PyMC, PyTensor, nutpie and Numba; no other file does.
+"""Private or unstable parts of PyMC, PyTensor, nutpie and Numba: no other file of the package touches them.
+
+`models.building` alone defines random variables of its own, which is PyTensor's documented way to extend it.
 
 Compiled models, of which the built-in ones are kept: compiling takes seconds, and sampling less than one. Draws that
 PyMC would make one after the other, made together. Where one of these parts is missing (`unmet`), `pymc.sample` and

@@ -24,9 +24,9 @@ from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, 
 from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.ratings import Ratings
-from bayesperf.data.ratings import model_data as counts_of_patterns
 from bayesperf.distributions.logistic_line import MANY, grouped
+from bayesperf.labels.ratings import Ratings
+from bayesperf.labels.ratings import model_data as counts_of_patterns
 from bayesperf.sampling.model_options import Options, check_options, mapping
 from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
 

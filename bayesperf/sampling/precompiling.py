@@ -13,7 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.ratings import Ratings
+from bayesperf.labels.ratings import Ratings
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compiled
 from bayesperf.sampling.fitting import built_model

@@ -85,6 +85,19 @@ def test_warnings_of_too_few_raters_modes_and_overlap():
     assert frame.attrs == {**attrs, "labels_switched": False}
 
 
+def test_parameters_that_the_prior_decides_most_are_named_first():
+    scales = xr.DataArray([0.3, 0.9, 0.5, 0.7], {"site": list("abcd")}, ["site"])
+    draws = xr.DataArray(np.random.default_rng(1).normal(size=(2, 1000)), dims=("chain", "draw"))
+    prior, posterior = (draws * scales**power for power in (0, 1))
+    tree = xr.DataTree.from_dict({
+        "prior": xr.Dataset({"x": prior[:1]}),
+        "posterior": xr.Dataset({"x": posterior}, attrs={"parameters": 4, "degrees_of_freedom": 4}),
+        "log_prior": xr.Dataset({"x": posterior}),
+    })  # fmt: skip
+    with pytest.warns(bp.errors.IdentifiabilityWarning, match=r"of 'x\[b\]', 'x\[d\]', 'x\[c\]'"):
+        room.warn_of_what_is_not_settled(tree)
+
+
 def test_nothing_is_said_of_what_is_settled():
     attrs = {"parameters": 3, "degrees_of_freedom": 3}
     room.warn_of_what_is_not_settled(tree_of(RNG.random((1, 4000)), RNG.normal(0.5, 0.01, (4, 1000)), attrs))

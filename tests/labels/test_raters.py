@@ -13,7 +13,7 @@ from scipy import optimize, special
 
 import bayesperf as bp
 from bayesperf import models
-from bayesperf.data.ratings import model_data
+from bayesperf.labels.ratings import model_data
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import prepared
 from tests.shared.models import RATED, RATED_THREE, TWO_TESTS, compiled, of_patterns

@@ -218,3 +218,18 @@ def test_errors_of_independent_draws_and_of_exact_figures():
     assert exact.mcse().item() == exact.mcse_interval().item() == 0
     with pytest.raises(ValueError, match="kind"):
         drawn.mcse_interval(0.9, "central")
+
+
+def test_a_bound_that_has_a_probability_counts_as_met():
+    """A median grade is one of the grades: P(≥ 4) is 1 − P(≤ 3), by every verb and in every sentence."""
+    post = bp.posterior(bp.Outcomes.from_grades([3, 4, 4, 5, 2, 4, 1, 3], scale=range(1, 6)))
+    median = post["median_grade"]
+    at_least = 1 - median.cdf(3).item()
+    assert 0.2 < at_least < 0.8
+    assert at_least > median.sf(4).item() + 0.05
+    assert median.prob_above(4).item() == pytest.approx(at_least)
+    assert median.prob_meets(4, at_least=True).item() == pytest.approx(at_least)
+    assert median.prob_meets(4, at_least=False).item() == median.cdf(4).item()
+    # Of other draws, 40,000 of them: five standard errors.
+    assert post.prob_joint({"median_grade": 4}).item() == pytest.approx(at_least, abs=0.0125)
+    assert f"With probability {at_least:.0%}".replace("%", " %") in median.in_words(at_least=4)

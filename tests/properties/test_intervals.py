@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bayesperf as bp
-from bayesperf.intervals.proportion_differences import METHODS as OF_DIFFERENCES
-from bayesperf.intervals.proportions import METHODS
+from bayesperf.intervals.proportions import METHODS, METHODS_OF_DIFFERENCES
 from tests.properties._cases import COUNTS, SEEDS, matrices, metrics, or_refused, ordered, properties, unchanged
 
 CONFIDENCE = st.sampled_from([0.01, 0.5, 0.95, 1 - 1e-9])
@@ -24,7 +23,7 @@ def test_proportion(pairs, method, confidence):
 
 
 @properties(30)
-@given(TRIALS, TRIALS, st.sampled_from(sorted(OF_DIFFERENCES)), CONFIDENCE)
+@given(TRIALS, TRIALS, st.sampled_from(sorted(METHODS_OF_DIFFERENCES)), CONFIDENCE)
 def test_proportion_difference(a, b, method, confidence):
     with unchanged(a, b):
         limits = bp.intervals.proportion_difference(*a, *b, confidence=confidence, method=method)

@@ -126,7 +126,7 @@ def test_bands_are_the_librarys_and_said_to_be_simultaneous(frame, page):
     lower, upper = band["recall"].values.T
     wanted = np.concatenate([pixels(band["fpr"], upper), pixels(band["fpr"], lower)[::-1]])
     np.testing.assert_allclose(drawn, wanted, atol=0.051)
-    assert "band: simultaneous: with probability 95 % the system's whole curve lies inside" in text_of(shown)
+    assert "simultaneous band: with probability 95 % it contains the system's whole curve" in text_of(shown)
 
 
 @pytest.mark.slow
@@ -419,7 +419,7 @@ def test_where_it_is_useful_is_the_librarys(judged, judged_page):
         np.testing.assert_allclose(found, ranges, atol=0.011)
         low, high = found.iloc[0]
         assert f"{system} : Acting on these probabilities" in shown
-        assert f"by itself, from {low:g} to {high:g}" in shown
+        assert f"taken alone, from {low:g} to {high:g}" in shown
 
 
 def test_scores_that_are_no_probabilities_are_not_judged_as_such(page, analysis):
@@ -450,6 +450,6 @@ def test_certain_probabilities_have_no_slope():
     p[:2] = [1.0, 0.0]
     frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
     shown = text_of(section(as_html(analyse(frame, Settings(score="score"))), "Can its probabilities be trusted?"))
-    assert "There is no slope: 2 probabilities are 0 or 1, with infinite log-odds." in shown
+    assert "A calibration slope cannot be computed: 2 probabilities are exactly 0 or 1" in shown
     assert "There is no log loss: it is infinite, because some outcomes that happened had probability 0." in shown
     assert "np.clip" not in shown

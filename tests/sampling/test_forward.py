@@ -183,6 +183,16 @@ def white(hits, share):
     assert abs((residual**2).mean() - 1) < 5 * (residual**2).std() / np.sqrt(residual.size)
 
 
+def test_each_example_of_a_table_has_the_log_of_its_share():
+    with pm.Model() as model:
+        pm.Multinomial("counts", 4, pm.Dirichlet("p", np.ones(3)), observed=[1, 0, 3])
+    shares = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
+    posterior = xr.Dataset({"p": (("chain", "draw", "share"), shares)}, {"chain": [0, 1], "draw": range(5)})
+    found, too_many = forward.log_likelihoods(model, posterior)
+    assert not too_many
+    np.testing.assert_allclose(found["counts"], np.log(shares[..., [0, 2, 2, 2]]))
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize("case", LEFT)
 def test_models_left_to_pymc(case, left_to_pymc):

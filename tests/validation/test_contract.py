@@ -30,6 +30,7 @@ SMALLEST = {
     "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
+    "rater_agreement": {"n": [5, 8], "population": ["two raters, 0.95"], "draws": 20},
     "recalibration": {"system": "skewed", "n": 20, "methods": ["logistic"], "draws": 20},
     "reliability_bands": {"system": "skewed", "n": 20, "methods": ["bins"], "bins": 4},
     "resampled_clusters": {"n_groups": [4, 5], "dispersion": 0.1, "draws": 20},

@@ -19,6 +19,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import held
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
+from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES
 from bayesperf.curves.decisions.requirements import (
     Cells,
     ThresholdRequirement,
@@ -27,7 +28,7 @@ from bayesperf.curves.decisions.requirements import (
     refusal,
     requirements_of,
 )
-from bayesperf.curves.decisions.rules import PSEUDO_EXAMPLES, Rule, best_threshold, pair_rule
+from bayesperf.curves.decisions.rules import Rule, best_threshold, pair_rule
 from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores

@@ -11,13 +11,11 @@ import numpy as np
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES
 from bayesperf.curves.decisions.requirements import Cells, ThresholdRequirement
 from bayesperf.metrics.formulas import cost as cost_metric
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
-
-# Jeffreys' prior: so much of an example in each cell.
-PSEUDO_EXAMPLES = 0.5
 
 
 class Rule(Protocol):

@@ -322,9 +322,9 @@ def _squared_error(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     value, low, high = (signed_value(row[name], width) for name in ("observed", "calibrated_lower", "calibrated_upper"))
     size = f", a difference of roughly {np.sqrt(row['observed']):.3f}" if row["observed"] > 0 else ""
     return sentence(
-        f"the squared difference of probability and frequency, debiased, is {value}{size}; a perfectly calibrated "
-        f"system with these scores shows {low} to {high} in {percentage(row['ci_prob'])} of test sets, and {value} "
-        f"or more in {chance(row['tail'])}"
+        "the mean squared difference of probability and frequency, after subtracting what chance adds, is "
+        f"{value}{size}; a perfectly calibrated system with these scores shows {low} to {high} in "
+        f"{percentage(row['ci_prob'])} of test sets, and {value} or more in {chance(row['tail'])}"
     )
 
 
@@ -333,8 +333,8 @@ def _brier(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     parts = ("miscalibration", "discrimination", "uncertainty")
     lost, gained, base = (table[f"brier_{part}"]["observed"] for part in parts)
     return sentence(
-        f"the Brier score is {row['observed']:.3f} {_interval(row)}: {base:.3f} for one constant probability, less "
-        f"{gained:.3f} for telling examples apart, plus {lost:.3f} for miscalibration"
+        f"the Brier score, of which 0 is best, is {row['observed']:.3f} {_interval(row)}. One constant probability "
+        f"would score {base:.3f}; telling examples apart takes off {gained:.3f}, and miscalibration adds {lost:.3f}"
     )
 
 

@@ -27,8 +27,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [
         *_open(analysis),
         Sentence(
-            f"With {examples:,} {what}, {width_in_words(analysis)}. Half that width takes about four times as many "
-            "examples."
+            f"With {examples:,} {what}, {width_in_words(analysis)}. To halve it, about four times as many examples are "
+            "needed."
         ),
         *([Sentence(_BATCHES)] if looks else []),
         *map(Sentence, looks),
@@ -46,8 +46,9 @@ def _open(analysis: Analysis) -> list[Block]:
         Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
             "The number of further examples in a verdict would settle the requirement with probability "
-            f"{ASSURANCE:g}. For a metric that is not a proportion, the number is for a proportion with the same mean "
-            "and standard deviation. If the metric equals the bound, no number of examples is enough."
+            f"{ASSURANCE:g}. For a metric that is not a proportion, such as F1, the number is approximate: that of a "
+            "proportion with the same mean and standard deviation. If the metric equals the required value exactly, no "
+            "number of examples is enough."
         ),
     ]
 

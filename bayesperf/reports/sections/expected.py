@@ -26,7 +26,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     formula = scores.systems[0].expected.dataset.attrs["formula"]
     reading = (
         f"For every α the threshold minimises {formula} on the development rows. Line: the result on the test rows; "
-        f"band: {BAND}: with probability {percentage(ci_prob)} the system's whole curve lies inside."
+        f"{BAND} band: with probability {percentage(ci_prob)} it contains the system's whole curve."
     )
     parts = []
     for quantity, title in EXPECTED.items():

@@ -26,9 +26,9 @@ def blocks(analysis: Analysis) -> list[Block]:
     interval = short_interval_name(analysis.settings.ci_prob, "hdi")
     columns = [*names_of(dims), *figures(interval, observed="observed", mean="mean")]
     said = (
-        "Each fold has its own posterior, from few examples and a full prior, so its mean lies nearer to the prior's "
-        "than the pooled mean does. The differences between folds do not show how much the figure would vary with "
-        "another training set, because all models were trained on nearly the same data."
+        "Each fold is estimated by itself. It has few examples, so the prior pulls its mean further from the observed "
+        "score than it pulls the pooled mean. The differences between folds do not show how much the figure would vary "
+        "with another training set, because all models were trained on nearly the same data."
     )
     return [Note(said), Folded("Fold by fold", [Table("", columns, parts, of="metric", name=("summary",))])]
 

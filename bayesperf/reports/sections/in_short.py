@@ -18,7 +18,7 @@ from bayesperf.reports.data_in_words import positive_advice, what_was_read
 from bayesperf.reports.drawing import names_of
 from bayesperf.reports.scores import about_split
 from bayesperf.reports.sections import REPORT, SUMMARY, Section, slices, trust, where_it_fails
-from bayesperf.reports.verdicts import CONFIDENCE, by_probability, in_one_sentence
+from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, by_probability, in_one_sentence
 
 # So many sentences follow the answer itself, and so many classes are named.
 _MOST_MORE, _MOST_NAMED = 3, 5
@@ -75,8 +75,8 @@ def _rule(analysis: Analysis) -> str:
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
     return (
-        f"P is the probability that the requirement is met: {by_probability(CONFIDENCE)}. For an open one, the table "
-        "says how many more examples may settle it."
+        f"P is the probability that the requirement is met: {by_probability(CONFIDENCE)}. Anything between is open: "
+        f"the table says how many more examples would settle it with probability {ASSURANCE:g}."
     )
 
 

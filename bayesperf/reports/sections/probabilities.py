@@ -53,7 +53,10 @@ def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:
     table = system.calibration.summary(ci_prob).set_index("metric")
     squared = table["observed"].get("squared_calibration_error", np.nan)
     off = np.sqrt(max(squared, 0)) if np.isfinite(squared) else abs(table["observed"]["calibration_in_the_large"])
-    by = f"Its probabilities are off by about {off:.2g}." if off else "No error was measured beyond chance."
+    explained = ", which chance explains" * bool(
+        table["calibrated_upper"].get("squared_calibration_error", 0) >= squared
+    )
+    by = f"Its probabilities are off by about {off:.2g}{explained}." if off else "No error was measured beyond chance."
     impossible = "log_loss" in system.calibration.parts[""].left_out
     return f"{_IMPOSSIBLE if impossible else _verdict(table)} {by}"
 
@@ -76,7 +79,7 @@ def _verdict(table: Any) -> str:
         return f"Shifted: on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
         return "Well calibrated."
-    return "These examples cannot tell whether it is calibrated."
+    return "These examples are too few to show that it is calibrated."
 
 
 # ── Pictures ──

@@ -35,8 +35,8 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def _reading(ci_prob: float) -> str:
     return (
-        f"Line: the curve of these examples; band: {BAND}: with probability {percentage(ci_prob)} the system's whole "
-        "curve lies inside. Dotted: guessing."
+        f"Line: the curve of these examples; {BAND} band: with probability {percentage(ci_prob)} it contains the "
+        "system's whole curve. Dotted: guessing."
     )
 
 

@@ -90,8 +90,9 @@ def _independence(analysis: Analysis) -> list[str]:
     ]
     if FOLD in analysis.counts.dims:
         said.append(
-            "Folds are pooled: their models were trained on nearly the same data, so their differences do not show how "
-            "the figure would vary with another training set."
+            "All folds are counted together. The figures are for models trained like these; they do not show how much "
+            "the result would vary with another training set, because the folds' models were trained on nearly the "
+            "same data."
         )
     if not analysis.repeats and settings.id not in (None, ROW):
         said.append(f"No system has two rows with the same {printable(settings.id)}.")
@@ -139,7 +140,7 @@ def other_priors(analysis: Analysis) -> OtherPriors | None:
         row = {key + end: float(value) for key, *values in figures for end, value in zip(_ENDS, values, strict=True)}
         records.append({"prior": prior} | row)
     said = (
-        f"Under other priors the mean of {metrics.get(analysis.headline[0]).title} moves by at most "
+        f"Under the other priors tried, the mean of {metrics.get(analysis.headline[0]).title} moves by at most "
         f"{percentage(round(share, 2))} of its interval's width ({f'{name}, ' if name else ''}by {moved[most]:.2g})"
     )
     return OtherPriors(records, said, share)

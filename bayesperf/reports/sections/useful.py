@@ -28,15 +28,16 @@ def blocks(analysis: Analysis) -> list[Block]:
         return []
     ci_prob, shaded = scores.settings.ci_prob, " Shaded: where acting does more good." * (len(scores.systems) == 1)
     reading = (
-        "If you act from probability t upwards, you accept (1 − t)/t false alarms for each positive found. The net "
-        "benefit per example is the positives found minus the false alarms at that price. Line: these examples; band: "
-        f"{percentage(ci_prob)} equal-tailed interval, threshold by threshold. Dotted: treating all (falling) and none "
-        f"(0).{shaded}"
+        "If you act when the probability is at least t, you accept (1 − t)/t false alarms for each positive found: nine "
+        "at t = 0.1. The net benefit, per example, is the positives found minus the cost of the false alarms at that "
+        f"price. Line: these examples; band: {percentage(ci_prob)} equal-tailed interval, threshold by threshold. "
+        f"Dotted: treating all (falling) and none (0).{shaded}"
     )
     said = [
         Sentence(
             "Acting on these probabilities does more good than treating all or none, with a probability of at least "
-            f"{percentage(ci_prob)} at each threshold alone, {' '.join(ranges_in_words(each.decisions, ci_prob))}.",
+            f"{percentage(ci_prob)} at each threshold taken alone, "
+            f"{' '.join(ranges_in_words(each.decisions, ci_prob))}.",
             ", ".join(each.names),
             ("probabilities", "in_words"),
         )

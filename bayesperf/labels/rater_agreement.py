@@ -1,0 +1,191 @@
+"""The posterior of how far raters agree: the Bayesian bootstrap of items, of any coefficient of agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from bayesperf.core import checks
+from bayesperf.core.arrays import Array, Codes, Counts, blocks
+from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.random_streams import stream
+from bayesperf.core.weights import about_few, check_enough, cluster_weights, unit_weights, weight_shapes
+from bayesperf.core.words import listed, metric_title
+from bayesperf.distributions.draws import Draws
+from bayesperf.labels import agreement_coefficients as coefficients
+from bayesperf.labels.agreement_coefficients import WeightedAnswers, alike_by_level
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
+
+LEVELS = ("nominal", "ordinal", "interval")
+# Weight of an item about which raters disagree that was not seen: without it, raters who agree about all items would
+# have an interval without width.
+_UNSEEN = 0.5
+
+
+class Coefficient(NamedTuple):
+    """A coefficient of agreement: its function, its bounds, and whether it is of numbers whatever the level."""
+
+    function: Callable[[WeightedAnswers, Any], Array]
+    bounds: tuple[float, float] = (-1.0, 1.0)
+    of_numbers: bool = False
+
+
+COEFFICIENTS = {
+    "krippendorff_alpha": Coefficient(coefficients.krippendorff_alpha),
+    "percent_agreement": Coefficient(coefficients.percent_agreement, (0.0, 1.0)),
+    "cohen_kappa": Coefficient(coefficients.cohen_kappa),
+    "fleiss_kappa": Coefficient(coefficients.fleiss_kappa),
+    "gwet_ac": Coefficient(coefficients.gwet_ac),
+    "brennan_prediger": Coefficient(coefficients.brennan_prediger),
+    "icc_one_way": Coefficient(coefficients.icc_one_way, of_numbers=True),
+    "icc_agreement": Coefficient(coefficients.icc_agreement, of_numbers=True),
+    "icc_consistency": Coefficient(coefficients.icc_consistency, of_numbers=True),
+}
+ALIASES = {"scott_pi": "fleiss_kappa", "conger_kappa": "cohen_kappa", "gwet_ac1": "gwet_ac", "gwet_ac2": "gwet_ac"}
+
+
+class Answers(NamedTuple):
+    """What raters answered: patterns (P, G, K), how many items have each (…, P), the raters and the classes."""
+
+    given: NDArray[np.int64]
+    counts: xr.DataArray
+    raters: list[Any]
+    labels: list[Any]
+
+
+def posterior_of_agreement(
+    answers: Answers,
+    coefficient: str,
+    level: str,
+    groups: Mapping[Any, Sequence[Any]] | None,
+    new_raters: bool,
+    draws: int,
+    random_seed: int,
+) -> Marginal:
+    """Return the posterior of a coefficient of agreement; see `Ratings.agreement`."""
+    checks.one_of("level", level, LEVELS)
+    name = ALIASES.get(coefficient, coefficient)
+    if name not in COEFFICIENTS:
+        raise InputError("coefficient", f"must be one of {listed(list(COEFFICIENTS), 12)}; it is {coefficient!r}.")
+    measure, compared = COEFFICIENTS[name], _values_compared(name, level, answers.labels)
+    if answers.given.max() > 1:
+        raise InputError(
+            "ratings",
+            "a rater answered an item twice, and agrees with itself.",
+            "Give each round of answers a rater's name of its own.",
+        )
+    members = [_members(answers.raters, each) for each in ([answers.raters] if groups is None else groups.values())]
+    if new_raters and min(map(len, members)) < 3:
+        raise InputError("new_raters", "two raters say nothing of others.", "Give three or more.")
+    counts = answers.counts.transpose(..., "pattern")
+    populations = counts.values.reshape(-1, counts.sizes["pattern"])
+    names = counts["population"].values.tolist() if counts.ndim > 1 else [None]
+    observed = np.empty((len(members), len(populations)))
+    drawn = np.empty((*observed.shape, draws))
+    for place, (of_patterns, population) in enumerate(zip(populations, names, strict=True)):
+        # Groups of raters answer about the same items, which have one weight in all groups.
+        items = _weights_of_items(stream(random_seed, f"items {population!r}", of_patterns), of_patterns, draws)
+        for group, of_group in enumerate(members):
+            given = answers.given[:, of_group]
+            some = (given.sum((1, 2)) > 0) & (of_patterns > 0)
+            part, sizes = given[some], of_patterns[some]
+            _check_items(int(sizes[part.sum((1, 2)) > 1].sum()), population)
+            observed[group, place] = measure.function(_as_observed(part, sizes), compared).item()
+            rng = stream(random_seed, f"raters {population!r}", np.append(of_group, of_patterns))
+            drawn[group, place] = _drawn(measure, compared, part, sizes, items[:, some], new_raters, rng)
+    return _marginal(name, measure, level, new_raters, counts, groups, observed, drawn, random_seed)
+
+
+def _values_compared(name: str, level: str, labels: Sequence[Any]) -> Array | None:
+    """Return what a coefficient compares: how far answers agree (K, K), or None, or the values of the answers (K,)."""
+    numeric = not isinstance(labels[0], str | bool)
+    values = np.asarray(labels, float) if numeric else np.arange(len(labels), dtype=float)
+    if (COEFFICIENTS[name].of_numbers or level == "interval") and not numeric:
+        what = name if COEFFICIENTS[name].of_numbers else "level='interval'"
+        raise InputError("level", f"{what} needs answers that are numbers; they are {listed(list(labels))}.")
+    if COEFFICIENTS[name].of_numbers:
+        return values
+    return None if (name, level) == ("krippendorff_alpha", "ordinal") else alike_by_level(level, values)
+
+
+def _members(raters: list[Any], group: Sequence[Any]) -> Codes:
+    """Return the positions of the raters of a group."""
+    if isinstance(group, str):
+        raise InputTypeError("groups", f"must map names to lists of raters; {group!r} is text.")
+    if unknown := [rater for rater in group if rater not in raters]:
+        raise InputError("groups", f"{listed(unknown)} are not among the raters {listed(raters)}.")
+    if len(set(group)) < 2:
+        raise InputError("groups", "each needs two raters or more.")
+    return np.array([raters.index(rater) for rater in dict.fromkeys(group)])
+
+
+def _check_items(number: int, population: Any) -> None:
+    """Refuse too few items that two raters answered, and warn of few."""
+    where = "" if population is None else f" of population {population!r}"
+    check_enough(number, f" items{where} with two answers", "ratings")
+    if few := about_few(number, f"ratings: {number} items{where} with two answers"):
+        warn(DependenceWarning, "BP105", f"{few}.")
+
+
+def _as_observed(given: NDArray[np.int64], sizes: Counts) -> WeightedAnswers:
+    raters = np.ones((1, given.shape[1]))
+    return WeightedAnswers(given, sizes[None].astype(float), raters, np.zeros(1), sizes)
+
+
+def _weights_of_items(rng: np.random.Generator, sizes: Counts, draws: int) -> Array:
+    """Return weights of the items of each pattern (draws, P), which vary as those of as many clusters of one item."""
+    items = int(sizes.sum())
+    return unit_weights(rng, sizes * float(weight_shapes(np.ones(items))[0]), draws)
+
+
+def _drawn(
+    measure: Coefficient,
+    compared: Array | None,
+    given: NDArray[np.int64],
+    sizes: Counts,
+    items: Array,
+    new_raters: bool,
+    rng: np.random.Generator,
+) -> Array:
+    """Return draws of a coefficient, (draws,)."""
+    draws, raters = len(items), given.shape[1]
+    weights = cluster_weights(rng, np.ones(raters), draws).astype(float) if new_raters else np.ones((1, raters))
+    unseen = np.zeros(draws) if measure.of_numbers else rng.standard_gamma(_UNSEEN, draws)
+    parts = [
+        measure.function(
+            WeightedAnswers(given, items[part], weights[part] if new_raters else weights, unseen[part], sizes), compared
+        )
+        for part in blocks(draws, given.size)
+    ]
+    return np.concatenate(parts)
+
+
+def _marginal(
+    name: str,
+    measure: Coefficient,
+    level: str,
+    new_raters: bool,
+    counts: xr.DataArray,
+    groups: Mapping[Any, Sequence[Any]] | None,
+    observed: Array,
+    drawn: Array,
+    random_seed: int,
+) -> Marginal:
+    """Return the marginal over groups of raters and populations, where there are several."""
+    leading = counts.isel(pattern=0, drop=True).astype(float)
+    if groups is not None:
+        leading = leading.expand_dims(raters=list(groups))
+    whose = "these and other raters" if new_raters else "these raters"
+    of_level = "" if level == "nominal" or measure.of_numbers else f", answers taken as {level}"
+    scope = Scope("own", detail=f"the agreement of {whose} about items like these{of_level}")
+    quantity = Quantity(name, scope, greater_is_better=True, words=metric_title(name), bounds=measure.bounds)
+    distribution = Draws.of(name, drawn.reshape(-1, 1, drawn.shape[-1]), measure.bounds)
+    score = leading.copy(data=observed.reshape(leading.shape))
+    inference = "Bayesian bootstrap"
+    joint = groups is not None
+    return Marginal(quantity, distribution, score * 0, None, inference, random_seed, joint=joint, score=score)

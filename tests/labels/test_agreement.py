@@ -1,0 +1,204 @@
+"""Agreement of raters: printed figures, sums over pairs one by one, and what the draws must do."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+import bayesperf as bp
+from bayesperf.core.errors import DependenceWarning, InputError
+
+NONE = None
+# Twelve units by four coders (Krippendorff 2011, Computing Krippendorff's alpha-reliability; in irrCAC, too).
+CODERS = pd.DataFrame(
+    [
+        (1, 1, NONE, 1), (2, 2, 3, 2), (3, 3, 3, 3), (3, 3, 3, 3), (2, 2, 2, 2), (1, 2, 3, 4),
+        (4, 4, 4, 4), (1, 1, 2, 1), (2, 2, 2, 2), (NONE, 5, 5, 5), (NONE, NONE, 1, 1), (NONE, NONE, 3, NONE),
+    ],
+    columns=list("abcd"), dtype=object,
+)  # fmt: skip
+# Six targets by four judges (Shrout & Fleiss 1979, table 2).
+TARGETS = pd.DataFrame(
+    [(9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9), (6, 2, 4, 7)], columns=list("abcd")
+)
+few = pytest.mark.filterwarnings("ignore:ratings. .* are few:UserWarning")
+
+
+def of_table(table, labels=None):
+    """Return ratings of a table of counts, the answers of a first rater in rows and of a second in columns."""
+    rows, columns = np.nonzero(np.asarray(table) >= 0)
+    frame = pd.DataFrame({"a": rows + 1, "b": columns + 1, "n": np.ravel(table)})
+    return bp.Ratings.from_table(frame, counts="n", labels=labels)
+
+
+def observed(ratings, coefficient, level="nominal"):
+    return ratings.agreement(coefficient, level, draws=2).observed.item()
+
+
+@few
+@pytest.mark.parametrize(
+    ("level", "printed"),
+    [
+        # The vignettes of irrCAC 1.0; alpha of ordered answers is Krippendorff's own figure.
+        ("nominal", {"percent_agreement": 0.81818, "gwet_ac1": 0.77544, "fleiss_kappa": 0.76117,
+                     "krippendorff_alpha": 0.74342, "conger_kappa": 0.76282, "brennan_prediger": 0.77273}),
+        ("interval", {"percent_agreement": 0.97538, "gwet_ac2": 0.91400, "fleiss_kappa": 0.86494,
+                      "krippendorff_alpha": 0.84911, "conger_kappa": 0.85771, "brennan_prediger": 0.90152}),
+        ("ordinal", {"krippendorff_alpha": 0.81539}),
+    ],
+)  # fmt: skip
+def test_four_coders(level, printed):
+    ratings = bp.Ratings.from_table(CODERS)
+    assert {name: round(observed(ratings, name, level), 5) for name in printed} == printed
+
+
+@few
+def test_intraclass_correlations():
+    ratings = bp.Ratings.from_table(TARGETS, labels=range(1, 11))
+    found = [observed(ratings, f"icc_{kind}") for kind in ("one_way", "agreement", "consistency")]
+    assert [round(value, 2) for value in found] == [0.17, 0.29, 0.71]
+    # Of the mean of all four judges, by Spearman and Brown's formula.
+    assert [round(4 * value / (1 + 3 * value), 2) for value in found] == [0.44, 0.62, 0.91]
+
+
+@few
+def test_two_abstractors_and_fourteen_raters():
+    """Two abstractors by quadratic weights (irrCAC), 19 items of SAS, and the example of Fleiss' kappa in Wikipedia."""
+    abstractors = of_table([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
+    printed = {"cohen_kappa": 0.8921569, "scott_pi": 0.8921093, "gwet_ac2": 0.9402369, "brennan_prediger": 0.9175,
+               "krippendorff_alpha": 0.8926487, "percent_agreement": 0.9725}  # fmt: skip
+    assert {name: round(observed(abstractors, name, "interval"), 7) for name in printed} == printed
+    assert round(observed(of_table([[0, 4, 1], [0, 8, 0], [0, 1, 5]]), "cohen_kappa"), 4) == 0.4842
+    by_subject = [(0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1), (7, 7, 0, 0, 0),
+                  (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7)]  # fmt: skip
+    fourteen = bp.Ratings.from_table([np.repeat([1, 2, 3, 4, 5], counts) for counts in by_subject])
+    assert round(observed(fourteen, "fleiss_kappa"), 2) == 0.21
+
+
+def some_answers(rng, items=40, raters=4, classes=4, missing=0.2):
+    """Return answers (items, raters) from 1 on; raters err about half of the items, and some answers are missing."""
+    truth, hard = rng.integers(1, classes + 1, items), rng.random((items, 1)) < 0.5
+    answers = np.clip(
+        truth[:, None] + rng.integers(-1, 2, (items, raters)) * (hard & (rng.random((items, raters)) < 0.8)), 1, 4
+    )
+    table = pd.DataFrame(answers.astype(object))
+    return table.mask(rng.random(answers.shape) < missing, NONE)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_is_one_minus_a_ratio_of_means_over_pairs(level):
+    table = some_answers(np.random.default_rng(1))
+    units = [[a for a in row if a is not NONE] for row in table.to_numpy()]
+    units = [unit for unit in units if len(unit) > 1]
+    everything = sorted(answer for unit in units for answer in unit)
+
+    def apart(a, b):
+        if level == "nominal":
+            return float(a != b)
+        if level == "interval":
+            return float((a - b) ** 2)
+        low, high = sorted((a, b))
+        between = sum(low <= each <= high for each in everything)
+        return (between - (everything.count(a) + everything.count(b)) / 2) ** 2 * (a != b)
+
+    within = sum(sum(apart(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units)
+    across = sum(apart(a, b) for a, b in permutations(everything, 2)) / (len(everything) - 1)
+    ratings = bp.Ratings.from_table(table)
+    assert observed(ratings, "krippendorff_alpha", level) == pytest.approx(1 - within / across, abs=1e-12)
+
+
+@pytest.mark.parametrize(("level", "weights"), [("nominal", None), ("interval", "quadratic")])
+def test_kappas_of_pairs(level, weights):
+    table = some_answers(np.random.default_rng(2), raters=2, missing=0)
+    expected = cohen_kappa_score(*table.to_numpy().T.astype(int), weights=weights)
+    assert observed(bp.Ratings.from_table(table), "cohen_kappa", level) == pytest.approx(expected, abs=1e-12)
+
+
+def test_intraclass_correlations_of_missing_answers_are_ratios_of_means_over_pairs():
+    table = some_answers(np.random.default_rng(3))
+    totals = np.zeros(4)
+    for a, b in combinations(table.columns, 2):
+        x, y = table[[a, b]].dropna().to_numpy(float).T
+        (var_x, cov), (_, var_y) = np.cov(x, y)
+        of_means = ((x.mean() - y.mean()) ** 2 - np.var(x - y, ddof=1) / len(x)) / 2
+        totals += len(x) * np.array([1, cov, (var_x + var_y) / 2, of_means])
+    _, items, rater, means = totals / totals[0]
+    ratings = bp.Ratings.from_table(table)
+    assert observed(ratings, "icc_consistency") == pytest.approx(items / rater, abs=1e-12)
+    assert observed(ratings, "icc_agreement") == pytest.approx(items / (rater + means), abs=1e-12)
+
+
+def test_draws_scatter_as_the_coefficient_does():
+    """The standard deviation of the draws is near the published standard error, by linearisation (irrCAC)."""
+    abstractors = of_table([[13, 0, 0], [0, 20, 7], [0, 4, 56]])
+    for name, error in (("cohen_kappa", 0.03535), ("gwet_ac2", 0.01792), ("krippendorff_alpha", 0.03540)):
+        posterior = abstractors.agreement(name, "interval")
+        # The unseen item, and that errors of a sample are not normal, add something.
+        assert error * 0.9 < posterior.sd().item() < error * 1.3
+        assert abs(posterior.mean().item() - posterior.observed.item()) < error
+    assert posterior.joint_draws(5).dims == ("draw",)
+
+
+def test_perfect_agreement_has_an_interval_with_width():
+    posterior = bp.Ratings.from_table(pd.DataFrame({"a": [1, 2] * 10, "b": [1, 2] * 10})).agreement("cohen_kappa")
+    low, high = posterior.eti().values
+    assert posterior.observed.item() == 1
+    assert 0.6 < low < 0.95
+    assert high > 0.999
+
+
+@few
+def test_groups_of_raters_are_compared_on_the_same_items():
+    table = some_answers(np.random.default_rng(4), items=60, missing=0)
+    ratings = bp.Ratings.from_table(table)
+    both = ratings.agreement("gwet_ac", groups={"first": [0, 1], "second": [2, 3]})
+    assert both.dims == ("raters",)
+    for name, raters in (("first", [0, 1]), ("second", [2, 3])):
+        alone = bp.Ratings.from_table(table[raters]).agreement("gwet_ac")
+        assert both.observed.sel(raters=name).item() == pytest.approx(alone.observed.item())
+    difference = bp.compare(both, dim="raters").difference
+    draws = both.joint_draws(4000)
+    assert difference.mean().item() == pytest.approx((draws[0] - draws[1]).mean().item(), abs=1e-6)
+    # The same items are hard for both groups.
+    assert np.corrcoef(draws)[0, 1] > 0.2
+    wider = ratings.agreement("gwet_ac", new_raters=True)
+    assert wider.sd().item() > 1.1 * ratings.agreement("gwet_ac").sd().item()
+
+
+def test_populations_stand_side_by_side():
+    table = some_answers(np.random.default_rng(5), items=80).assign(site=["north", "south"] * 40)
+    ratings = bp.Ratings.from_table(table, population="site")
+    posterior = ratings.agreement()
+    for site, part in table.groupby("site"):
+        alone = bp.Ratings.from_table(part.drop(columns="site")).agreement()
+        assert posterior.observed.sel(population=site).item() == pytest.approx(alone.observed.item())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"coefficient": "kapa"}, "coefficient must be one of 'krippendorff_alpha'.*it is 'kapa'"),
+        ({"level": "ratio"}, "level must be one of"),
+        ({"groups": {"x": ["ann", "dan"]}}, "groups: 'dan' are not among the raters"),
+        ({"groups": {"x": ["ann"]}}, "groups: each needs two raters or more"),
+        ({"new_raters": True}, "new_raters: two raters say nothing of others"),
+        ({"level": "interval"}, "level: level='interval' needs answers that are numbers; they are 'no', 'yes'"),
+        ({"coefficient": "icc_agreement"}, "level: icc_agreement needs answers that are numbers"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    ratings = bp.Ratings.from_table({"ann": ["yes", "no"] * 15, "bob": ["yes", "yes", "no"] * 10})
+    with pytest.raises(InputError, match=message):
+        ratings.agreement(**arguments)
+
+
+def test_too_few_items_and_answers_given_twice():
+    with pytest.raises(InputError, match="ratings: 2 items with two answers"):
+        bp.Ratings.from_table({"a": [1, 2], "b": [1, 1]}).agreement()
+    with pytest.warns(DependenceWarning, match="ratings: 4 items with two answers are few"):
+        bp.Ratings.from_table({"a": [1, 2, 1, 2], "b": [1, 1, 1, 2]}).agreement()
+    twice = pd.DataFrame([[1, 1, 2]] * 20, columns=["a", "a", "b"])
+    with pytest.raises(InputError, match=r"answered an item twice.*a rater's name of its own"):
+        bp.Ratings.from_table(twice).agreement()
