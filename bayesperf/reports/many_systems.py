@@ -1,4 +1,4 @@
-"""Many systems or groups: what is said before they are printed, and how the best are chosen."""
+"""Many systems or groups: the announcement before they are printed, and the choice of the best."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _MOST_COMPARED = 1_000
 
 
 def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[ConfusionMatrix, str]:
-    """Return the systems of greatest posterior mean, or least if less is better, and what is said of the choice.
+    """Return the systems with the best posterior mean, and a sentence on the choice.
 
-    Systems are those of --system, judged by the first metric, all other leading dims pooled.
+    The systems are those of --system, ranked by the first metric, with all other leading dims pooled.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
 
 
 def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
-    """Return how much will be printed, if it is much, and how to have less of it; else nothing.
+    """Return how much will be printed, if it is much, and how to print less; else nothing.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
 
 
 def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
-    """Refuse to compare more systems than their pairs can be held.
+    """Refuse to compare systems whose pairs are too many to hold.
 
     Raises
     ------

@@ -56,7 +56,7 @@ _NEGLIGIBLE = 1e-12
 
 
 class Split(NamedTuple):
-    """A split into test rows, which systems are judged by, and development rows, on which thresholds are chosen."""
+    """A split into test rows, on which systems are tested, and development rows, on which thresholds are chosen."""
 
     column: str
     test: str
@@ -81,7 +81,7 @@ class ScoredSystem:
     names : tuple of str
         Values of the columns that tell systems apart, that of the system itself first.
     test : LabelledScores
-        Examples by which the system is judged.
+        Examples on which the system is tested.
     dev : LabelledScores or None
         Examples on which its thresholds are chosen.
     pos_label : label
@@ -89,7 +89,7 @@ class ScoredSystem:
     prior, random_seed
         As in `bayesperf.posterior`.
     by_score : BinnedScores
-        The examples by which the system is judged, counted by score, or by the bins in which a file was counted.
+        The test examples, counted by score, or by the bins in which a file was counted.
     counted : BinnedScores or None
         The same in fewer bins, if they are many.
     """
@@ -141,14 +141,14 @@ class ScoredSystem:
 
     @property
     def threshold(self) -> float:
-        """The threshold of least half total error rate on the development examples."""
+        """The threshold with the smallest half total error rate on the development examples."""
         return float(self.expected.dataset["threshold"].sel(alpha=ALPHA))
 
     # ── Of scores that are probabilities ──
 
     @cached_property
     def probabilities(self) -> BinnedScores | None:
-        """The scores counted by probability, neighbours together if many occur; None if they are no probabilities."""
+        """The scores counted by probability, neighbours merged if many occur; None if they are not probabilities."""
         values, edges = self.by_score.values, self.by_score.edges
         if values[0] < 0 or values[-1] > 1:
             return None
@@ -232,7 +232,7 @@ class ScoredSystems:
     split : Split or None
         Which rows thresholds are chosen on, if any.
     paired : bool
-        Whether the systems were judged on the same examples, which are then in the same order.
+        Whether the systems were tested on the same examples, which are then in the same order.
     settings : Settings
         Options of the command line.
     """
@@ -258,7 +258,7 @@ class ScoredSystems:
 
     @property
     def no_probabilities(self) -> str:
-        """A sentence that says why scores are not judged as probabilities; empty if they are."""
+        """A sentence that says why scores are not treated as probabilities; empty if they are."""
         if self.are_probabilities:
             return ""
         ends = np.array([system.by_score.values[[0, -1]] for system in self.systems])
@@ -307,7 +307,7 @@ class ScoredSystems:
 
     @cached_property
     def compared_areas(self) -> dict[str, Comparison]:
-        """The comparison of areas under ROC curves at each place, if systems were judged on the same examples."""
+        """The comparison of areas under ROC curves at each place, if systems were tested on the same examples."""
         if not self.paired:
             return {}
         return {
@@ -326,7 +326,7 @@ class ScoredSystems:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on scores that are probably no scores of the positive class."""
+        """Sentences on scores that are probably not scores of the positive class."""
         return about_scores(self)
 
     @property
@@ -337,8 +337,8 @@ class ScoredSystems:
     def marginal(self, name: str, leading: xr.DataArray) -> Marginal:
         """Return a metric of scores over the leading dims of the systems.
 
-        Its draws are joint: of systems that were judged on the same examples by the same weights of these, of others
-        by weights of their own.
+        Its draws are joint: systems tested on the same examples share their weights, other systems have weights of
+        their own.
         """
         if name not in self.metric_names:
             raise InputError(f"--metric {name}", "it is of probabilities.", self.no_probabilities)
@@ -407,8 +407,8 @@ class ScoredSystems:
     def expected_rows(self) -> list[dict[str, Any]]:
         """A row for each quantity and system: error rates at thresholds chosen on the development examples.
 
-        The half total error rate is that at the threshold for α = ½. All rates are those of the test examples, with
-        equal-tailed intervals.
+        The half total error rate is measured at the threshold for α = ½. All rates are measured on the test examples,
+        with equal-tailed intervals.
         """
         if self.split is None:
             return []
@@ -465,7 +465,7 @@ class ScoredSystems:
 
 
 def about_scores(scores: ScoredSystems) -> list[str]:
-    """Return warnings of scores that are probably no scores of the positive class: the label, reversed, percentages."""
+    """Return warnings about scores that are probably the label, reversed, or percentages."""
     said = []
     for system in scores.systems:
         by_score, of = system.by_score, f" of {', '.join(system.names)}" if system.names else ""
@@ -519,7 +519,7 @@ def about_split(split: Split) -> str:
 
 
 def of_systems(systems: Sequence[ScoredSystem]) -> str:
-    """Return of which systems a picture is."""
+    """Return the systems of a picture, in words."""
     names = [", ".join(system.names) for system in systems if system.names]
     return f" of {', '.join(names)}" if names else ""
 
