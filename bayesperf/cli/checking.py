@@ -128,7 +128,8 @@ def _in_repeated_runs(
         seen = None if is_of_scores else monitor(runs, requirement.bound, requirement.metric, **options)
         if seen is None or "anytime_verdict" not in seen.dataset:
             raise InputError(
-                "--state", f"{requirement.metric} is no share of independent examples, so nothing holds at all looks.",
+                "--state",
+                f"{requirement.metric} is not a proportion of independent examples, so nothing holds at all looks.",
                 "Require recall, precision, accuracy or another share; or check without --state.",
             )  # fmt: skip
         last = seen.dataset.isel({RUN: -1})

@@ -150,7 +150,7 @@ def demo(settings: Settings) -> None:
     predictions, console = datasets.load("breast_cancer"), Console()
     print_answer(analyse(predictions, settings), "summary", console)
     console.print()
-    # By the metric of the first requirement, as in the sentences above and in the report.
+    # Systems are ordered by the metric of the first requirement, as in the sentences above and in the report.
     compared = analyse(predictions, replace(settings, metrics=("recall",), require=()))
     print_answer(compared, "compare", console, first=False)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))

@@ -33,7 +33,7 @@ NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save th
 _WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"
 _LOOKED_AT = 1 << 26
 _OLD = "cp1252"
-# Text is recoded by so many characters at once.
+# Text is recoded in pieces of this many characters.
 _BLOCK = 1 << 20
 # More characters than this are no line of names.
 _LONGEST = 20_000_000

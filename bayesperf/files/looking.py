@@ -22,7 +22,7 @@ from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# What a column can be, the option that says so, and what it is in words. The order is that of the options.
+# The possible roles of a column, the option for each, and its description in words, in the order of the options.
 ROLES = {
     "actual": ("--actual", "actual labels"),
     "predicted": ("--predicted", "predicted labels"),
@@ -37,7 +37,7 @@ ROLES = {
 }
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
-# Of more different values than this a column holds no labels; of more different numbers scores.
+# A column with more different values than this holds no labels; with more different numbers it holds scores.
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 
 

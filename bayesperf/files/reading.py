@@ -30,11 +30,11 @@ from bayesperf.files.wide import refuse_unknown_labels, stacked
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# More labels than this, or nearly as many as rows, are taken for ids.
+# More labels than this, or nearly as many as rows, look like ids.
 _MOST_LABELS = 1_000
 _FEW_LABELS = 20
 _NEARLY_ALL = 0.9
-# Of more rows than this, scores are counted in bins.
+# With more rows than this, scores are counted in bins.
 _MOST_SCORED = 1_000_000
 # What a field of text can be, from the narrowest on, each wider than those before; booleans alone are apart, and beside
 # numbers make a column of text. What DuckDB writes as it reads it needs no pattern, which is slow; it reads more than

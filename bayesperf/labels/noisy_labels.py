@@ -31,11 +31,11 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 # Nodes at which the likelihood of the error rate is computed, and rates that draws are given.
 _NODES, _RATES = 65, 200
-# How far below its greatest value a log density counts as nothing.
+# How far below its maximum a log density counts as nothing.
 _NOTHING = 45.0
 # Distance from singular at which labels say next to nothing of the truth.
 _SINGULAR = 1e-3
-# Most combinations of predictions of systems judged on the same examples.
+# Largest number of combinations of predictions of systems tested on the same examples.
 _MOST_COLUMNS = 4096
 
 

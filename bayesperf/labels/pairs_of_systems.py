@@ -100,7 +100,7 @@ def _coupled(values: Array, correlations: Array, rng: np.random.Generator) -> Ar
     matrix = np.eye(systems)
     matrix[np.triu_indices(systems, 1)] = correlations
     matrix = np.triu(matrix, 1).T + matrix
-    # Correlations of pairs need not be those of any joint distribution: what is negative there is left out.
+    # Correlations of pairs may not come from any joint distribution: their negative part is omitted.
     sizes, directions = np.linalg.eigh(matrix)
     scores = rng.standard_normal((n, systems)) @ (directions * np.sqrt(np.maximum(sizes, 0))).T
     ranks = stats.rankdata(scores, axis=0).astype(int) - 1

@@ -43,7 +43,8 @@ from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
-# The default number of draws falls with the square of the number of classes, as strata become many, down to the least.
+# The default number of draws falls with the square of the number of classes, as strata become many, down to the
+# minimum.
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
@@ -311,7 +312,7 @@ def _warn_of_unknown(source: Verified) -> None:
 
 # ── In words ──
 
-# The share of the examples, and the number of names, from which on it is said that nobody looked at any like them.
+# From this proportion of the examples, and this number of names, on, the text says that no such example was verified.
 _UNKNOWN_COUNTS, _NAMED = 0.01, 5
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from bayesperf.reports.scores import ScoredSystems
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
-# So many systems at most are shown class by class, and of up to so many classes other priors are tried.
+# Largest number of systems shown class by class, and of classes for which other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
 # What stands in the place of a prior where weights of the examples are drawn.
 OF_WEIGHTS = "none on the scores, which may have any distribution: weights of the examples are Dirichlet(1)"

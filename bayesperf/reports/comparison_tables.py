@@ -133,7 +133,7 @@ def compare_areas(marginals: Sequence[Marginal], settings: Settings) -> dict[str
 def _compare_by(
     name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
 ) -> MetricComparison:
-    # Whether systems are taken for independent is said beside the table.
+    # The text beside the table says whether systems are treated as independent.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)
     beaten = {}

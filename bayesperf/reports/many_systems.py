@@ -13,7 +13,7 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 # More than these are announced.
 _MANY_SYSTEMS = 100
 _MANY_GROUPS = 10_000
-# Of more than these not every one is printed.
+# Beyond these numbers not every one is printed.
 _MOST_SHOWN = 20_000
 # More systems than this are not compared pair by pair.
 _MOST_COMPARED = 1_000

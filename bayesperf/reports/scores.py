@@ -351,7 +351,7 @@ class ScoredSystems:
         parts = self._together(name) if self.paired else {names: by_names[names].metric(name) for names in order}
         drawn = np.stack([draws_along(parts[names])[0] for names in order])
         if not self.paired:
-            # Systems with as many examples have the same weights, which are of others.
+            # Systems with the same number of examples would share weights that belong to other examples.
             drawn = np.random.default_rng(self.settings.seed).permuted(drawn, axis=1)
         totals = np.reshape([by_names[names].by_score.class_totals for names in order], (*leading.shape, 2))
         observed = np.reshape([by_names[names].observed(name) for names in order], leading.shape)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A report takes a requirement for settled if it is met with this probability, or with one less this.
 CONFIDENCE = 0.95
-# Of more systems it takes too long to say how many examples would settle each.
+# With more systems it takes too long to compute how many examples would settle each.
 _MOST_PLANNED = 50
 # How probable it is that the examples which would settle a requirement do so.
 ASSURANCE = 0.8

@@ -110,7 +110,10 @@ REFUSED = {
     "no scores": (["summary", "--predicted", "actual", "--require", "auc>=.8"], "it is a metric of scores. Name their"),
     "slices": (["summary", *PAIR, "--slice", "case"], "--slice: it needs predicted labels"),
     "a plan": (["plan", "--score", "new", "--require", "auc>=0.8"], "--require roc_auc: it is a metric of scores"),
-    "runs": (["check", "--score", "new", "--require", "auc>=0.8", "--state", "s.json"], "no share of independent exam"),
+    "runs": (
+        ["check", "--score", "new", "--require", "auc>=0.8", "--state", "s.json"],
+        "a proportion of independent exam",
+    ),
     "no probabilities": (["summary", "--score", "case", "--metric", "brier"], "--metric brier: it is of probabilities"),
 }
 

@@ -450,8 +450,8 @@ def test_of_batches_it_says_what_holds_however_often_one_looks():
     share, other = enough_data.looks_in_words(analysis)
     monitor = bp.monitor(analysis.counts, 0.6, "accuracy")
     assert share in monitor.in_words()
-    assert share.startswith("However often one looks, with 95 % confidence accuracy is between")
-    assert other.startswith("As F1 is no share of independent examples")
+    assert share.startswith("However often you look, with 95 % confidence accuracy is between")
+    assert other.startswith("As F1 is not a proportion of independent examples")
     assert "The batches (step) come one after another" in as_html(analysis)
 
 

@@ -54,7 +54,7 @@ def _open(analysis: Analysis) -> list[Block]:
 
 
 def looks_in_words(analysis: Analysis) -> list[str]:
-    """Return a sentence on each requirement that holds however often one looks, of examples that come in batches."""
+    """Return a sentence on each requirement that holds however often you look, of examples that come in batches."""
     settings = analysis.settings
     if STEP not in analysis.pooled_counts.dims or settings.cluster or settings.judge:
         return []

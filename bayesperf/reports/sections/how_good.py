@@ -18,7 +18,8 @@ from bayesperf.reports.comparison_tables import MOST_IN_PAIRS, RULES, monte_carl
 from bayesperf.reports.drawing import about, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
-# So many metrics stand open. Of more classes than the next the table is folded, and so many of the worst stand open.
+# Number of metrics that stand open. With more classes than the next number the table is folded, and this many of the
+# worst stand open.
 _MOST_METRICS, _MOST_CLASSES, _WORST = 2, 20, 10
 
 
@@ -70,7 +71,7 @@ def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     beside = f"; always the majority class: {analysis.majority}" if name == "accuracy" else ""
     marginal = analysis.marginals[name]
     if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
-        # Of many systems the best stand first.
+        # With many systems the best come first.
         order = np.argsort(marginal.mean().values * (1 if metric.greater_is_better is False else -1), kind="stable")
         marginal, records = marginal.isel(**{str(marginal.dims[0]): order.tolist()}), [records[i] for i in order]
     draw = densities(analysis, marginal, metric.title)
@@ -156,7 +157,7 @@ def _beaten(analysis: Analysis) -> Iterator[Sentence]:
         try:
             found[rule] = compare(analysis.pooled, rule, analysis.headline[0]).prob_better.values
         except ValueError:
-            # Of the rule the metric is undefined (0/0), or neither direction is better.
+            # The rule's metric is undefined (0/0), or neither direction is better.
             continue
     for at, names in analysis.systems if found else []:
         values = {rule: probability_value(float(np.asarray(each[at]))) for rule, each in found.items()}

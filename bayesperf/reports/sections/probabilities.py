@@ -42,7 +42,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 # ── The verdict ──
 
-# A slope within these bounds, and a mean within this of the frequency, are near enough to those of a calibrated system.
+# A system counts as calibrated if its slope is within these bounds, and its mean within this of the frequency.
 _SLOPES, _NEAR = (2 / 3, 3 / 2), 0.05
 _TOO_EXTREME = "Too extreme: outcomes it calls nearly certain are less certain."
 _IMPOSSIBLE = "Too extreme: it gave probability 0 to some outcomes that happened."
@@ -94,7 +94,7 @@ def _reliability(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tu
             system.reliability.band(analysis.settings.ci_prob)["frequency"].values,
         )
         x, y = points["probability"].values, points["frequency"].values
-        # Between two points the lower bound is that of the first, the upper that of the second.
+        # Between two points the lower bound belongs to the first, the upper bound to the second.
         along = np.repeat(x, 2)[1:-1]
         bounds = np.stack([np.repeat(band[:-1, 0], 2), np.repeat(band[1:, 1], 2)], -1)
         corner = np.ones(len(along), bool)

@@ -15,7 +15,7 @@ from bayesperf.reports.blocks import Block, Figure, Note
 from bayesperf.reports.scores import THRESHOLD_METRICS, with_threshold
 from bayesperf.reports.sections import REPORT, Section
 
-# Colours of metrics are not those of the first systems.
+# Colours of metrics differ from the colours of the first systems.
 _COLOURS = [svg.colour(3 + i) for i in range(len(THRESHOLD_METRICS))]
 
 

@@ -19,7 +19,7 @@ from bayesperf.reports.blocks import Block, Column, Figure, Note, Sentence, Tabl
 from bayesperf.reports.drawing import place_of
 from bayesperf.reports.sections import REPORT, Section
 
-# Matrices of up to so many classes are tables; of more, heat maps. So many pairs of classes are listed.
+# Matrices of up to this many classes are tables, larger ones heat maps. This many pairs of classes are listed.
 _MOST_IN_TABLE, _PAIRS = 11, 8
 _MOST_NUMBERED = 40
 
@@ -33,7 +33,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     left_out = len(analysis.systems) - len(places)
     beside = f" Shown for the best systems only; {left_out:,} more are omitted." if left_out else ""
     return [
-        # Of two classes a matrix says as much.
+        # For two classes a matrix says the same.
         *map(Sentence, in_words(analysis) if len(shown.labels) > 2 else []),
         Note(f"Rows of a confusion matrix are actual classes, columns predicted ones.{beside}"),
         *(_matrix(counts[at], name) for at, name in places),

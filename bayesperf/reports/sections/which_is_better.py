@@ -30,9 +30,9 @@ from bayesperf.reports.comparison_tables import (
 from bayesperf.reports.drawing import about, names_of, strips
 from bayesperf.reports.sections import COMPARISON, REPORT, Section
 
-# Of more systems than these only the first few metrics are pictured pair by pair.
+# With more systems than these, only the first few metrics are pictured pair by pair.
 _MOST_PICTURED, _FIRST_METRICS = 50, 2
-# Of more systems the order is folded.
+# With more systems the order is folded.
 _MOST_IN_ORDER = 20
 
 
