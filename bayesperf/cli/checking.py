@@ -68,7 +68,7 @@ def _refuse_what_is_not_there(settings: Settings) -> None:
 
 
 def _metric_of_versions(metric: str) -> str:
-    """Return the canonical name of the metric of two versions; refuse one by which none of them can be worse."""
+    """Return the canonical name of the metric of two versions; refuse one without a better direction."""
     from bayesperf import metrics
 
     wanted = metrics.get(metric)
@@ -85,7 +85,7 @@ def _metric_of_versions(metric: str) -> str:
 
 
 def _required(analysis: Analysis) -> list[Verdict]:
-    """Return what is shown of each requirement and system by its posterior probability, and what was seen of it."""
+    """Return the verdict on each requirement and system from its posterior probability, with the observed score."""
     from bayesperf.reports.verdicts import verdicts_of
 
     settings = analysis.settings
@@ -102,7 +102,7 @@ def _required(analysis: Analysis) -> list[Verdict]:
 
 
 def _seen(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) -> str:
-    """Return what was seen of a system, in words."""
+    """Return the observed score of a system, in words."""
     from bayesperf import metrics
 
     if metrics.get(requirement.metric).needs != "scores":
@@ -114,7 +114,7 @@ def _seen(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) 
 def _in_repeated_runs(
     analysis: Analysis, confidence: float, files: Sequence[Path], state: Path
 ) -> tuple[str, list[Verdict]]:
-    """Add a run to a state, and return what all runs show of each requirement by a confidence sequence."""
+    """Add a run to a state, and return the verdict of all runs on each requirement, by a confidence sequence."""
     from bayesperf import metrics
     from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
     from bayesperf.plan.monitoring import monitor
@@ -146,7 +146,7 @@ def _in_repeated_runs(
 
 
 def _versions(files: list[Path], against: Path, settings: Settings, scores_alone: bool) -> Analysis:
-    """Return the analysis of new and old files, each a system; paired if a column says which rows are one example."""
+    """Return the analysis of new and old files, each a system; paired if a column identifies examples."""
     import numpy as np
     import pandas as pd
 
@@ -199,7 +199,7 @@ def _held_against(versions: Analysis, metric: str) -> Verdict:
 
 
 def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> str:
-    """Return how many more examples would settle a comparison; nothing where that cannot be planned."""
+    """Return how many more examples would settle a comparison; nothing if that cannot be planned."""
     from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import comparison
     from bayesperf.reports.verdicts import ASSURANCE
