@@ -132,7 +132,7 @@ def test_batches_that_differ_contradict_each_other():
 def test_metrics_that_are_no_share_have_no_sequence():
     monitor = bp.monitor(NEW, 0.5, "f1")
     assert not [name for name in monitor.dataset if "anytime" in str(name)]
-    assert "As F1 is not a proportion of independent examples, no interval here holds" in monitor.in_words()
+    assert "As F1 is not a proportion of independent examples, no interval here is valid" in monitor.in_words()
     assert monitor.in_words().startswith("After 6 steps: F1 is ")
     assert "sequence" not in " ".join(text.get_text() for text in monitor.plot().axes[0].get_legend().get_texts())
 
