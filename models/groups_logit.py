@@ -132,20 +132,22 @@ def build(
             coefficient = variable("coefficient", [*systems, "rate", "covariate"])
             x = pm.Data("covariates", covariates.values, dims=[dim, "covariate"])
             means = [mean + (coefficient[..., i, None, :] * x).sum(-1) for i, mean in enumerate(means)]
-        group, repeated = {}, []
+        group, repeated, total = {}, [], 0.0
         for i, (rate, outcome) in enumerate(OUTCOMES.items()):
             n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=[*systems, dim])
             observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=[*systems, dim])
-            if z is None:
+            if z is None and rate in varying:
                 repeated.append([observed, n, means[i], spread[..., i, None]])
-                continue
-            logit = means[i] + spread[..., i, None] * z[i]
-            pm.Binomial(outcome, n=n, logit_p=logit, observed=observed, dims=[*systems, dim])
-            group[rate] = pm.math.sigmoid(logit)
+            elif z is None:
+                total += (observed * means[i] - n * pt.softplus(means[i])).sum()
+            else:
+                logit = means[i] + spread[..., i, None] * z[i]
+                pm.Binomial(outcome, n=n, logit_p=logit, observed=observed, dims=[*systems, dim])
+                group[rate] = pm.math.sigmoid(logit)
         if repeated:
             # The rates together, because what is compiled is then a third as much.
             stacked = [pm.math.stack(pt.broadcast_arrays(*of_rates)) for of_rates in zip(*repeated, strict=True)]
-            pm.Potential("counts", log_marginal(*stacked).sum() / repeats)
+            pm.Potential("counts", (total + log_marginal(*stacked).sum()) / repeats)
         else:
             describe_groups(group, positive(counts), [*systems, dim])
         describe_population(location, spread, positive(counts), systems)

@@ -39,8 +39,9 @@ def check(files: Files, settings: Settings) -> None:
 
     compared = [_metric_of_versions(name) for name in settings.metrics or ("accuracy",)]
     required = tuple(Requirement.parse(text).metric for text in settings.require)
-    parts = replace(settings, parts=True)
-    analysis = analysed(files, replace(parts, id=None, metrics=required or tuple(compared)))
+    parts, in_file = replace(settings, parts=True), settings.baseline is not None
+    asked = tuple(dict.fromkeys([*required, *compared])) if in_file else required or tuple(compared)
+    analysis = analysed(files, replace(parts, id=settings.id if in_file else None, metrics=asked), in_file)
     say_warnings(analysis.warnings)
     if settings.state is None:
         rule, verdicts = by_probability(settings.confidence), _required(analysis)
@@ -51,7 +52,9 @@ def check(files: Files, settings: Settings) -> None:
             files, settings.against, replace(parts, metrics=tuple(compared)), analysis.settings.scores_alone
         )
         say_warnings([text for text in versions.warnings if text not in analysis.warnings])
-        verdicts = [*verdicts, *(_held_against(versions, name) for name in compared)]
+        verdicts = [*verdicts, *_held_against(versions, compared)]
+    if in_file:
+        verdicts = [*verdicts, *_held_against(analysis, compared)]
     _print(verdicts, rule, what_was_read(analysis), settings.format)
     raise typer.Exit(_CODES[overall(verdicts)])
 
@@ -60,7 +63,7 @@ def check(files: Files, settings: Settings) -> None:
 
 
 def _refuse_what_is_not_there(settings: Settings) -> None:
-    if not settings.require and settings.against is None:
+    if not settings.require and settings.against is None and settings.baseline is None:
         raise InputError("--require", "say what must be met, as --require 'recall>=0.8'.")
     for option, path in {"--against": settings.against, "--state": settings.state}.items():
         if path is not None and len(settings.systems) > 1:
@@ -169,46 +172,63 @@ def _versions(files: list[Path], against: Path, settings: Settings, scores_alone
         rows = np.concatenate(
             [np.ones(len(each.frame), np.int64) if each.rows is None else each.rows for each in (new, old)]
         )
-    return analyse(frame, replace(settings, by=(_VERSION,)), rows)
+    return analyse(frame, replace(settings, by=(_VERSION,), baseline=_OLD), rows)
 
 
-def _held_against(versions: Analysis, metric: str) -> Verdict:
-    """Return whether the new version is shown to be no worse than the old by more than a margin."""
+def _held_against(analysis: Analysis, names: Sequence[str]) -> list[Verdict]:
+    """Return whether each system is shown to be no worse than the baseline by more than a margin."""
+    system, old = str(analysis.settings.system), analysis.baseline
+    if len(analysis.pooled.dims) > 1:
+        raise InputError(
+            "--by", "with --baseline, systems are compared by all of their rows.", "Check each group by itself."
+        )
+    others = [each for each in analysis.counts.counts[system].values.tolist() if each != old]
+    return [_no_worse(analysis, name, new, old) for name in names for new in others]
+
+
+def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
+    """Return whether a system is shown to be no worse than another by more than a margin."""
     from bayesperf import metrics
     from bayesperf.core.words import metric_title
     from bayesperf.reports.verdicts import OPEN, Verdict, verdict_of
 
-    wanted, confidence = metrics.get(metric), versions.settings.confidence
-    no_worse_by = versions.settings.no_worse_by or 0.0
-    (compared,) = (each for each in versions.comparisons if each.comparison.metric == wanted.name)
-    difference = compared.comparison.difference
-    at_least = bool(wanted.greater_is_better)
+    wanted, settings, system = metrics.get(metric), analysis.settings, str(analysis.settings.system)
+    no_worse_by, is_version = settings.no_worse_by or 0.0, system == _VERSION
+    (compared,) = (each for each in analysis.comparisons if each.comparison.metric == wanted.name)
+    difference, at_least = compared.comparison.difference.sel(pair=f"{new} − {old}"), bool(wanted.greater_is_better)
     no_worse = difference.prob_meets(-no_worse_by if at_least else no_worse_by, at_least=at_least)
-    verdict = verdict_of(no_worse.item(), confidence)
-    new, old = versions.marginals[wanted.name].observed.sel({_VERSION: [_NEW, _OLD]}).values.tolist()
-    if math.isnan(new) or math.isnan(old):
+    verdict = verdict_of(no_worse.item(), settings.confidence)
+    seen, before = analysis.marginals[wanted.name].observed.sel({system: [new, old]}).values.tolist()
+    if math.isnan(seen) or math.isnan(before):
         raise InputError(
-            f"--against {versions.settings.against}",
-            f"one of both versions has no row that counts for {metric_title(metric)}.",
+            f"--against {settings.against}" if is_version else f"--baseline {old}",
+            f"one of both {'versions' if is_version else 'systems'} has no row that counts for {metric_title(metric)}.",
             "Write its labels the same way in both.",
         )
-    margin = f"by more than {no_worse_by:g}" if no_worse_by else "than before"
-    observed = f"{new:.3f}, before {old:.3f} ({'the same' if versions.is_paired else 'other'} examples)"
-    more = _more_to_compare(versions, wanted.name, no_worse_by, confidence) if verdict == OPEN else ""
-    return Verdict(f"{metric_title(metric)} not worse {margin}", "", observed, no_worse.item(), verdict, more)
+    beyond = f" by more than {no_worse_by:g}" if no_worse_by else ""
+    than = "" if is_version and beyond else f" than {'before' if is_version else old}"
+    against, named = ("before", "") if is_version else ("baseline", str(new))
+    observed = f"{seen:.3f}, {against} {before:.3f} ({'the same' if analysis.is_paired else 'other'} examples)"
+    more = _more_to_compare(analysis, wanted.name, new, old) if verdict == OPEN else ""
+    return Verdict(f"{metric_title(metric)} not worse{than}{beyond}", named, observed, no_worse.item(), verdict, more)
 
 
-def _more_to_compare(versions: Analysis, metric: str, no_worse_by: float, confidence: float) -> str:
+def _more_to_compare(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
     """Return how many more examples would settle a comparison; nothing if that cannot be planned."""
     from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import comparison
     from bayesperf.reports.verdicts import ASSURANCE
 
-    new, old = (versions.pooled_counts.sel(**{_VERSION: version}) for version in (_NEW, _OLD))
-    a, b = (new, old) if versions.paired is None else (versions.paired, None)
-    options: dict[str, Any] = {"confidence": confidence, "assurance": ASSURANCE, "prior": versions.settings.prior}
+    settings, system = analysis.settings, str(analysis.settings.system)
+    no_worse_by = settings.no_worse_by or 0.0
+    sides: list[Any] = [analysis.pooled_counts.sel(**{system: version}) for version in (new, old)]
+    if analysis.paired is not None:
+        sides = [analysis.paired.sel(**{system: [new, old]}), None]
+    options: dict[str, Any] = {
+        "confidence": settings.confidence, "assurance": ASSURANCE, "prior": settings.prior
+    }  # fmt: skip
     try:
-        return number_in_words(comparison(a, b, metric, margin=-no_worse_by, **options))
+        return number_in_words(comparison(*sides, metric, margin=-no_worse_by, **options))
     except (InputError, UnreachableError):
         return ""
 

@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -38,16 +37,27 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    # It has one of its own: Typer's loads what checks values, which takes as long as all else that help needs.
+    add_help_option=False,
     help="Posterior distributions of the performance metrics of classifiers.",
 )
 
 
 def _say_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         print(f"bayesperf {version('bayesperf')}")
         raise typer.Exit
 
 
+def _say_help(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        print(context.get_help())
+        raise typer.Exit
+
+
+Help = Annotated[bool, typer.Option("--help", is_eager=True, callback=_say_help, help="Show this message and exit.")]
 Version = Annotated[
     bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Print the version, and stop.")
 ]
@@ -58,7 +68,7 @@ Models = Annotated[list[str] | None, typer.Argument(help="Names of models. [all]
 
 
 @app.callback()
-def _options(shown: Version = False, debug: Debug = False) -> None:
+def _options(shown: Version = False, debug: Debug = False, helped: Help = False) -> None:
     pass
 
 
@@ -83,8 +93,8 @@ def compare(files: Files, settings: Settings) -> None:
     if analysis.of_labels:
         raise InputError(
             "compare",
-            "rows have several labels, and systems are compared by one.",
-            "Name a column of 0 and 1 for that label as --actual, and one of each system as --predicted.",
+            "rows have several labels, and one system.",
+            "Name a column of systems, as --system model, or columns of joined labels, as --predicted a --predicted b.",
         )
     check_systems(analysis.counts, analysis.settings)
     say_warnings(analysis.warnings)

@@ -132,10 +132,11 @@ def refuse_together(settings: Settings) -> None:
 def _refuse_lonely(settings: Settings, available: Mapping[str, Any]) -> None:
     """Refuse options without others that they need, of those that the command has."""
     given = _given(settings)
-    for name, other in ((row, each) for row in given for each in OPTIONS[row].needs):
-        if other in available and other not in given:
-            flag = flags_of(other)[0]
-            raise InputError(flags_of(name)[0], f"needs {flag}: {OPTIONS[name].needs[other]}.", f"Add {flag}.")
+    for name, needed in ((row, each) for row in given for each in OPTIONS[row].needs):
+        others = needed.split("|")
+        if others[0] in available and not {*others} & {*given}:
+            flags = " or ".join(flags_of(other)[0] for other in others)
+            raise InputError(flags_of(name)[0], f"needs {flags}: {OPTIONS[name].needs[needed]}.", f"Add {flags}.")
 
 
 def _given(settings: Settings) -> list[str]:

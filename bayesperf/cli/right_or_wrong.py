@@ -39,7 +39,7 @@ def print_summary(files: list[Path], settings: Settings) -> None:
 def print_comparison(files: list[Path], settings: Settings) -> None:
     """Print which system is better: those with rows for the same examples, or clusters, are compared on these."""
     from bayesperf.comparison.comparing import compare
-    from bayesperf.reports.comparison_tables import INDEPENDENT, PAIRING_ADVICE
+    from bayesperf.reports.comparison_tables import INDEPENDENT, PAIRING_ADVICE, named_baseline
 
     settings, outcomes, notes = _read(files, settings, compared=True)
     if settings.system is None:
@@ -50,9 +50,17 @@ def print_comparison(files: list[Path], settings: Settings) -> None:
     else:
         side = {"a": _posterior(outcomes, settings), "independent": True}
         notes += () if settings.cluster else (INDEPENDENT, PAIRING_ADVICE)
+    baseline = named_baseline(settings.baseline, outcomes.counts[settings.system].values.tolist())
     default = "accuracy" if len(outcomes.labels) == 2 else "mean_grade"
     compared = [
-        compare(**side, metric=metric, dim=settings.system, rope=settings.rope, random_seed=settings.seed)
+        compare(
+            **side,
+            metric=metric,
+            dim=settings.system,
+            rope=settings.rope,
+            random_seed=settings.seed,
+            baseline=baseline,
+        )
         for metric in settings.metrics or (default,)
     ]
     import pandas as pd

@@ -27,6 +27,8 @@ _LARGE, _HUGE = 3 * 10**8, 3 * 10**9
 # What arguments of Python are called where they are typed in a shell.
 NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
     "actual": "--actual",
+    "y_true": "--actual",
+    "y_pred": "--predicted",
     "dims": "--by",
     "from_scores": "--score and --threshold",
 }

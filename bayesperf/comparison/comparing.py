@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison import several_datasets
-from bayesperf.comparison.contrast import Asked, contrasted, of_systems
+from bayesperf.comparison.contrast import Asked, contrasted, of_systems, places_with_last
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
 from bayesperf.comparison.two_marginals import class_totals, compare_marginals, of_two, same_class_totals
@@ -59,6 +59,7 @@ def compare(
     random_seed: Any = 0,
     independent: bool = False,
     contrast: str = "difference",
+    baseline: Any = None,
     shrink: bool = False,
     families: Mapping[Any, Any] | None = None,
     **options: Any,
@@ -77,8 +78,8 @@ def compare(
         it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
     metric : str or Metric
         The metric to compare. Omit it for scores and marginals.
-    dim : str
-        The dim of the systems, if `b` is omitted.
+    dim, baseline : str and hashable, optional
+        Without `b`: the dim of the systems, and the system that the others are compared with, which is b of its pairs.
     rope : float
         Half-width of the region of practical equivalence, on the metric's scale; for a ratio, 0.1 is from 0.9 to 1/0.9.
     prior : str or Prior, optional
@@ -107,7 +108,7 @@ def compare(
     ------
     TypeError, ValueError
         If `a` or `b` has another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
-        exist or has one system; if the metric cannot be computed; if `families` omits a system.
+        exist, has one system or no `baseline`; if the metric cannot be computed; if `families` omits a system.
 
     Warns
     -----
@@ -131,6 +132,8 @@ def compare(
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
     _check_shrinkage(shrink, families, dim, one_of_two=b is not None or isinstance(a, xr.DataArray))
+    if baseline is not None and (b is not None or isinstance(a, xr.DataArray)):
+        raise InputTypeError("baseline", f"it is one of the systems along a dim ({dim!r}).", "Remove `baseline`.")
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None or contrast != "difference":
             raise InputTypeError(
@@ -141,7 +144,7 @@ def compare(
     if options:
         raise InputTypeError(next(iter(options)), "is no argument of compare here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
-    asked = Asked(dim, rope, contrast, draws, seed, independent)
+    asked = Asked(dim, rope, contrast, draws, seed, independent, baseline)
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise InputTypeError("metric", "a Marginal is of one metric already.", "Compare without `metric`.")
@@ -377,6 +380,11 @@ def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | No
         )
     prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     _check_dims("a", cm)
+    if asked.baseline is not None:
+        # The differences of systems that were selected together are as exact as before.
+        cm = cm.isel(**{asked.dim: places_with_last(outcomes.names, asked.baseline)})
+        assert cm.outcomes is not None
+        outcomes = cm.outcomes
     marginal = marginal_of_systems(outcomes, metric, prior, asked.draws, asked.random_seed)
     basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
     examples = int(outcomes.counts.sum("outcome").min())

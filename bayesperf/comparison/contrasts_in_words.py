@@ -86,7 +86,8 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
     better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
-    return f"{better_one} {_difference(comparison, (0, 1), at, ci_prob, ci_kind)}"
+    as_asked = not comparison.many or comparison.baseline is not None
+    return f"{better_one} {_difference(comparison, (0, 1) if as_asked or first else (1, 0), at, ci_prob, ci_kind)}"
 
 
 def _matters(comparison: Comparison, inside: float, beyond: float, although: str) -> str:
@@ -110,7 +111,7 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
 
 
 def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
-    """Say which of several systems is the best, and by how much it differs from the next."""
+    """Say which of several systems is the best, and by how much it differs from the next, or from the baseline."""
     metric, names = metric_title(comparison.metric), _names(comparison)
     if comparison.greater_is_better is None:
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
@@ -122,29 +123,58 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
         if word in LIKELIHOODS
         else f"it is open which of {len(names)} is the best: {names[first]} ({p}) or {names[second]} ({next_p})"
     )
+    if comparison.baseline is not None:
+        return f"{sentence(f'on {metric}, {which}')} {_best_and_baseline(comparison, at, ci_prob, ci_kind)}"
     matters = ""
     if comparison.rope:
         below, inside, above = comparison.prob_rope.values[(*at, first, second)]
         beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
         matters = _matters(comparison, inside, beyond, although)
-    pair = (min(first, second), max(first, second))
-    return f"{sentence(f'on {metric}, {which}{matters}')} {_difference(comparison, pair, at, ci_prob, ci_kind)}"
+    difference = _difference(comparison, (first, second), at, ci_prob, ci_kind)
+    return f"{sentence(f'on {metric}, {which}{matters}')} {difference}"
+
+
+def _best_and_baseline(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
+    """Say whether the best of the other systems is better than the baseline, which is the last, and by how much."""
+    names, last = _names(comparison), len(comparison.names) - 1
+    best = int(np.argmax(comparison.prob_best.values[at][:last]))
+    better = float(comparison.prob_better.values[(*at, best, last)])
+    below, inside, above = comparison.prob_rope.values[(*at, best, last)]
+    beyond = above if (better >= 0.5) == bool(comparison.greater_is_better) else below
+    word, is_better = likelihood(max(better, 1 - better)), better >= 0.5
+    which = (
+        f"it is open whether {names[best]} is better"
+        if word == OPEN
+        else f"{names[best]} is {word} {'better' if is_better else 'worse'}"
+    )
+    matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
+    said = f"Compared with the baseline, {names[last]}, {which} ({chance(max(better, 1 - better))}){matters}."
+    return f"{said} {_difference(comparison, (best, last), at, ci_prob, ci_kind)}"
 
 
 def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
-    """State the contrast of two systems, in the order of the tables."""
-    names, contrast = _names(comparison), comparison.contrast
-    if comparison.many:
-        count = len(names)
-        # The number of the pair among those above the diagonal, row by row.
-        place = pair[0] * count - pair[0] * (pair[0] + 1) // 2 + pair[1] - pair[0] - 1
-        contrast = contrast.isel(pair=place)
-    lower, upper = contrast.interval(ci_prob, ci_kind).values[at]
-    figures = estimate(contrast.mean().values[at], lower, upper, ci_prob, ci_kind)
+    """State the contrast of two systems, the first and the second of a pair."""
+    names, (mean, lower, upper) = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
+    figures = estimate(mean, lower, upper, ci_prob, ci_kind)
     what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
     return sentence(f"the {what}, {names[pair[0]]} {sign} {names[pair[1]]}, is {figures}")
+
+
+def _figures(
+    comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
+) -> tuple[float, float, float]:
+    """Return mean and interval of the contrast of two systems, in whichever order."""
+    contrast, (first, second), turned = comparison.contrast, sorted(pair), pair[0] > pair[1]
+    if turned and comparison.of_ratio and comparison.pair is not None:
+        contrast = comparison.pair.ratio_of(comparison.dim, pair)
+    elif comparison.many:
+        count = len(comparison.names)
+        # The number of the pair among those above the diagonal, row by row.
+        contrast = contrast.isel(pair=first * count - first * (first + 1) // 2 + second - first - 1)
+    mean, (lower, upper) = contrast.mean().values[at], contrast.interval(ci_prob, ci_kind).values[at]
+    return (-mean, -upper, -lower) if turned and not comparison.of_ratio else (mean, lower, upper)
 
 
 def _names(comparison: Comparison) -> list[str]:

@@ -68,6 +68,8 @@ class Comparison(Answer):
         For systems compared on several data sets: what to expect on the next one.
     tree : xarray.DataTree, optional
         The fit that the contrast comes from, if any.
+    baseline : hashable, optional
+        Name of the system that the others are compared with, the last.
     """
 
     contrast: Marginal
@@ -81,6 +83,7 @@ class Comparison(Answer):
     shrunk: Marginal | None = None
     next_dataset: NextDataset | None = None
     tree: xr.DataTree | None = None
+    baseline: Any = None
 
     @property
     def metric(self) -> str:

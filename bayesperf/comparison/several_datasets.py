@@ -19,8 +19,6 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import StudentT
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.sampling.fitting import fit
-from bayesperf.sampling.model_data import without_scatter
 
 
 @checked
@@ -95,6 +93,9 @@ def datasets(
     >>> comparison = bp.folds.datasets(scores, rope=0.01, test_fraction=1 / 10)  # doctest: +SKIP
     >>> comparison.next_dataset.summary()  # doctest: +SKIP
     """
+    # What takes long to load, and other comparisons do without.
+    from bayesperf.sampling.fitting import fit
+
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
     data = _checked(over_folds(scores), dim)
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
@@ -165,6 +166,8 @@ def _checked(scores: Any, dim: str) -> xr.DataArray:
 
 def _check_each(scores: xr.DataArray, dim: str) -> None:
     """Raise if a data set has missing scores, or differences without scatter."""
+    from bayesperf.sampling.model_data import without_scatter
+
     names = scores[dim].values
     missing = ~np.isfinite(scores.transpose(dim, ...).values).all((1, 2))
     if missing.any():

@@ -186,12 +186,12 @@ def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> Joint
     )
 
 
-def of_examples(columns: EncodedColumns, example: Any, pos_label: Any) -> JointOutcomes:
+def of_examples(columns: EncodedColumns, example: Any, pos_label: Any, dim: str | None = None) -> JointOutcomes:
     """Match the rows of the same example, by ids (n,), and count the outcomes; refuse rows that do not match.
 
-    The label columns are ``actual`` and ``predicted``; one of the leading columns holds the systems.
+    The label columns are ``actual`` and ``predicted``; one of the leading columns, `dim`, holds the systems.
     """
-    dim = dim_of_systems(list(columns.leading))
+    dim = dim_of_systems(list(columns.leading)) if dim is None else dim
     check_dims(list(columns.leading), ("outcome",))
     ids = encode_ids(example, "example")
     actual, predicted = columns.cells["actual"], columns.cells["predicted"]

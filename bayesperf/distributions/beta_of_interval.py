@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import betainc, betaincc
 
 from bayesperf.core.errors import InputError
@@ -31,6 +30,8 @@ def beta_of_interval(name: str, lower: float, upper: float, prob: float) -> tupl
     ValueError
         If the interval is so narrow, or so wide for its probability, that its parameters cannot be computed.
     """
+    from scipy.optimize import brentq
+
     tail = (1 - prob) / 2
 
     def of_lower(log_a: float) -> float:

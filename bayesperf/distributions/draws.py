@@ -193,7 +193,19 @@ class DrawsBesidePairs(Draws):
     independent_pairs: bool = field(default=True, kw_only=True)
 
     def take(self, index: Codes | slice) -> Draws:  # type: ignore[override]
-        return Draws(self.values[index], self.bounds, self.independent)
+        n = len(self.values)
+        kept = Draws(self.values[index], self.bounds, self.independent)
+        if n * (n - 1) // 2 != len(self.pairs[0]):
+            return kept
+        # The draws of each pair, by both of its systems in either order.
+        number = np.zeros((n, n), np.intp)
+        number[np.triu_indices(n, 1)] = np.arange(len(self.pairs[0]))
+        systems = np.arange(n)[index]
+        first, second = (systems[side] for side in np.triu_indices(len(systems), 1))
+        turned, of_pair = (first > second)[:, None, None], number[np.minimum(first, second), np.maximum(first, second)]
+        sides = [side[of_pair] for side in self.pairs]
+        pairs = (np.where(turned, *sides[::-1]), np.where(turned, *sides))
+        return replace(self, values=kept.values, pairs=pairs)
 
     def contrast(self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]) -> Draws:
         with np.errstate(divide="ignore", invalid="ignore"):

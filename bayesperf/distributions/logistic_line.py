@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 from scipy import special
-from scipy.interpolate import CubicSpline
 from scipy.linalg import cholesky, inv, solve
 
 from bayesperf.core.arrays import Array, Counts
@@ -139,6 +138,8 @@ def exact_draws(
 
 def _draws(data: LineData, draws: int, rng: np.random.Generator) -> Array:
     """Return draws of the changes of a line, (draws, d): cells of a fine grid, and a position in each."""
+    from scipy.interpolate import CubicSpline
+
     mode, curvature = _mode(data)
     spread = cholesky(inv(curvature), lower=True)
     nodes, density = _log_density(data, mode, spread)

@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import special
-from scipy.interpolate import make_interp_spline
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.core.fields import held
@@ -26,6 +25,8 @@ def refinement(nodes: int, steps: int) -> tuple[Array, Array]:
 
     They represent a quintic spline, which is linear in the values; slopes are per distance between two coarse nodes.
     """
+    from scipy.interpolate import make_interp_spline
+
     spline = make_interp_spline(np.arange(nodes), np.eye(nodes), k=5)
     fine = np.linspace(0, nodes - 1, steps * (nodes - 1) + 1)
     return spline(fine), spline(fine, 1)

@@ -7,7 +7,7 @@ are labels like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import batched, islice
 from pathlib import Path
@@ -23,7 +23,7 @@ from bayesperf.files.data_quality import about_clusters, about_repeats, about_un
 from bayesperf.files.formats import Source, open_bytes
 from bayesperf.files.opening import Opened, opened
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import FOLD, Settings
+from bayesperf.files.settings import BESIDE, FILE, FOLD, Settings
 from bayesperf.files.sources import faults_of, held_by
 from bayesperf.files.wide import refuse_unknown_labels, stacked
 
@@ -126,7 +126,7 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     columns, asked = _columns(settings), asked_columns(settings)
     labels = (settings.actual, settings.predicted, settings.judge)
     # What is made of scores says of each row whether it is positive, which no file does.
-    of_labels = (settings.actual,) if settings.calls else labels
+    of_labels = (settings.actual, BESIDE) if settings.calls else labels
     counted = settings.id is None and settings.score is None and settings.split is None
     typed = all(source.has_types for source in files)
     sources: list[Source] = []
@@ -137,7 +137,7 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     parts: dict[str, list[Profile]] = {}
     for place, source in enumerate(sources):
         with faults_of(source.named):
-            part = _make_part(connection, f"part_{place}", source, columns, counted, typed)
+            part = _make_part(connection, f"part_{place}", source, columns, counted, typed, settings.system is not None)
             parts[part] = _profile(connection, part, columns, labels, counted, typed)
             _check(parts[part], columns, source.path)
     rows = _rows_of(parts, counted, [name in of_labels for name in columns])
@@ -148,6 +148,9 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     binned = _count_scores(connection, rows, parts, columns, settings)
     frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
     frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
+    for name in [name for name in (settings.system, FILE) if name in settings.by and name not in settings.in_order]:
+        order = _first_seen(connection, rows, columns.index(name)) if binned else frame[name]
+        frame[name] = pd.Categorical(frame[name], order.dropna().unique())
     for name, values in settings.in_order.items():
         frame[name] = pd.Categorical(frame[name], values)
     repeats = about_repeats(
@@ -169,6 +172,7 @@ def _columns(settings: Settings) -> list[str]:
         settings.id,
         settings.judge,
         settings.cluster,
+        BESIDE if settings.beside else None,
         *settings.slices,
         *reversed(settings.by),
         settings.predicted,
@@ -178,15 +182,28 @@ def _columns(settings: Settings) -> list[str]:
 
 
 def _make_part(
-    connection: DuckDBPyConnection, name: str, source: Source, columns: Iterable[str], counted: bool, typed: bool
+    connection: DuckDBPyConnection,
+    name: str,
+    source: Source,
+    columns: Sequence[str],
+    counted: bool,
+    typed: bool,
+    in_order: bool,
 ) -> str:
     """Make a table of the columns, with a row for each combination of their values, or a view with a row an example.
 
-    Columns are text unless all files have types. Returns the name.
+    Columns are text unless all files have types. Combinations stand in the order in which they first occur, if that is
+    asked for. Returns the name.
     """
     keys = [source.columns[column] if typed else f"CAST({source.columns[column]} AS VARCHAR)" for column in columns]
     selected = ", ".join(f"{key} AS k{place}" for place, key in enumerate(keys))
-    if counted:
+    if counted and in_order:
+        # Only a window that needs no sorting: files are read in their order.
+        numbered = f"SELECT {selected}, row_number() OVER () AS place FROM {source.scan}"
+        keys = [f"k{place}" for place in range(len(columns))]
+        query = f"SELECT {', '.join(keys)}, count(*) AS rows FROM ({numbered}) GROUP BY ALL ORDER BY min(place)"
+        connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
+    elif counted:
         query = f"SELECT {selected}, count(*) AS rows FROM {source.scan} GROUP BY ALL"
         connection.execute(f"CREATE TEMP TABLE {name} AS {query}")
     else:
@@ -326,6 +343,12 @@ def _count_scores(
     others = [key for name, key in keys.items() if name != settings.score]
     counted = count_in_bins(connection, rows, keys[settings.score], others, apart)
     return None if counted is None else (counted[0][[*keys.values(), "rows"]], counted[1])
+
+
+def _first_seen(connection: DuckDBPyConnection, rows: str, column: int) -> pd.Series:
+    """Return the values of a column in the order in which they first occur."""
+    numbered = f"SELECT k{column} AS value, row_number() OVER () AS place FROM ({rows})"
+    return connection.execute(f"SELECT value FROM ({numbered}) GROUP BY value ORDER BY min(place)").df()["value"]
 
 
 def _declare_categories(frame: pd.DataFrame, paths: Sequence[Path]) -> None:

@@ -47,7 +47,8 @@ def with_roles(settings: Settings, files: int, compared: bool = False) -> Settin
             "--by", f"which of {listed(others)} tells the systems apart?", f"Name it, as --system {others[0]}."
         )
     stacked = settings.stacked_by
-    systems = [stacked] if stacked else [] if system is None else [system]
+    # Labels in pairs of columns may be those of several systems, one below the other.
+    systems = [name for name in (system, stacked) if name is not None]
     by = (*systems, *([FILE] if apart else []), *others, *([] if fold is None else [FOLD]))
     return replace(settings, system_column=system, fold_column=fold, by=by)
 
@@ -59,7 +60,7 @@ def with_predicted(settings: Settings, columns: Sequence[Collection[str]]) -> Se
 
 
 # What is asked of rows with one label.
-_OF_ONE_LABEL = ("judge", "clusters", "slices", "split", "top", "id", "against", "state")
+_OF_ONE_LABEL = ("judge", "clusters", "slices", "split", "top", "against", "state")
 
 
 def refuse_several_labels(settings: Settings) -> None:
@@ -103,12 +104,8 @@ def _named_columns(settings: Settings) -> Settings:
     Scores that do not match the predictions, and a threshold without scores, are refused.
     """
     predictions, scores, calls = settings.predictions, settings.scores, settings.threshold is not None
-    if calls and (predictions or not scores):
-        raise InputError(
-            "--threshold",
-            "predictions are made of scores by it. "
-            + ("Remove --predicted." if scores else "Name their column, as --score score."),
-        )
+    if calls and not scores:
+        raise InputError("--threshold", "predictions are made of scores by it.", "Name their column, as --score score.")
     if twice := next((name for name in scores if scores.count(name) > 1), None):
         raise InputError(f"--score {twice}", "it is named twice.")
     if scores and predictions and len(scores) != len(predictions):
@@ -126,6 +123,8 @@ def _named_columns(settings: Settings) -> Settings:
             "Name one --predicted for each, in the same order.",
         )
     settings = replace(settings, scores_alone=bool(scores) and not predictions and not calls)
+    if calls:
+        settings, predictions = replace(settings, predictions=(), beside=predictions), ()
     if len(predictions) < 2 and len(scores) < 2:
         predicted, score = (named[0] if named else None for named in (predictions, scores))
         return replace(settings, predicted=predicted or settings.predicted, score=score, predictions=(), scores=())
@@ -148,7 +147,7 @@ def _refuse_taken_names(settings: Settings) -> None:
             "with a column for each system this is the name of a column of its own.",
             "Rename the file's.",
         )
-    if settings.system_column is not None:
+    if settings.system_column is not None and not settings.actuals:
         raise InputError(
             f"--system {settings.system_column}", "systems have a column each already.", "Name it by --by instead."
         )
@@ -162,4 +161,5 @@ def asked_columns(settings: Settings) -> dict[str, str]:
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())
     id_ = None if settings.id == ROW else settings.id
     named = dict(_roles(replace(settings, predictions=own, by=by, id=id_)))
+    named = dict.fromkeys(settings.beside, "--predicted") | named
     return named | {name: "--score" for name in scores if name not in named}

@@ -23,6 +23,8 @@ SYSTEM = "model"
 LABEL = "label"
 STACKED = {"actual": "actual", "predicted": "predicted", "score": "score"}
 ROW = "row"
+# The column of predicted labels that stand beside those which a threshold makes.
+BESIDE = "--predicted"
 
 
 class Option(NamedTuple):
@@ -37,7 +39,8 @@ class Option(NamedTuple):
     flags : tuple of str
         How it is typed, the usual way first; if empty, as the field is called.
     against, needs : mapping of str to str
-        Fields of options that it does not go with, or without, and why. A need holds in commands that have the other.
+        Fields of options that it does not go with, or without, and why. A need holds in commands that have the other;
+        of two that are joined by "|" one is enough.
     has_entries : bool
         Whether commas separate several values.
     fault : callable, optional
@@ -104,7 +107,7 @@ _OF_CLASSES = dict.fromkeys(
      "require", "top", "verified_only"),
     _NO_CLASSES,
 ) | {"all": "all pairs are printed anyway"}  # fmt: skip
-_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters"), _ONE_SYSTEM)
+_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters", "baseline"), _ONE_SYSTEM)
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ class Settings:
         None, "Column of grades, such as 1 to 5, in place of labels.", "summary compare", against=_OF_CLASSES
     )
     threshold: float | None = _option(
-        None, "Predictions are positive where --score is at least this.", _READ,
+        None, "Predictions are positive where --score is at least this; --predicted may stand beside.", _READ,
         needs={"scores": "it makes predictions of scores"},
     )  # fmt: skip
     split: str | None = _option(
@@ -162,7 +165,7 @@ class Settings:
     )  # fmt: skip
     id: str | None = _option(
         None, "Column that says which rows are the same example.", f"{_SHOW} check",
-        needs={"against": "it matches the rows of two versions"},
+        needs={"against|baseline": "it matches the rows of two versions"},
     )  # fmt: skip
     judge: str | None = _option(
         None, "Column of a cheaper judge's labels of every example; --actual is empty where unknown.",
@@ -171,6 +174,10 @@ class Settings:
     verified_only: bool = _option(False, "Use only rows whose --actual is filled in, and no judge.", _SHOW)
     parts: bool = _option(
         False, "Files are parts of one data set, not told apart.", "summary compare report plan",
+    )  # fmt: skip
+    baseline: str | None = _option(
+        None, "The system that the others are compared with: each difference is of another and this one.",
+        f"{_SHOW} check", against={"top": "the baseline may not be among the best"},
     )  # fmt: skip
     # What they hold, and how it is written.
     map: tuple[str, ...] = _option((), "Read a label as another, such as 'Yes=yes'. Repeatable.", _READ)
@@ -188,7 +195,7 @@ class Settings:
     # What is asked.
     metrics: tuple[str, ...] = _option(
         (), "Metrics, comma-separated or repeated. [the usual ones; for check accuracy]", f"{_SHOW} check", "--metric",
-        "--metrics", has_entries=True, needs={"against": "it is what the version before is held against"},
+        "--metrics", has_entries=True, needs={"against|baseline": "it is what another version is compared by"},
     )  # fmt: skip
     require: tuple[str, ...] = _option(
         (), "A requirement, such as 'recall>=0.8'. Repeatable.", "summary report plan check"
@@ -205,15 +212,15 @@ class Settings:
         None, "Show only this many systems, the best by the first metric.", _SHOW, least=1,
         against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
-    all: bool = _option(False, "Print all pairs of more than eight systems, not only the best ones.", "compare")
+    all: bool = _option(False, "Print all pairs, not only the best systems' or those of --baseline.", "compare")
     seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check")
     # Gates and plans.
     against: Path | None = _option(
         None, "File of the previous version: the new one must not be worse by --metric.", "check", against=_ONE
     )
     no_worse_by: float | None = _option(
-        None, "How much worse than --against it may be. [0]", "check", fault=_no_margin,
-        needs={"against": "it is a margin between two versions"},
+        None, "How much worse than --against, or the --baseline, it may be. [0]", "check", fault=_no_margin,
+        needs={"against|baseline": "it is a margin between two versions"},
     )  # fmt: skip
     state: Path | None = _option(
         None, "File in which runs on new examples add up, valid however often you look.", "check",
@@ -235,6 +242,8 @@ class Settings:
     actual: str = "actual"
     predicted: str = "predicted"
     score: str | None = None
+    # The columns of predicted labels that stand beside those which a threshold makes.
+    beside: tuple[str, ...] = ()
     # Whether no column holds predicted labels, and no threshold makes them: scores are judged by their order.
     scores_alone: bool = False
     # The labels of rows that have several of them, joined in one column.

@@ -11,7 +11,7 @@ from bayesperf.core.words import listed
 from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import Source, sql_text
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import FOLD, LABEL, ROW, STACKED, Settings
+from bayesperf.files.settings import BESIDE, FOLD, LABEL, ROW, STACKED, Settings
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _label_counts(connection: DuckDBPyConnection, sources: Sequence[Source], set
 
 def _label_columns(settings: Settings) -> list[str]:
     predicted = settings.predictions or (() if settings.calls else (settings.predicted,))
-    return [name for name in (settings.actual, *predicted, settings.judge) if name is not None]
+    return [name for name in (settings.actual, *predicted, *settings.beside, settings.judge) if name is not None]
 
 
 def _with_labels(source: Source, settings: Settings) -> Source:
@@ -111,6 +111,8 @@ def _of_system(source: Source, settings: Settings, system: int) -> dict[str, str
         columns[STACKED["predicted"]] = source.columns[settings.predictions[system]]
     if settings.scores:
         columns[STACKED["score"]] = source.columns[settings.scores[system]]
+    if settings.beside:
+        columns[BESIDE] = source.columns[settings.beside[system]]
     if settings.calls:
         score = columns.get(STACKED["score"]) or source.columns[str(settings.score)]
         # What is no number is not missing: it is refused as a score.
@@ -144,7 +146,8 @@ def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[Source],
         raise InputError("--labels", f"{min(more)!r} occurs, too.", "Name all labels.")
     fold = [name for name in settings.by if name == FOLD]
     by = (*(name for name in settings.by if name != FOLD), LABEL, *fold)
-    id_ = None if settings.id == ROW else settings.id
+    # Of one system a row is matched with no other.
+    id_ = None if settings.id == ROW and not settings.systems else settings.id
     return replace(settings, by=by, id=id_, joined=settings.labels or tuple(sorted(labels)), labels=())
 
 

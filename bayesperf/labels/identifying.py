@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy.ndimage import gaussian_filter1d
-from scipy.optimize import linear_sum_assignment
-from scipy.signal import find_peaks
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
@@ -119,6 +116,8 @@ def warn_of_what_is_not_settled(tree: xr.DataTree) -> None:
 
 def labels_switched(posterior: xr.Dataset) -> bool:
     """Return whether, in some chain, raters fit the classes better in another order than in their own."""
+    from scipy.optimize import linear_sum_assignment
+
     if "rates" not in posterior or "rating" not in posterior["rates"].dims:
         return False
     tables = posterior["rates"].mean(["draw", "rater"]).transpose("chain", "actual", "rating").values
@@ -166,6 +165,8 @@ def _figures(prior: Array, posterior: Array) -> dict[str, Any]:
 
 def _densities(*samples: Array) -> list[Array]:
     """Return the proportions of samples in bins of a common grid, smoothed by Silverman's width, with reflection."""
+    from scipy.ndimage import gaussian_filter1d
+
     low, high = min(x.min() for x in samples), max(x.max() for x in samples)
     if low == high:
         return [np.ones(1) for _ in samples]
@@ -180,6 +181,8 @@ def _densities(*samples: Array) -> list[Array]:
 
 def _modes(density: Array) -> int:
     """Return the number of modes of a density, between which it falls below half of the lower one."""
+    from scipy.signal import find_peaks
+
     _, found = find_peaks(np.pad(density, 1), height=0.1 * density.max(), prominence=0)
     return int((found["prominences"] >= VALLEY * found["peak_heights"]).sum())
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import DrawsBesidePairs
@@ -96,6 +95,8 @@ def _joint_draws(
 
 def _coupled(values: Array, correlations: Array, rng: np.random.Generator) -> Array:
     """Return draws (n, M) with the columns reordered to have given correlations of pairs."""
+    from scipy import stats
+
     n, systems = values.shape
     matrix = np.eye(systems)
     matrix[np.triu_indices(systems, 1)] = correlations

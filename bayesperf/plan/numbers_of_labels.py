@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
@@ -55,7 +55,7 @@ class LabelsLeft(Held):
         """Return the width, or the probability, after n labels that are allocated in some way."""
         variance = self.value.variance(allocation(min(n, self.available)))
         if self.distance is None:
-            return float(2 * stats.norm.isf((1 - self.confidence) / 2) * np.sqrt(variance))
+            return float(-2 * ndtri((1 - self.confidence) / 2) * np.sqrt(variance))
         return self._settled(variance)
 
     def _settled(self, variance: float) -> float:
@@ -64,10 +64,10 @@ class LabelsLeft(Held):
         The posterior mean to come is normal about the present one, with the variance that the labels take away.
         """
         now = self.value.variance(0 * self.value.available)
-        margin = stats.norm.isf(1 - self.confidence) * np.sqrt(variance)
+        margin = -ndtri(1 - self.confidence) * np.sqrt(variance)
         moves = np.sqrt(max(now - variance, 1e-300))
         away = self.distance or 0.0
-        return float(sum(stats.norm.cdf((side * away - margin) / moves) for side in (1, -1)))
+        return float(sum(ndtr((side * away - margin) / moves) for side in (1, -1)))
 
     def smallest_n(self, target: float, allocation: Callable[[int], Array | Counts]) -> int | None:
         """Return the smallest number of labels, allocated in some way, that is enough; None if all are not."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import special, stats
+from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
@@ -143,7 +143,7 @@ class AttemptsPlan(Answer):
         _check_above_zero("width", width)
         now = self.attempts.values.reshape(-1, 1)
         times = np.ones_like(now) if attempts is None else checks.count("attempts", attempts) / now
-        z = stats.norm.isf((1 - checks.probability("ci_prob", ci_prob)) / 2)
+        z = -special.ndtri((1 - checks.probability("ci_prob", ci_prob)) / 2)
         variance = (self._errors(1, times) ** 2).mean(-1).reshape(self.questions.shape) * self.questions.values
         return self.questions.copy(data=np.ceil(variance * (2 * z / width) ** 2).astype(int))
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
@@ -126,6 +124,8 @@ def prior_sensitivity(
     >>> [text.get_text() for text in figure.legends[0].get_texts()]
     ['none', 'weight 72.5', 'weight 725', 'mean', '95 % HDI', 'observed', 'before the data']
     """
+    from matplotlib.lines import Line2D
+
     before, after = _before_and_after(cm, priors)
     marginals = {name: post[metric] for name, post in after.items()}
     interval = default_interval(ci_prob, ci_kind)
@@ -228,7 +228,7 @@ def noise_sensitivity(sensitivity: pd.DataFrame, *, ax: Panels | None = None) ->
         axes.fill_between(system["rate"], system["ci_lower"], system["ci_upper"], color=colour, alpha=0.15, lw=0)
         axes.plot(system["rate"], system["mean"], "o-", color=colour, lw=1.5, ms=3.5, label=shorten(str(name)))
     axes.set_xlabel("labels that are wrong")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{100 * rate:.3g} %"))
+    axes.xaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.3g} %")
     axes.set_ylabel(metric_title(facts["metric"]))
     axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()

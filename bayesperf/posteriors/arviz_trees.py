@@ -130,15 +130,20 @@ def _pos_label(template: xr.DataArray, pos_label: Any) -> Any:
 
 
 def observed_table(tree: xr.DataTree) -> xr.DataArray | None:
-    """Return the table of counts of a tree, stored beside the parts that its model observes; None if it has none."""
-    tables = [tree[name].to_dataset().get("counts") for name in ("observed_data", "constant_data") if name in tree]
-    known = [as_table(table) for table in tables if table is not None]
+    """Return the table of counts of a tree, stored beside the parts that its model observes; None if it has none.
+
+    A tree of sequences has transitions; their table counts all samples.
+    """
+    groups = [tree[name].to_dataset() for name in ("observed_data", "constant_data") if name in tree]
+    known = [as_table(group[name]) for name in ("samples", "counts") for group in groups if name in group]
     return next((table for table in known if set(CELL_DIMS) <= set(table.dims)), None)
 
 
 def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any]) -> xr.DataArray | None:
     """Return the counts, summed over groups if the cells describe their population; None if there are none."""
     counts = observed_table(tree)
+    if counts is not None and counts.name == "samples":
+        return counts.sum([dim for dim in counts.dims if dim not in template.dims])
     groups = facts.get("groups_dim")
     if counts is None or groups not in counts.dims or groups in template.dims:
         return counts

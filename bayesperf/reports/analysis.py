@@ -16,9 +16,9 @@ from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
-from bayesperf.data.cross_tabulation import LABEL
+from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
-from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.joint_outcomes import of_examples, same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, ROW, Settings
 from bayesperf.posteriors.marginal import Marginal
@@ -28,7 +28,7 @@ from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 from bayesperf.reports.class_columns import label_of, named_labels, with_classes
-from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems
+from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems, named_baseline
 from bayesperf.reports.designs import (
     about_clusters,
     about_gaps,
@@ -106,7 +106,7 @@ class Analysis:
     sliced: ConfusionMatrix | None = None
     command: str = ""
 
-    @property
+    @cached_property
     def pooled_counts(self) -> ConfusionMatrix:
         """The counts of each system, folds pooled."""
         return self.counts.sum(FOLD) if FOLD in self.counts.dims else self.counts
@@ -340,23 +340,38 @@ class Analysis:
     @property
     def of_labels(self) -> bool:
         """Whether the matrices are the labels of examples with several labels, which are not systems to compare."""
-        return same_examples(self.counts.counts) == LABEL
+        return same_examples(self.counts.counts) == self.settings.system == LABEL
+
+    @cached_property
+    def headline_comparison(self) -> list[MetricComparison]:
+        """The comparison of the systems by the first metric; empty if there is only one system."""
+        return self._compared(self.metric_names[:1])
 
     @cached_property
     def comparisons(self) -> list[MetricComparison]:
         """The comparison of the systems by each metric; empty if there is only one system."""
-        s = self.settings
+        return self.headline_comparison + self._compared(self.metric_names[1:])
+
+    def _compared(self, names: Sequence[str]) -> list[MetricComparison]:
+        """Return the comparison of the systems by some metrics."""
+        s, baseline = self.settings, self.baseline
         if s.system is None or self.of_labels or self.counts.counts.sizes[s.system] < 2:
             return []
-        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed}
+        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed, "baseline": baseline}
+        of_counts, of_scores = _apart(names)
+        found = compare_areas([self.marginals[name] for name in of_scores], **options)
         if self.paired is not None:
             options["prior"] = s.prior
-        of_counts, of_scores = _apart(self.metric_names)
-        areas = compare_areas([self.marginals[name] for name in of_scores], s)
-        found = areas | {
-            each.comparison.metric: each for each in compare_systems(self.pooled, self.paired, of_counts, **options)
-        }
-        return [found[name] for name in self.metric_names]
+        of_labels = compare_systems(self.pooled, self.paired, of_counts, **options)
+        found |= {each.comparison.metric: each for each in of_labels}
+        return [found[name] for name in names]
+
+    @property
+    def baseline(self) -> Any:
+        """The system that the others are compared with, as its dim names it; None if none is."""
+        system = self.settings.system
+        names = [] if system is None else self.counts.counts[system].values.tolist()
+        return named_baseline(self.settings.baseline, names)
 
     def met(self, requirement: Requirement) -> xr.DataArray:
         """Return the probability that each system meets a requirement."""
@@ -409,7 +424,8 @@ def analyse(
     if settings.calls:
         from bayesperf.reports.split_column import with_calls
 
-        frame = with_calls(frame, settings)
+        frame, beside = with_calls(frame, settings, rows)
+        notes = (*filter(None, [beside]), *notes)
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)
@@ -598,7 +614,9 @@ def refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None)
 
 def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
     """Return the rows of the systems that were counted."""
-    return frame[frame[settings.system].isin(counts.counts[settings.system].values.tolist())]
+    name = str(settings.system)
+    kept = frame[frame[name].isin(names := counts.counts[name].values.tolist())]
+    return kept.assign(**{name: pd.Categorical(kept[name].astype(object), names)})
 
 
 def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
@@ -633,14 +651,13 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
         with warnings.catch_warnings():
             # What there is to say of labels was said when they were counted.
             warnings.simplefilter("ignore", LabelWarning)
-            return ConfusionMatrix.from_predictions(
-                frame[settings.actual],
-                frame[settings.predicted],
-                by={name: frame[name] for name in settings.by if name != FOLD},
-                labels=pooled.labels,
-                pos_label=pooled.pos_label,
-                example=frame[settings.id],
-            )
+            by = {name: frame[name] for name in settings.by if name != FOLD}
+            columns = encode_predictions(frame[settings.actual], frame[settings.predicted], by, pooled.labels)
+            # An example has each of several labels or has it not: of each it is one of its own.
+            of_label = settings.actuals or settings.joined
+            example = list(zip(frame[settings.id], frame[LABEL], strict=True)) if of_label else frame[settings.id]
+            outcomes = of_examples(columns, example, pooled.pos_label, settings.system)
+            return ConfusionMatrix(cross_tabulate(columns), pooled.pos_label, outcomes)
     except InputError as error:
         if error.argument != "example":
             raise

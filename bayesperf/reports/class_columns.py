@@ -13,7 +13,7 @@ from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.class_names import about_labels, classes_in_words, merged_by, nearest, plain
-from bayesperf.files.settings import Settings
+from bayesperf.files.settings import BESIDE, Settings
 
 _BOOLEANS = {"true": True, "false": False}
 # A whole number, however it is written.
@@ -34,12 +34,12 @@ def with_classes(
     ValueError
         If the actual and the predicted labels have nothing in common, or no label is called as the positive class.
     """
-    names = [settings.actual, *([] if settings.calls else [settings.predicted]), settings.judge]
+    names = [settings.actual, BESIDE if settings.calls else settings.predicted, settings.judge]
     columns = [name for name in names if name is not None and name in frame]
     frame = _as_one_kind(frame, columns)
     counts = _label_counts(frame, columns, rows)
-    if settings.predicted in columns:
-        _refuse_strangers(frame, settings, rows)
+    for name in {settings.predicted, BESIDE} & {*columns}:
+        _refuse_strangers(frame, name, settings, rows)
     warned = (*about_labels(counts), *_about_twins(counts))
     if settings.pos_label is None:
         return frame, settings, (), warned
@@ -80,20 +80,20 @@ def _named(counts: dict[str, int], text: str) -> str:
     return str(found)
 
 
-def _refuse_strangers(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
+def _refuse_strangers(frame: pd.DataFrame, name: str, settings: Settings, rows: Counts | None) -> None:
     """Refuse predictions of which no label is an actual one: two codings, which would count as classes apart."""
-    pairs = frame[[settings.actual, settings.predicted]].dropna()
-    actual, predicted = ({*map(_text, pairs[name].unique())} for name in pairs)
-    are_scores = any("." in label for label in predicted) and pd.api.types.is_numeric_dtype(pairs[settings.predicted])
+    pairs = frame[[settings.actual, name]].dropna()
+    actual, predicted = ({*map(_text, pairs[column].unique())} for column in pairs)
+    are_scores = any("." in label for label in predicted) and pd.api.types.is_numeric_dtype(pairs[name])
     if settings.labels or are_scores or actual & predicted or min(len(actual), len(predicted)) < 2:
         return
     weights = pd.Series(1 if rows is None else rows, frame.index)[pairs.index]
-    new, old = (pairs[name].map(_text) for name in (settings.actual, settings.predicted))
+    new, old = (pairs[column].map(_text) for column in (settings.actual, name))
     meant = pd.crosstab(old, new, values=weights, aggfunc="sum").fillna(0).idxmax(axis=1)
     merged = [merged_by(str(old), str(new)) for old, new in meant.items()] if meant.is_unique else []
     raise InputError(
-        f"--predicted {settings.predicted}",
-        f"no label is an actual one: {settings.actual!r} holds {listed(sorted(actual))}, and {settings.predicted!r} "
+        BESIDE if name == BESIDE else f"--predicted {name}",
+        f"no label is an actual one: {settings.actual!r} holds {listed(sorted(actual))}, and {name!r} "
         f"{listed(sorted(predicted))}.",
         f"If they mean the same: {' '.join(merged)}." if merged else "Name other columns, or merge labels by --map.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import xarray as xr
-from rich.console import Console
-from rich.progress import track
 
 from bayesperf import metrics
 from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import listed
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.settings import ROW, Settings
+from bayesperf.files.settings import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
@@ -104,6 +104,29 @@ class MetricComparison:
         return [{"metric": self.comparison.metric, **row} for row in table.to_dict("records")]
 
 
+def named_baseline(wanted: str | None, names: Sequence[Any]) -> Any:
+    """Return the system of a name, as its dim holds it; None if none is wanted.
+
+    Raises
+    ------
+    ValueError
+        If there is no such system, or there is one at most.
+    """
+    if wanted is None:
+        return None
+    if len(names) < 2:
+        raise InputError(
+            "baseline",
+            "it is one of several systems.",
+            "Name the column that tells them apart, as --system model, or a column of each, as --predicted new "
+            "--predicted old.",
+        )
+    found = [name for name in names if str(name) == wanted]
+    if not found:
+        raise InputError("baseline", f"no system is called {wanted!r}; they are {listed(names, 12)}.")
+    return found[0]
+
+
 def compare_systems(
     pooled: Posterior, paired: ConfusionMatrix | None, names: Sequence[str], **options: Any
 ) -> list[MetricComparison]:
@@ -120,13 +143,21 @@ def compare_systems(
     **options
         Options of `bayesperf.compare`.
     """
-    shown = track(names, "Comparing", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    return [_compare_by(name, pooled, paired, options) for name in shown]
+    return [_compare_by(name, pooled, paired, options) for name in _shown(names)]
 
 
-def compare_areas(marginals: Sequence[Marginal], settings: Settings) -> dict[str, MetricComparison]:
+def _shown(names: Sequence[str]) -> Iterable[str]:
+    """Return metrics, with a bar on a terminal of how many are done."""
+    if not sys.stderr.isatty():
+        return names
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(names, "Comparing", console=Console(stderr=True), transient=True)
+
+
+def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, MetricComparison]:
     """Compare systems by each metric of scores; which rule would be trivial depends on the metric, and none is."""
-    options: dict[str, Any] = {"dim": settings.system, "rope": settings.rope, "random_seed": settings.seed}
     return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.cross_tabulation import LABEL
-from bayesperf.data.joint_outcomes import JointOutcomes
+from bayesperf.data.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.files.settings import FILE, FOLD, SYSTEM
 from bayesperf.reports.analysis import Analysis
 
@@ -44,8 +44,9 @@ def _places(dim: str, size: int) -> str:
 def rows_read(analysis: Analysis) -> int:
     """Return the number of rows; one with several systems or labels, each in a column, is counted once."""
     counts = analysis.counts.counts
-    columns = LABEL if analysis.of_labels else SYSTEM if analysis.settings.systems else None
-    return int(counts.sum()) // (1 if columns is None else counts.sizes[columns])
+    labels = counts.sizes.get(LABEL, 1) if same_examples(counts) == LABEL else 1
+    systems = counts.sizes.get(SYSTEM, 1) if analysis.settings.systems else 1
+    return int(counts.sum()) // (labels * systems)
 
 
 def _classes(analysis: Analysis) -> str:
@@ -88,17 +89,18 @@ def positive_advice(analysis: Analysis) -> str:
 
 # ── The head ──
 
-# With more systems than these, the text gives only their number.
+# With more systems or files than these, the text gives only their number.
 _MOST_NAMED = 6
 # So many hexadecimal digits of the digest are shown: by chance two data sets in 10¹⁹ share them.
 _DIGITS = 16
 
 
-def head(analysis: Analysis, on: date) -> list[tuple[str, str]]:
-    """Return names and values: rows, systems, folds, classes, day and digest."""
+def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str, str]]:
+    """Return names and values: files, rows, systems, folds, classes, day and digest."""
     counts, what = analysis.counts, "labels" if analysis.of_labels else "systems"
     positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
     said = {
+        "Data": _listed(sources, "files"),
         "Rows": f"{rows_read(analysis):,}",
         what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),

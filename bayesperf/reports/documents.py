@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 TITLE = "Classifier performance"
 
 
-def as_html(analysis: Analysis, title: str | None = None) -> str:
+def as_html(analysis: Analysis, title: str | None = None, sources: Sequence[str] = ()) -> str:
     """Return a report as a self-contained HTML page.
 
     Parameters
@@ -29,18 +30,20 @@ def as_html(analysis: Analysis, title: str | None = None) -> str:
         The analysis to show.
     title : str, optional
         The heading of the page.
+    sources : sequence of str
+        Names of the files that were read.
     """
     from bayesperf.reports.render.html import Written, page
 
     sections = [Written(section.name, section.title, blocks) for section, blocks in answered(analysis, REPORT)]
     said = " ".join(text for section in sections for block in flat(section.blocks) for text in words_of(block))
-    return page(title or TITLE, head(analysis, date.today()), sections, terms_of(said))
+    return page(title or TITLE, head(analysis, sources, date.today()), sections, terms_of(said))
 
 
-def as_markdown(analysis: Analysis, title: str | None = None) -> str:
+def as_markdown(analysis: Analysis, title: str | None = None, sources: Sequence[str] = ()) -> str:
     """Return a report as Markdown, without pictures; the parameters are those of `as_html`."""
     sections = [(section.title, blocks) for section, blocks in answered(analysis, REPORT)]
-    return markdown.document(title or TITLE, head(analysis, date.today()), sections)
+    return markdown.document(title or TITLE, head(analysis, sources, date.today()), sections)
 
 
 def print_answer(analysis: Analysis, command: str, console: Console, first: bool = True) -> None:
@@ -74,8 +77,8 @@ def _facts(analysis: Analysis, command: str) -> dict[str, Any]:
         "counts": {"dims": [str(dim) for dim in counts.dims], "values": counts.values.tolist()},
         "headline": analysis.headline,
     }
-    if analysis.comparisons and command != SUMMARY:
-        first = analysis.comparisons[0].comparison.summary(analysis.settings.ci_prob)
+    if analysis.headline_comparison and command != SUMMARY:
+        first = analysis.headline_comparison[0].comparison.summary(analysis.settings.ci_prob)
         facts |= {"comparison": first.attrs, "paired": analysis.is_paired}
     if command == COMPARISON:
         return facts

@@ -97,6 +97,7 @@ def report(
     prior: str | priors.Prior | None = None,
     ci_prob: float = 0.95,
     rope: float = 0.0,
+    baseline: Any = None,
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
@@ -130,6 +131,8 @@ def report(
         Probability of the intervals.
     rope : float
         Differences up to this, on the metric's scale, do not matter.
+    baseline : hashable, optional
+        Name of the system that the others are compared with, as in `bayesperf.compare`.
 
     Returns
     -------
@@ -168,6 +171,7 @@ def report(
         ci_prob=checks.probability("ci_prob", ci_prob),
         metrics=tuple(metrics),
         rope=checks.rope(rope),
+        baseline=None if baseline is None else str(baseline),
         seed=random_seed,
         slices=tuple(slices),
     )

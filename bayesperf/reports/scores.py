@@ -35,6 +35,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.reports.blocks import number
+from bayesperf.reports.comparison_tables import named_baseline
 
 # Readers look at whole curves, so bands are to contain a whole curve.
 BAND = "simultaneous"
@@ -319,6 +320,7 @@ class ScoredSystems:
                     random_seed=self.settings.seed,
                 ),
                 rope=self.settings.rope,
+                baseline=named_baseline(self.settings.baseline, [system.names[0] for system in systems]),
             )
             for place, systems in self.places.items()
             if len(systems) > 1

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.settings import FOLD, Settings
+from bayesperf.files.settings import BESIDE, FOLD, Settings
 from bayesperf.reports.class_columns import label_of
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 
@@ -77,8 +77,10 @@ def _is_test(value: str) -> bool:
     return value.strip().lower() == TEST
 
 
-def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
+def with_calls(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> tuple[pd.DataFrame, str]:
     """Return rows with labels made of scores: the positive one from a threshold on, or of all without one.
+
+    If a column of predicted labels stands beside them, a sentence says how many rows it calls otherwise.
 
     Raises
     ------
@@ -97,7 +99,17 @@ def with_calls(frame: pd.DataFrame, settings: Settings) -> pd.DataFrame:
     negative = next(label for label in classes if label != positive)
     is_positive = frame[settings.predicted].to_numpy(bool)
     calls = pd.Series([negative, positive]).take(is_positive.astype(int))
-    return frame.assign(**{settings.predicted: calls.set_axis(frame.index)})
+    called = frame.assign(**{settings.predicted: calls.set_axis(frame.index)})
+    if not settings.beside:
+        return called, ""
+    weights = np.ones(len(called), np.int64) if rows is None else rows
+    others = (called[BESIDE] != called[settings.predicted]) & called[BESIDE].notna()
+    said = (
+        f"Labels are made by --threshold {settings.threshold:g}; {listed(settings.beside)} "
+        f"{'says' if len(settings.beside) == 1 else 'say'} otherwise in {weights[others].sum():,} of "
+        f"{weights.sum():,} rows."
+    )
+    return called.drop(columns=BESIDE), said
 
 
 def scored_systems(

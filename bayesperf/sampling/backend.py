@@ -2,9 +2,10 @@
 
 `models.building` alone defines random variables of its own, which is PyTensor's documented way to extend it.
 
-Compiled models, of which the built-in ones are kept: compiling takes seconds, and sampling less than one. Draws that
-PyMC would make one after the other, made together. Where one of these parts is missing (`unmet`), `pymc.sample` and
-PyMC's other public functions take their place: slower, with the same figures but for Monte Carlo error.
+`loops` alone knows PyTensor's operations as well, by the names of their classes. Compiled models, of which the built-in
+ones are kept: compiling takes seconds, and sampling less than one. Draws that PyMC would make one after the other, made
+together. Where one of these parts is missing (`unmet`), `pymc.sample` and PyMC's other public functions take their
+place: slower, with the same figures but for Monte Carlo error.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial, reduce
+from hashlib import sha256
 from importlib.metadata import version
 from itertools import accumulate, pairwise
 from math import prod
@@ -29,6 +31,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.sampling import loops
 from bayesperf.sampling.interrupts import load, postponed
 from bayesperf.sampling.model_data import resolve_model
 
@@ -69,6 +72,7 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pytensor.compile.mode:Mode.register": "",
         "pytensor.compile.mode:NUMBA.provided_optimizer": "",
         "pytensor.compile.sharedvalue:SharedVariable": "",
+        "pytensor.gradient:DisconnectedGrad": "",
         "pytensor.gradient:DisconnectedType": "",
         "pytensor.graph.basic:Apply": "op inputs outputs",
         "pytensor.graph.basic:Constant.signature": "",
@@ -77,6 +81,8 @@ RELIES_ON: dict[str, dict[str, str]] = {
         "pytensor.graph.rewriting.basic:dfs_rewriter": "",
         "pytensor.graph.rewriting.basic:node_rewriter": "tracks",
         "pytensor.graph.traversal:io_toposort": "inputs outputs",
+        "pytensor.link.numba.cache:compile_numba_function_src": "src function_name global_env cache_key",
+        "pytensor.link.numba.dispatch.basic:numba_funcify_and_cache_key": "",
         "pytensor.link.numba.dispatch.basic:numba_njit": "final_function",
         "pytensor.link.numba.dispatch.basic:register_funcify_default_op_cache_key": "op_type",
         "pytensor.link.numba.linker:NumbaLinker.jit_compile": "fn_and_cache",
@@ -212,21 +218,23 @@ def _compile(model: pm.Model) -> CompiledModel:
     data = {name: _contiguous(variable.get_value(), variable.dtype) for name, variable in shared.items()}
     given = {variable: data[name] for name, variable in shared.items()}
     constant = _constant_in(point, of_point)
-    with model:
-        before = partial(_prepared, _one_at_a_time(_function([], constant, given, INTERPRETED)))
-        values = before(*data.values())
-        mode, compiled_by_numba = _parallel()
-        density = _function([point], of_point, dict(zip(constant, values, strict=True)), mode)
-        computed = _function([points], variables.values(), given, INTERPRETED)
     flat = _flat(start)
-    density(flat, *values)  # Numba compiles what is called for the first time.
+    with model:
+        compute_constant = _one_at_a_time(_function([], constant, given, INTERPRETED))
+        values = _prepared(compute_constant, (), *data.values())
+        of_constant = dict(zip(constant, values, strict=True))
+        density, further = _in_loops(point, of_point, of_constant, flat) or _in_parts(
+            point, of_point, of_constant, flat
+        )
+        computed = _function([points], variables.values(), given, INTERPRETED)
     dims = {name: dims_of(model, name, variable.ndim - 1) for name, variable in variables.items()}
-    return CompiledModel(compiled_by_numba[-1], before, _one_at_a_time(computed), dims, flat, data)
+    before = partial(_prepared, compute_constant, further)
+    return CompiledModel(density, before, _one_at_a_time(computed), dims, flat, data)
 
 
-def _prepared(function: Callable[..., list[Array]], *data: Array) -> list[Array]:
-    """Return what a function computes of data, as Numba has compiled for."""
-    return [_contiguous(value, np.asarray(value).dtype) for value in function(*data)]
+def _prepared(function: Callable[..., list[Array]], further: Sequence[Array], *data: Array) -> list[Array]:
+    """Return what a function computes of data, as Numba has compiled for, and further arguments."""
+    return [*(_contiguous(value, np.asarray(value).dtype) for value in function(*data)), *further]
 
 
 def _constant_in(point: Any, outputs: Sequence[Any]) -> list[Any]:
@@ -245,6 +253,66 @@ def _constant_in(point: Any, outputs: Sequence[Any]) -> list[Any]:
         elif any(variable in of_data or isinstance(variable, SharedVariable) for variable in node.inputs):
             of_data.update(node.outputs)
     return list(constant)
+
+
+def _in_loops(
+    point: Any, outputs: Sequence[Any], given: Mapping[Any, Array], start: Array
+) -> tuple[Callable[..., Any], Sequence[Array]] | None:
+    """Compile outputs as one function of loops; return it with the arguments that it takes after those given.
+
+    None is returned if they have operations that are no such loops, or if the function and PyTensor's own, which Python
+    computes, differ where sampling starts.
+    """
+    from pytensor.compile.mode import NUMBA, Mode
+
+    apart = ("inplace", "BlasOpt", "fuse_indexed_into_elemwise")
+    mode = Mode("py", NUMBA.provided_optimizer.excluding(*apart)).register(_cheaper()[0])
+    simplified = _function([point], outputs, given, mode)
+    keys: list[str | None] = [version("bayesperf"), version("pytensor")]
+
+    def of_numbers(node: Any) -> Any:
+        function, key = _function_of_numbers(node)
+        keys.append(key)
+        return function
+
+    try:
+        source, further, called = loops.written(simplified.maker.fgraph, of_numbers)
+    except loops.NoSourceError:
+        return None
+    density = _numba_function(source, called, keys)
+    arguments = (start, *given.values())
+    expected = _function([point], outputs, given, INTERPRETED)(*arguments)
+    same = zip(density(*arguments, *further), expected, strict=True)
+    return (density, further) if all(np.allclose(a, b, 1e-6, 1e-8, equal_nan=True) for a, b in same) else None
+
+
+def _function_of_numbers(node: Any) -> tuple[Any, str | None]:
+    """Return PyTensor's function of numbers for a node of a scalar operation, for Numba, and its key on disk."""
+    from pytensor.link.numba.dispatch.basic import numba_funcify_and_cache_key
+
+    found: tuple[Any, str | None] = numba_funcify_and_cache_key(node.op, node=node)
+    return found
+
+
+def _numba_function(source: str, called: Mapping[str, Any], keys: Sequence[str | None]) -> Any:
+    """Return the function of a source, kept on disk if what it calls has keys there."""
+    from pytensor.link.numba.cache import compile_numba_function_src
+    from pytensor.link.numba.dispatch.basic import numba_njit
+
+    key = None if None in keys else sha256(repr((source, keys)).encode()).hexdigest()
+    of_rows = {"shares": numba_njit(shares), "slope": numba_njit(slope)}
+    names = {"__name__": __name__, **loops.FUNCTIONS, **of_rows, **called}
+    function = compile_numba_function_src(source, "density", names, cache_key=key)
+    return numba_njit(function, final_function=True, cache=key is not None, nogil=True, error_model="numpy")
+
+
+def _in_parts(
+    point: Any, outputs: Sequence[Any], given: Mapping[Any, Array], start: Array
+) -> tuple[Callable[..., Any], Sequence[Array]]:
+    """Compile outputs as PyTensor does, a function for each operation."""
+    mode, compiled_by_numba = _parallel()
+    _function([point], outputs, given, mode)(start, *given.values())
+    return compiled_by_numba[-1], ()
 
 
 @cache
@@ -360,7 +428,9 @@ def _log_density(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[An
     from pymc.logprob.utils import replace_rvs_by_values
     from pymc.pytensorf import rewrite_pregrad
     from pytensor import grad
+    from pytensor.gradient import DisconnectedGrad
     from pytensor.graph.replace import clone_replace
+    from pytensor.graph.traversal import ancestors
 
     variables: Any = {"rvs_to_values": model.rvs_to_values, "rvs_to_transforms": _transforms(model)}
     terms = [
@@ -370,12 +440,16 @@ def _log_density(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[An
     values = [pt.tensor(dtype="float64", shape=shape) for shape in shapes]
     own = dict(zip(model.value_vars, values, strict=True))
     log_density = clone_replace(sum(term.sum() for term in terms), own, rebuild_strict=False)
+    # What a model has taken out of the gradient would be simplified into it again.
+    apart = {v: v.type() for v in ancestors([log_density]) if v.owner and isinstance(v.owner.op, DisconnectedGrad)}
     # The gradient of a simplified density has half as many operations to compile.
-    log_density = rewrite_pregrad(log_density)
+    log_density = rewrite_pregrad(clone_replace(log_density, apart, rebuild_strict=False))
     gradient = pt.concatenate([slope.ravel() for slope in grad(log_density, values)])
+    back = {value: variable for variable, value in apart.items()}
+    whole = clone_replace([log_density, gradient], back, rebuild_strict=False)
     point = pt.tensor(dtype="float64", shape=(sum(map(prod, shapes)),))
     parts = dict(zip(values, _split(point, shapes), strict=True))
-    return point, clone_replace([log_density, gradient], parts, rebuild_strict=False)
+    return point, clone_replace(whole, parts, rebuild_strict=False)
 
 
 def _transforms(model: pm.Model) -> dict[Any, Any]:

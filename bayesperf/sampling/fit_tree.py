@@ -100,7 +100,7 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
     """Replace flat counts, observed and simulated, by tables; add the table of a model that observes parts of it.
 
     `observed_data` has the variables of `posterior_predictive` and no other, because ArviZ compares one with the other;
-    a table that no variable of the model simulates is in `constant_data`.
+    a table that no variable of the model simulates is in `constant_data`, beside transitions that of the ``samples``.
     """
     if not set(CELL_DIMS) <= set(counts.dims):
         return
@@ -112,9 +112,9 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
         _unflatten(tree, counts)
         observed = observed.drop_vars("counts").drop_dims("cell", errors="ignore")
     group = "observed_data" if "cell" in dims or dims == set(counts.dims) else "constant_data"
-    tree[group] = {"observed_data": observed, "constant_data": tree.get("constant_data", xr.Dataset())}[group].assign(
-        counts=marked
-    )
+    of_group = {"observed_data": observed, "constant_data": tree.get("constant_data", xr.Dataset())}[group]
+    tables = {name: table for name, table in counts.attrs.items() if name == "samples"} | {"counts": marked}
+    tree[group] = of_group.assign(tables)
 
 
 def with_a_dim(name: str, group: xr.Dataset) -> xr.Dataset:

@@ -152,6 +152,7 @@ def fit(
         exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, definition, counts, options, draws, seeds[3:])
+        _check_log_likelihood(prior["prior"], built, definition, counts, options)
         tree = {name: finish(with_a_dim(name, group)) for name, group in prior.items()}
         if exact is None:
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
@@ -288,15 +289,33 @@ def _prior(
     return groups
 
 
+def _check_log_likelihood(
+    prior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
+) -> None:
+    """Refuse an edited file whose log-likelihood cannot be computed: after sampling it would be too late."""
+    if model.observed_RVs and hasattr(definition, "log_likelihood") and not _is_built_in(definition):
+        _log_likelihood(prior.isel(draw=slice(2)), model, definition, counts, options)
+
+
+def _is_built_in(definition: Any) -> bool:
+    return str(definition.__name__).startswith("bayesperf.")
+
+
 @contextmanager
 def _edited_together(definition: Any, function: str) -> Iterator[None]:
-    """Explain that a function of an edited file asks for a variable that the edited model no longer has."""
+    """Explain that a function of an edited file does not fit the edited model."""
     try:
         yield
-    except KeyError as error:
-        if definition.__name__.startswith("bayesperf."):
+    except InputError:
+        raise
+    except Exception as error:
+        if _is_built_in(definition):
             raise
-        problem = f"its function {function!r} asks for what the model does not have: {error.args[0]}"
+        problem = (
+            f"its function {function!r} asks for what the model does not have: {error.args[0]}"
+            if isinstance(error, KeyError)
+            else f"its function {function!r} cannot be computed of draws of the model: {error}."
+        )
         raise InputError("model", problem, "Change the function with the model, or delete it.") from error
 
 

@@ -28,7 +28,7 @@ from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.labels.ratings import Ratings
 from bayesperf.labels.ratings import model_data as counts_of_patterns
 from bayesperf.sampling.model_options import Options, check_options, mapping
-from bayesperf.sequences.chain import label_sequences, transitions_by_sequence
+from bayesperf.sequences.chain import label_sequences, samples_by_sequence, transitions_by_sequence
 
 # Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
 _first_reading = threading.Lock()
@@ -159,7 +159,8 @@ def _paired_counts(data: Any, model: Any, options: Options, pos_label: Any) -> x
 def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts of transitions (sequence, actual_before, predicted_before, actual, predicted).
 
-    The option ``by`` is removed: it belongs to the data, not to the model.
+    The attribute ``samples`` has the counts of all samples (sequence, actual, predicted), the first ones included. The
+    option ``by`` is removed: it belongs to the data, not to the model.
     """
     by = options.pop("by", None)
     if not isinstance(data, tuple) or len(data) != 2:
@@ -172,8 +173,9 @@ def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.
     of_step = dict.fromkeys(("actual_before", "predicted_before", *CELL_DIMS), series.cm.labels)
     if name in of_step:
         raise InputError("options['by']", f"{name!r} is a dim that the model uses for its own; rename that dim.")
-    coords = {name: encode(ids, "by", fractions=True).labels} | of_step
-    facts = _positive(series.cm.pos_label)
+    sequences = {name: encode(ids, "by", fractions=True).labels}
+    coords, seen = sequences | of_step, sequences | dict.fromkeys(CELL_DIMS, series.cm.labels)
+    facts = _positive(series.cm.pos_label) | {"samples": xr.DataArray(samples_by_sequence(series), seen, list(seen))}
     return xr.DataArray(transitions_by_sequence(series), coords, list(coords), name="counts", attrs=facts)
 
 

@@ -110,6 +110,12 @@ def transitions_by_sequence(sequences: LabelSequences) -> Counts:
     return table.reshape(-1, 2, 2, 2, 2)
 
 
+def samples_by_sequence(sequences: LabelSequences) -> Counts:
+    """Count the samples of each sequence, (sequence, actual, predicted)."""
+    number = sequences.sequence[-1] + 1
+    return np.bincount(4 * sequences.sequence + sequences.states, minlength=4 * number).reshape(-1, 2, 2)
+
+
 def count_transitions(sequences: LabelSequences, chain: str) -> TransitionCounts:
     """Count the transitions within all sequences, as a kind of chain needs them."""
     checks.one_of("chain", chain, CHAIN_KINDS)

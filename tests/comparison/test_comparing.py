@@ -457,3 +457,51 @@ def test_summary_columns():
     other = bp.compare(bp.posterior(A), bp.posterior(B, "flat"), "recall", independent=True).basis
     assert basis.count("Dirichlet") == 1
     assert other.count("Dirichlet") == 2
+
+
+# ── A baseline ──
+
+
+def on_same_examples():
+    """Three systems whose differences in accuracy are small, but for the last."""
+    y_true = np.arange(60) % 2
+    wrong = {"a": np.arange(60) % 7 == 0, "b": np.arange(60) % 6 == 1, "c": np.arange(60) % 3 == 2}
+    return CM.from_predictions(y_true, {name: np.where(of, 1 - y_true, y_true) for name, of in wrong.items()})
+
+
+@pytest.mark.parametrize("contrast", ["difference", "ratio"])
+def test_differences_from_a_baseline_are_those_of_systems_in_that_order(contrast):
+    cm = on_same_examples().isel(model=[2, 0, 1])
+    last, other = "c", "a"
+    options = {"metric": "accuracy", "contrast": contrast, "rope": 0.01}
+    found = bp.compare(cm, baseline=last, **options)
+    expected = bp.compare(cm.isel(model=[1, 2, 0]), **options)
+    pd.testing.assert_frame_equal(found.summary(), expected.summary())
+    said = found.in_words()
+    assert f"Compared with the baseline, {last}, {other} is" in said
+    assert f"{other} {'/' if contrast == 'ratio' else '−'} {last}, is" in said
+    # Differences on the same examples are exact in whichever order.
+    assert {row.method for row in found.summary().itertuples()} == {"draws" if contrast == "ratio" else "quadrature"}
+
+
+def test_a_baseline_is_a_system_along_the_dim():
+    with pytest.raises(bp.InputError, match="baseline: no system is called 'd'"):
+        bp.compare(on_same_examples(), metric="accuracy", baseline="d")
+    with pytest.raises(TypeError, match="baseline: it is one of the systems along a dim"):
+        bp.compare(bp.posterior(A), bp.posterior(B), "recall", baseline="a")
+
+
+@pytest.mark.few
+@pytest.mark.parametrize("metric", ["accuracy", "error_rate"])
+@pytest.mark.parametrize("contrast", ["difference", "ratio"])
+def test_the_sentence_gives_the_best_less_the_next_in_whichever_order_they_stand(metric, contrast):
+    said = []
+    for order in ([0, 1, 2], [2, 1, 0]):
+        found = bp.compare(on_same_examples().isel(model=order), metric=metric, contrast=contrast)
+        said.append(found.in_words().partition(" The best of")[0])
+    first, second = (text.partition(f"The {contrast}, ")[2] for text in said)
+    best, next_one = np.argsort(-found.prob_best.values)[:2]
+    names = [found.names[place] for place in (best, next_one)]
+    assert first.startswith(f" {'/' if contrast == 'ratio' else '−'} ".join(names))
+    if contrast == "difference":
+        assert first == second

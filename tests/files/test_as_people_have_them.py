@@ -207,9 +207,25 @@ def test_a_threshold_makes_predictions_of_scores(tmp_path, call, command):
         assert values == cm.counts.values[0].tolist()
 
 
+def test_predictions_beside_a_threshold_are_held_against_its_own(tmp_path, call):
+    WIDE.to_csv(tmp_path / "p.csv", index=False)
+    options = ["--score", "s_a", "--score", "s_b", "--threshold", "0.5", "--pos-label", "spam", "--json"]
+    found = figures(call("summary", "p.csv", *options, "--predicted", "a", "--predicted", "b"))
+    others = sum(
+        (WIDE[name] != np.where(SCORES[s] >= 0.5, "spam", "ham")).sum() for name, s in zip("ab", SCORES, strict=True)
+    )
+    assert (
+        f"Labels are made by --threshold 0.5; 'a', 'b' say otherwise in {others} of {2 * len(WIDE)} rows."
+        in found["read"]
+    )
+    assert found["counts"] == figures(call("summary", "p.csv", *options))["counts"]
+    one = figures(call("summary", "p.csv", *options[:2], *options[4:], "--predicted", "a", "--map", "spam=SPAM"))
+    assert others
+    assert "'a' says otherwise in" in one["read"]
+
+
 THRESHOLDS = {
     "no scores": (["--threshold", "1"], "--threshold needs --score: it makes predictions of scores."),
-    "predictions": (["--threshold", "1", "--score", "s_a", "--predicted", "a"], "by it. Remove --predicted."),
     "which is positive": (["--threshold", "1", "--score", "s_a"], "--threshold needs two classes and --pos-label; the"),
     "no numbers": (["--threshold", "1", "--score", "a", "--pos-label", "spam"], "--score a: it must hold numbers"),
 }  # fmt: skip

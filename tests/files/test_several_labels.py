@@ -55,8 +55,34 @@ def test_systems_of_joined_labels_stand_apart(call):
     assert of_all == {"round": 0, "red": 1, "ripe": 0}
 
 
+OTHER = np.where(RNG.random((75, 3)) < 0.3, 1 - ACTUAL, ACTUAL)
+LONG = pd.concat(
+    [
+        PAIRS.assign(fruit=range(75), system="new"),
+        PAIRS.assign(fruit=range(75), system="old", **{f"{name} called": OTHER[:, i] for i, name in enumerate(NAMES)}),
+    ]
+)
+SYSTEMS = {
+    "joined": (JOINED.assign(other=joined(OTHER)), [*IN_ONE, "--predicted", "other"], ("tagged", "other")),
+    "pairs": (LONG, [*IN_PAIRS, "--system", "system", "--id", "fruit"], ("new", "old")),
+}
+
+
+@pytest.mark.parametrize(("frame", "options", "names"), SYSTEMS.values(), ids=SYSTEMS)
+def test_systems_are_compared_at_each_label_row_by_row(call, frame, options, names):
+    found = json.loads(call(frame, "compare", *options, "--metric", "accuracy", "--json").stdout)
+    assert [(row["label"], row["a"], row["b"]) for row in found["differences"]] == [(name, *names) for name in NAMES]
+    for row, actual, first, second in zip(found["differences"], ACTUAL.T, CALLED.T, OTHER.T, strict=True):
+        cm = bp.ConfusionMatrix.from_predictions(actual, {"a": first, "b": second})
+        wanted = bp.compare(cm, metric="accuracy")
+        assert row["mean"] == pytest.approx(wanted.difference.mean().item())
+        assert row["prob_greater"] == pytest.approx(wanted.prob_greater.sel(model="a", model_other="b").item())
+    assert found["paired"]
+    assert found["read"].startswith("75 rows" if "tags" in frame else "150 rows")
+
+
 REFUSED = {
-    "comparisons": (JOINED, ["compare", *IN_ONE], "rows have several labels, and systems are compared by one."),
+    "comparisons": (JOINED, ["compare", *IN_ONE], "rows have several labels, and one system. Name a column"),
     "slices": (JOINED, ["summary", *IN_ONE, "--slice", "site"], "--slice: it is asked of rows with one label"),
     "a lonely label": (PAIRS, ["summary", *IN_PAIRS[:-2]], "3 of --actual, each a label, and 2 of --predicted."),
     "an unknown label": (JOINED, ["summary", *IN_ONE[:-1], "red,ripe"], "--labels: 'round' occurs, too."),

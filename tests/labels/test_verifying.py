@@ -240,6 +240,16 @@ def test_two_systems_are_compared_where_they_differ():
     assert "old − new" in comparison.in_words()
 
 
+def test_a_baseline_turns_the_differences_that_pairs_of_systems_know():
+    _, verified, judge, old, new = simulated(n=500, known=100)
+    third = np.where(np.arange(500) % 5 == 0, old, new)
+    post = labels.verify(verified, {"old": old, "new": new, "third": third}, judge=judge)
+    plain, turned = (bp.compare(post, metric="accuracy", draws=400, baseline=name) for name in (None, "old"))
+    assert turned.summary()[["a", "b"]].values.tolist() == [["new", "third"], ["new", "old"], ["third", "old"]]
+    drawn = plain.difference.distribution.values[[2, 0, 1]] * np.array([1, -1, -1])[:, None, None]
+    np.testing.assert_allclose(turned.difference.distribution.values, drawn, atol=1e-15)
+
+
 def test_the_difference_of_two_systems_against_weighted_draws():
     """Two classes without a judge: strata are what both say; accuracy differs by who is right where they differ."""
     old, new = [0] * 40 + [0] * 8 + [1] * 12 + [1] * 40, [0] * 40 + [1] * 8 + [0] * 12 + [1] * 40

@@ -56,12 +56,20 @@ def test_a_copy_with_another_prior_is_drawn_exactly(edited):
     np.testing.assert_array_equal(recall, again.values.ravel())
 
 
+UNLIKE = {
+    "asks for .*'dispersion'.*": lambda posterior, *_, **__: posterior["dispersion"],
+    r"cannot be computed of draws of the model: .*no_such_verb.*": lambda posterior, *_, **__: posterior.no_such_verb(),
+}
+
+
+@pytest.mark.parametrize("words", UNLIKE)
 @pytest.mark.parametrize("function", ["recover", "log_likelihood"])
-def test_a_function_that_was_not_edited_with_the_model_is_named(function, edited):
+def test_a_function_that_was_not_edited_with_the_model_is_named_before_sampling(function, words, edited, sampler):
     copy = edited("rates")
-    setattr(copy, function, lambda posterior, *_, **__: posterior["dispersion"])
-    with pytest.raises(ValueError, match=rf"model: its function '{function}' asks for .*'dispersion'.* or delete it\."):
-        bp.fit(BINARY, copy, method="exact", draws=20, random_seed=1)
+    setattr(copy, function, UNLIKE[words])
+    with pytest.raises(bp.InputError, match=rf"model: its function '{function}' {words} or delete it\."):
+        bp.fit(BINARY, copy, method="mcmc", draws=20, random_seed=1)
+    assert sampler == []
 
 
 @pytest.mark.slow

@@ -137,7 +137,7 @@ def test_what_cannot_be_planned():
     assert caught.value.settles.looks.every == 10
     for metric in ("f1", "mcc"):
         cm = bp.ConfusionMatrix.from_counts(tp=20, fn=5, fp=5, tn=20)
-        with pytest.raises(ValueError, match=rf"look_every: {'f1' if metric == 'f1' else 'matthews'}.* not a proportion"):
+        with pytest.raises(ValueError, match=rf"look_every: {'f1' if metric == 'f1' else 'matt'}.* not a proportion"):
             sample_size(0.6, metric=metric, evidence=cm, look_every=10)
     with pytest.raises(ValueError, match="look_every must be a whole number of at least 1"):
         sample_size(0.7, look_every=0)

@@ -173,6 +173,7 @@ def test_the_figure_shows_the_dataset(cm):
     # The last is that of the legend.
     np.testing.assert_array_equal(dotted[:-1], limits.reshape(-1, 6))
     assert "mean and 80 % highest-density interval" in figure.get_suptitle()
+    assert top.get_ylabel() == "precision"
     assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("examples so far, step by step", "P(precision ≥ 0.5)")
     names = ["old", "new"] if cm is BATCHES else ["posterior mean"]
     labels = [text.get_text() for text in top.get_legend().get_texts()]

@@ -235,10 +235,11 @@ def test_the_digest_tells_pairings_of_the_same_counts_apart():
 
 
 @pytest.mark.slow
-def test_the_head_names_rows_systems_and_classes(systems):
-    page = as_html(systems, title="Tumours & tissue")
+def test_the_head_names_files_rows_systems_and_classes(systems):
+    page = as_html(systems, title="Tumours & tissue", sources=["june.csv"])
     assert "<h1>Tumours &amp; tissue</h1>" in page
     found = dict(re.findall(r"<dt>(\w+)</dt><dd>(.*?)</dd>", page))
+    assert found["Data"] == "june.csv"
     assert found["Rows"] == "1,707"
     assert found["Systems"] == "decision_tree, logistic_regression and naive_bayes"
     assert found["Classes"] == "benign and malignant; positive is malignant"

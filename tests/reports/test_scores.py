@@ -349,6 +349,16 @@ def test_round_values():
     assert svg.round_values(0, 0.53) == [0, 0.1, 0.2, 0.3, 0.4, 0.5]
 
 
+def test_the_names_of_a_planes_axes_are_at_their_middle_and_top():
+    plane = svg.plane([], ("recall", "precision"), "curve")
+    found = re.findall(r'x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"[^>]*>([^<]+)<', plane)
+    at = {(words, anchor): (float(x), float(y)) for x, y, anchor, words in found}
+    (left, floor), (right, _) = at["0", "middle"], at["1", "middle"]
+    assert at["recall", "middle"][0] == (left + right) / 2
+    assert at["recall", "middle"][1] > floor
+    assert at["precision", "start"][1] < at["1", "end"][1] < at["0", "end"][1] < floor
+
+
 # ── Scores that are probabilities ──
 
 

@@ -18,6 +18,17 @@ FITTED = [case for name, case in GOLDEN.items() if "posterior" in name]
 # ── The posterior ──
 
 
+@pytest.mark.parametrize("by", [None, {"video": np.repeat(["u", "v"], [300, 200])}])
+def test_a_fit_has_the_observed_scores_of_the_posterior(by):
+    """Those of all samples, of which the transitions lack the first of each sequence."""
+    frames = sequences.simulate(500, persistence=0.9, random_seed=1)
+    data = (frames["actual"], frames["predicted"])
+    tree = bp.fit(data, "markov", options={} if by is None else {"by": by}, draws=100, random_seed=1)
+    for metric in ("recall", "accuracy"):
+        found = bp.Posterior.from_datatree(tree).observed_score(metric)
+        assert found.item() == sequences.posterior(*data, by=by).observed_score(metric).item()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", FITTED, ids=lambda case: case["id"])
 @pytest.mark.parametrize(("name", "prior"), [("uniform", 1), ("jeffreys", 0.5)])

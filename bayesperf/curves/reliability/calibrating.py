@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.optimize import isotonic_regression
 from scipy.special import entr
 
 from bayesperf.core import checks
@@ -221,6 +220,8 @@ def point_values(counts: ProbabilityCounts, positives: Array, first: Codes) -> d
 
     `first` is the first value of each bin of the squared calibration error, (G,).
     """
+    from scipy.optimize import isotonic_regression
+
     examples, probability = counts.examples, counts.values
     frequencies = positives / examples
     lines = [isotonic_regression(row, weights=examples) for row in frequencies]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
-from scipy.optimize import isotonic_regression
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
@@ -121,6 +120,8 @@ PRIORS = NormalPriors(np.array([0.0, 1.0]), np.array([PRIOR_SD, PRIOR_SD]))
 
 def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
     """Return the frequencies that never fall and are nearest to the observed ones, by pooling adjacent violators."""
+    from scipy.optimize import isotonic_regression
+
     return np.asarray(isotonic_regression(positives / examples, weights=examples).x)
 
 
@@ -173,6 +174,8 @@ def draws_of_isotonic_line(counts: ProbabilityCounts, draws: int, rng: np.random
     there are more bins than the curve can distinguish (their number grows faster than the cube root of n), with many
     examples in each. With one example in each bin, which is the Bayesian bootstrap of the isotonic line, they do not.
     """
+    from scipy.optimize import isotonic_regression
+
     bins = counts.merged(counts.grouped(max(2, round(np.sqrt(counts.total)))))
     share = counts.positives.sum() / counts.total
     drawn = rng.beta(share + bins.positives, 1 - share + bins.negatives, (draws, len(bins.values)))

@@ -30,7 +30,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis.summary)}"),
         *_macro_notes(analysis),
         *_of_classes(analysis),
-        *([] if analysis.requirements or analysis.comparisons else _beaten(analysis)),
+        *([] if analysis.requirements or analysis.headline_comparison else _beaten(analysis)),
     ]
 
 

@@ -97,7 +97,7 @@ def _answer(analysis: Analysis) -> list[str]:
     """Return whether metrics agree on the best system, the difference of the best two, and the headline's figures."""
     prob = analysis.settings.ci_prob
     headline = analysis.headline[:2]
-    compared = analysis.comparisons if analysis.settings.scores_alone else analysis.comparisons[:1]
+    compared = analysis.comparisons if analysis.settings.scores_alone else analysis.headline_comparison
     said = [*_disagreement(analysis), *(each.in_words(prob) for each in compared)]
     said += [sentence(estimate_in_words(analysis.marginals[name], prob, "hdi")) for name in headline]
     if "accuracy" in headline:

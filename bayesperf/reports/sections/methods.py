@@ -56,7 +56,7 @@ def paragraph(analysis: Analysis) -> str:
     if analysis.requirements:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"we report the posterior probability that each requirement is met ({asked})")
-    if analysis.comparisons:
+    if analysis.headline_comparison:
         apart = "as if tested on different examples" if settings.cluster is None else "on the clusters that they share"
         related = "on the same examples" if analysis.is_paired else apart
         rope = f", with differences of at most {settings.rope:g} treated as equivalent" if settings.rope else ""

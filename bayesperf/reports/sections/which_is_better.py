@@ -64,7 +64,10 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
     comparison, contenders = compared.comparison, [] if settings.all else compared.contenders
     title, records = compared.metric.title, summary.to_dict("records")
     few = len(comparison.names) <= MOST_IN_PAIRS
-    shown = [each for each in records if few or settings.all or _is_of_best(each, contenders)]
+    if comparison.baseline is not None and not settings.all:
+        shown = [each for each in records if each["b"] == comparison.baseline]
+    else:
+        shown = [each for each in records if few or settings.all or _is_of_best(each, contenders)]
     pictured = not few and (len(comparison.names) <= _MOST_PICTURED or place < _FIRST_METRICS)
     return [
         Sentence(compared.in_words(settings.ci_prob, of_luck=place == 0), name=("comparison_in_words",)),

@@ -1,0 +1,621 @@
+"""A graph of PyTensor's as the source of one function of loops, which Numba compiles in a tenth of the time.
+
+PyTensor's own translation makes functions of each operation, and each function takes seconds to compile. Here all
+operations are loops of one function over flat arrays, in the order of C. Sizes, indices and numbers of the graph are
+arguments: graphs of other sizes have the same source, which is compiled once on a machine. Operations are known by the
+names of their classes (`OPERATIONS`, `SCALARS`); a graph with any other has no source.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayesperf.core.arrays import Array
+
+# What a source calls, for Numba; tests give it the same functions of NumPy's.
+FUNCTIONS = {
+    "empty": np.empty, "exp": math.exp, "log": math.log, "log1p": math.log1p, "expm1": math.expm1, "sqrt": math.sqrt,
+    "tanh": math.tanh, "erf": math.erf, "erfc": math.erfc, "lgamma": math.lgamma, "inf": math.inf, "nan": math.nan,
+    "boolean": np.bool_, "whole": np.int64,
+}  # fmt: skip
+# Scalar operations as expressions of their arguments, which are names.
+SCALARS = {
+    "Sub": "{0} - {1}", "TrueDiv": "{0} / {1}", "IntDiv": "{0} // {1}", "Neg": "-{0}", "Reciprocal": "1.0 / {0}",
+    "Sqr": "{0} * {0}", "Sqrt": "sqrt({0})", "Exp": "exp({0})", "Log": "log({0})", "Log1p": "log1p({0})",
+    "Expm1": "expm1({0})", "Tanh": "tanh({0})", "Erf": "erf({0})", "Erfc": "erfc({0})", "GammaLn": "lgamma({0})",
+    "Abs": "abs({0})", "Identity": "{0}", "Second": "{1}", "Sigmoid": "1.0 / (1.0 + exp(-{0}))",
+    "Softplus": "({0} if {0} > 0 else 0.0) + log1p(exp(-abs({0})))",
+    "Switch": "{1} if {0} else {2}", "GT": "{0} > {1}", "GE": "{0} >= {1}", "LT": "{0} < {1}", "LE": "{0} <= {1}",
+    "EQ": "{0} == {1}", "NEQ": "{0} != {1}", "AND": "{0} & {1}", "OR": "{0} | {1}", "Invert": "not {0}",
+    # What is no number stays none.
+    "Maximum": "{0} if {0} >= {1} or {0} != {0} else {1}", "Minimum": "{0} if {0} <= {1} or {0} != {0} else {1}",
+    "IsNan": "{0} != {0}", "IsInf": "abs({0}) == inf",
+    "Sign": "({0} > 0) * 1.0 - ({0} < 0) * 1.0", "Pow": "{0} ** {1}",
+}  # fmt: skip
+SUMS = {"Add": " + ", "Mul": " * "}
+# Where a reduction starts.
+FIRST = {"Add": "0.0", "Mul": "1.0", "Maximum": "-inf", "Minimum": "inf", "AND": "True", "OR": "False"}
+# Numbers that are part of the source; all others are arguments.
+LITERALS = {0, 1, -1}
+# The length of a dim that has what the others leave.
+REST = "(-1)"
+
+
+class NoSourceError(Exception):
+    """A graph has an operation, or a form of one, that is no loop here."""
+
+
+@dataclass(frozen=True)
+class Flat:
+    """An array: the name of its elements in the order of C, or of its single one, and the lengths of its dims."""
+
+    name: str
+    shape: tuple[str, ...]
+    single: bool = False
+
+    @property
+    def size(self) -> str:
+        """The number of elements."""
+        return product(self.shape)
+
+    def at(self, *place: str) -> str:
+        """Return an element, at an index of each dim; what it is along dims of length 1 makes no difference."""
+        pairs = [(i, n) for i, n in zip(place, self.shape, strict=True) if n != "1"]
+        return self.name if self.single else f"{self.name}[{flat_index(pairs)}]"
+
+
+def product(lengths: Sequence[str]) -> str:
+    """Return the product of lengths as an expression."""
+    return " * ".join(n for n in lengths if n != "1") or "1"
+
+
+def flat_index(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return the place in the order of C for an index and a length of each dim."""
+    place = ""
+    for index, length in pairs:
+        place = index if not place else f"({place}) * {length} + {index}"
+    return place or "0"
+
+
+@dataclass
+class Source:
+    """The source of a function, as far as it is written, and the arguments that come after those of the graph."""
+
+    scalar_function: Callable[[Any], Any]
+    values: dict[Any, Any] = field(default_factory=dict)
+    head: list[str] = field(default_factory=list)
+    body: list[str] = field(default_factory=list)
+    depth: int = 0
+    names: int = 0
+    arrays: list[Array] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    numbers: list[float] = field(default_factory=list)
+    functions: dict[str, Any] = field(default_factory=dict)
+    entries: dict[Any, list[str]] = field(default_factory=dict)
+
+    def line(self, text: str) -> None:
+        """Write a line within the present loops."""
+        self.body.append("    " * (self.depth + 1) + text)
+
+    def named(self, expression: str) -> str:
+        """Write an assignment to a new name, and return the name."""
+        self.names += 1
+        self.line(f"v{self.names} = {expression}")
+        return f"v{self.names}"
+
+    def at_first(self, expression: str) -> str:
+        """Write an assignment before all else."""
+        self.names += 1
+        self.head.append(f"    v{self.names} = {expression}")
+        return f"v{self.names}"
+
+    @contextmanager
+    def loops(self, lengths: Sequence[str]) -> Iterator[list[str]]:
+        """Write nested loops, and yield the index of each; there is none over a dim of length 1."""
+        indices = []
+        depth = self.depth
+        for length in lengths:
+            indices.append("0" if length == "1" else f"i{self.depth}")
+            if length != "1":
+                self.line(f"for i{self.depth} in range({length}):")
+                self.depth += 1
+        yield indices
+        self.depth = depth
+
+    def empty(self, shape: Sequence[str], dtype: str) -> Flat:
+        """Write a new array."""
+        kind = {"f": "", "i": ", whole", "b": ", boolean"}.get(np.dtype(dtype).kind)
+        if kind is None:
+            raise NoSourceError(dtype)
+        return Flat(self.named(f"empty({product(shape)}{kind})"), tuple(shape))
+
+    def value(self, variable: Any) -> Any:
+        """Return what stands for a variable: an expression of a single number, or a `Flat`."""
+        if variable not in self.values:
+            self.values[variable] = self.constant(variable)
+        return self.values[variable]
+
+    def flat(self, variable: Any) -> Flat:
+        """Return the array of a variable, all of whose elements are there."""
+        value: Flat = self.value(variable)
+        return self.filled(value, variable.type.dtype) if value.single else value
+
+    def filled(self, value: Flat, dtype: str) -> Flat:
+        """Write an array of a single element."""
+        array = self.empty(value.shape, dtype)
+        self.line(f"{array.name}[0] = {value.name}")
+        return array
+
+    def constant(self, variable: Any) -> Any:
+        """Return what stands for a constant, which is an argument."""
+        values = np.asarray(variable.data)
+        if values.ndim == 0:
+            return self.number(values.item())
+        if values.dtype.kind not in "fiub":
+            raise NoSourceError(values.dtype)
+        shape = tuple(self.number(n) for n in values.shape)
+        if values.ndim == 1 and values.dtype.kind in "iu":
+            self.entries[variable] = [self.number(value) for value in values.tolist()]
+        if values.size == 1:
+            return Flat(self.number(values.item()), shape, single=True)
+        kind = {"f": float, "b": bool}.get(values.dtype.kind, np.int64)
+        self.arrays.append(np.array(values, kind).ravel())
+        return Flat(f"a{len(self.arrays) - 1}", shape)
+
+    def number(self, value: Any) -> str:
+        """Return a number, which is read from an argument unless it is among `LITERALS`."""
+        if isinstance(value, bool) or value in LITERALS or not np.isfinite(value):
+            return repr(value) if not value < 0 else f"({value!r})"
+        numbers, name = (self.sizes, "sizes") if isinstance(value, int) else (self.numbers, "numbers")
+        numbers.append(value)
+        return self.at_first(f"{name}[{len(numbers) - 1}]")
+
+    def argument(self, variable: Any, local: Mapping[Any, str]) -> str:
+        """Return the name of a number within a scalar operation, or the number that it is."""
+        return local[variable] if variable in local else self.number(np.asarray(variable.data).item())
+
+    def scalar(self, node: Any, arguments: Sequence[str]) -> list[str]:
+        """Write a scalar operation, and return the names of its results."""
+        operation, kind = node.op, type(node.op).__name__
+        if kind == "Composite":
+            local = dict(zip(operation.fgraph.inputs, arguments, strict=True))
+            for inner in operation.fgraph.toposort():
+                given = [local[v] if v in local else self.number(np.asarray(v.data).item()) for v in inner.inputs]
+                local |= zip(inner.outputs, self.scalar(inner, given), strict=True)
+            return [
+                local[v] if v in local else self.number(np.asarray(v.data).item()) for v in operation.fgraph.outputs
+            ]
+        if kind == "Cast":
+            to = {"f": "{0} * 1.0", "i": "whole({0})", "b": "{0} != 0"}.get(np.dtype(node.outputs[0].type.dtype).kind)
+            if to is None:
+                raise NoSourceError(kind)
+            return [self.named(to.format(*arguments))]
+        if kind in SUMS:
+            return [self.named(SUMS[kind].join(arguments))]
+        # A bitwise inversion of a whole number is another one.
+        if kind in SCALARS and (kind != "Invert" or node.outputs[0].type.dtype == "bool"):
+            return [self.named(SCALARS[kind].format(*arguments))]
+        name = f"f{len(self.functions)}"
+        self.functions[name] = self.scalar_function(node)
+        return [self.named(f"{name}({', '.join(arguments)})")]
+
+
+def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, list[Array], dict[str, Any]]:
+    """Return the source of a function ``density``, the arguments that come after the graph's, and what it calls.
+
+    Parameters
+    ----------
+    graph : pytensor.graph.FunctionGraph
+        The graph, in which no operation overwrites its arguments.
+    scalar_function : callable
+        Returns a function for a node of a scalar operation that is not among `SCALARS`.
+
+    Raises
+    ------
+    NoSourceError
+        If an operation of the graph has no loop here.
+    """
+    source = Source(scalar_function)
+    for i, variable in enumerate(graph.inputs):
+        source.values[variable] = _given(source, f"x{i}", variable)
+    for node in graph.toposort():
+        kind = type(node.op).__name__
+        if kind not in OPERATIONS:
+            raise NoSourceError(kind)
+        results = OPERATIONS[kind](source, node)
+        source.values.update(zip(node.outputs, results, strict=True))
+    outputs = [
+        source.value(variable) if variable.ndim == 0 else source.flat(variable).name for variable in graph.outputs
+    ]
+    arrays = [f"a{i}" for i in range(len(source.arrays))]
+    names = [*(f"x{i}" for i in range(len(graph.inputs))), *arrays, "sizes", "numbers"]
+    lines = [f"def density({', '.join(names)}):", *source.head, *source.body, f"    return {', '.join(outputs)}"]
+    given = [*source.arrays, np.array(source.sizes, np.int64), np.array(source.numbers, float)]
+    return "\n".join(lines) + "\n", given, source.functions
+
+
+def _given(source: Source, name: str, variable: Any) -> Any:
+    """Return what stands for an argument of the graph."""
+    if variable.type.dtype.startswith(("uint", "complex")):
+        raise NoSourceError(variable.type.dtype)
+    if variable.ndim == 0:
+        return source.at_first(f"{name}[()]")
+    if variable.ndim == 1:
+        return Flat(name, ("1",) if variable.type.broadcastable[0] else (source.at_first(f"{name}.size"),))
+    shape = tuple(
+        "1" if one else source.at_first(f"{name}.shape[{axis}]") for axis, one in enumerate(variable.type.broadcastable)
+    )
+    return Flat(source.at_first(f"{name}.reshape({name}.size)"), shape)
+
+
+# ── Operations: each writes its loops, and returns what stands for its results ──
+
+
+def _lengths(source: Source, variables: Sequence[Any]) -> list[str]:
+    """Return the lengths of the dims of variables that are repeated along each other's."""
+    shapes = [source.value(variable).shape for variable in variables]
+    return [next((n for n in of_dim if n != "1"), "1") for of_dim in zip(*shapes, strict=True)]
+
+
+def _merged(lengths: Sequence[str], shapes: Sequence[Sequence[str]]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Join neighbouring dims that arrays of these shapes all have, or all lack; return the lengths and the shapes."""
+    kept = [axis for axis, n in enumerate(lengths) if n != "1"]
+    groups: list[list[int]] = []
+    for axis in kept:
+        same = groups and all((s[groups[-1][-1]] == "1") == (s[axis] == "1") for s in shapes)
+        groups[-1].append(axis) if same else groups.append([axis])
+    joined = [product([lengths[axis] for axis in group]) for group in groups]
+    joined = [f"({n})" if " " in n else n for n in joined]
+    return joined, [tuple("1" if s[g[0]] == "1" else n for g, n in zip(groups, joined, strict=True)) for s in shapes]
+
+
+def _elementwise(source: Source, node: Any) -> list[Any]:
+    scalar = _scalar_node(node)
+    if node.outputs[0].ndim == 0:
+        return source.scalar(scalar, [source.value(v) for v in node.inputs])
+    lengths = _lengths(source, node.inputs)
+    values = [source.value(v) for v in node.inputs]
+    results = [source.empty(lengths, v.type.dtype) for v in node.outputs]
+    loops, shapes = _merged(lengths, [value.shape for value in values])
+    with source.loops(loops) as indices:
+        of_loop = [Flat(v.name, s, v.single) for v, s in zip(values, shapes, strict=True)]
+        computed = source.scalar(scalar, [source.named(value.at(*indices)) for value in of_loop])
+        for result, name in zip(results, computed, strict=True):
+            source.line(f"{Flat(result.name, tuple(loops)).at(*indices)} = {name}")
+    return list(results)
+
+
+def _scalar_node(node: Any) -> Any:
+    """Return a node of the scalar operation of an elementwise one."""
+    return node.op.make_scalar_node(*node.inputs)
+
+
+def _reduction(source: Source, node: Any) -> list[Any]:
+    kind, value, variable = type(node.op.scalar_op).__name__, source.value(node.inputs[0]), node.inputs[0]
+    whole = np.dtype(node.outputs[0].type.dtype).kind == "i"
+    if kind not in FIRST or (whole and kind not in SUMS):
+        raise NoSourceError(kind)
+    first = FIRST[kind].replace(".0", "") if whole else FIRST[kind]
+    axes = range(variable.ndim) if node.op.axis is None else node.op.axis
+    expression = SUMS[kind].join(["{0}", "{1}"]) if kind in SUMS else SCALARS[kind]
+    kept = tuple("1" if axis in axes else n for axis, n in enumerate(value.shape))
+    loops, (of_value, of_result) = _merged(value.shape, [value.shape, kept])
+    if node.outputs[0].ndim == 0:
+        total = source.named(first)
+        with source.loops(loops) as indices:
+            element = source.named(Flat(value.name, of_value, value.single).at(*indices))
+            source.line(f"{total} = {expression.format(total, element)}")
+        return [total]
+    result = source.empty([n for axis, n in enumerate(value.shape) if axis not in axes], node.outputs[0].type.dtype)
+    source.line(f"{result.name}[:] = {first}")
+    with source.loops(loops) as indices:
+        element = source.named(Flat(value.name, of_value, value.single).at(*indices))
+        at = Flat(result.name, of_result).at(*indices)
+        before = source.named(at)
+        source.line(f"{at} = {expression.format(before, element)}")
+    return [result]
+
+
+def _dims_shuffled(source: Source, node: Any) -> list[Any]:
+    value, order = source.value(node.inputs[0]), node.op.new_order
+    if node.inputs[0].ndim == 0:
+        return [Flat(value, ("1",) * len(order), single=True)]
+    if not order:
+        return [source.named(value.at(*["0"] * len(value.shape)))]
+    shape = tuple("1" if axis == "x" else value.shape[axis] for axis in order)
+    kept = [axis for axis in order if axis != "x" and value.shape[axis] != "1"]
+    if kept == sorted(kept):
+        return [Flat(value.name, shape, value.single)]
+    result = source.empty(shape, node.outputs[0].type.dtype)
+    with source.loops(shape) as indices:
+        place = dict(zip(order, indices, strict=True))
+        source.line(f"{result.at(*indices)} = {value.at(*(place.get(axis, '0') for axis in range(len(value.shape))))}")
+    return [result]
+
+
+def _reshaped(source: Source, node: Any) -> list[Any]:
+    array, vector = source.flat(node.inputs[0]), node.inputs[1]
+    given = source.value(vector)
+    entries = source.entries.get(vector)
+    if entries is None:
+        entries = [source.named(given.at(str(i))) for i in range(node.outputs[0].ndim)]
+        # One of them may be −1, and then their product is less than none.
+        rest = source.named(f"{array.size} // max(abs({product(entries)}), 1)")
+        shape = [source.named(f"{entry} if {entry} >= 0 else {rest}") for entry in entries]
+    else:
+        known = product(["1" if entry == REST else entry for entry in entries])
+        shape = [source.named(f"{array.size} // ({known})") if entry == REST else entry for entry in entries]
+    return [Flat(array.name, _with_ones(shape, node.outputs[0]))] if shape else [source.named(f"{array.name}[0]")]
+
+
+def _with_ones(shape: Sequence[str], variable: Any) -> tuple[str, ...]:
+    """Return a shape in which what is known to be 1 is so written."""
+    return tuple("1" if one else n for n, one in zip(shape, variable.type.broadcastable, strict=True))
+
+
+def _allocated(source: Source, node: Any) -> list[Any]:
+    value, *sizes = (source.value(v) for v in node.inputs)
+    shape = _with_ones(sizes, node.outputs[0])
+    value = value if isinstance(value, Flat) else Flat(value, (), single=True)
+    result = source.empty(shape, node.outputs[0].type.dtype)
+    given = ("1",) * (len(shape) - len(value.shape)) + value.shape
+    loops, (of_value,) = _merged(shape, [given])
+    with source.loops(loops) as indices:
+        source.line(
+            f"{Flat(result.name, tuple(loops)).at(*indices)} = {Flat(value.name, of_value, value.single).at(*indices)}"
+        )
+    return [result]
+
+
+def _joined(source: Source, node: Any) -> list[Any]:
+    axis, arrays = node.op.axis, [source.value(v) for v in node.inputs]
+    shape = [next((a.shape[d] for a in arrays if a.shape[d] != "1"), "1") for d in range(node.outputs[0].ndim)]
+    shape[axis] = source.named(" + ".join(array.shape[axis] for array in arrays))
+    result, start = source.empty(shape, node.outputs[0].type.dtype), "0"
+    for array in arrays:
+        with source.loops(array.shape) as indices:
+            place = [f"{start} + {i}" if d == axis else i for d, i in enumerate(indices)]
+            source.line(f"{result.at(*place)} = {array.at(*indices)}")
+        start = source.named(f"{start} + {array.shape[axis]}")
+    return [result]
+
+
+def _vector(source: Source, node: Any) -> list[Any]:
+    entries = [source.value(v) for v in node.inputs]
+    return [_vector_of(source, node.outputs[0], entries)]
+
+
+def _vector_of(source: Source, variable: Any, entries: list[str]) -> Flat:
+    source.entries[variable] = entries
+    array = source.empty(["1" if len(entries) == 1 else str(len(entries))], variable.type.dtype)
+    for i, entry in enumerate(entries):
+        source.line(f"{array.name}[{i}] = {entry}")
+    return array
+
+
+def _length(source: Source, node: Any) -> list[Any]:
+    return [source.value(node.inputs[0]).shape[node.op.i]]
+
+
+def _shape(source: Source, node: Any) -> list[Any]:
+    return [_vector_of(source, node.outputs[0], list(source.value(node.inputs[0]).shape))]
+
+
+def _same(source: Source, node: Any) -> list[Any]:
+    return [source.value(node.inputs[0])]
+
+
+def _matrix_product(source: Source, node: Any) -> list[Any]:
+    """Write the product of vectors or matrices, or of as many pairs of them as leading dims say."""
+    a, b = (source.flat(v) for v in node.inputs)
+    batch = node.outputs[0].ndim - 2 if type(node.op).__name__ == "BatchedDot" else 0
+    rows, columns = (1 if a_or_b.ndim - batch == 2 else 0 for a_or_b in node.inputs)
+    lead = _lengths_of_batch(a, b, batch)
+    left, inner = list(a.shape[batch : batch + rows]), a.shape[-1]
+    right = list(b.shape[len(b.shape) - columns :])
+    inner = inner if inner != "1" else b.shape[batch]
+    shape = [*lead, *left, *right]
+    result = source.empty(shape, node.outputs[0].type.dtype) if shape else None
+    with source.loops(shape) as indices:
+        first, last = len(lead), len(lead) + len(left)
+        of_lead, i, j = indices[:first], indices[first:last], indices[last:]
+        total = source.named("0.0")
+        with source.loops([inner]) as (k,):
+            source.line(f"{total} += {a.at(*of_lead, *i, k)} * {b.at(*of_lead, k, *j)}")
+        if result is not None:
+            source.line(f"{result.at(*indices)} = {total}")
+    return [total if result is None else result]
+
+
+def _lengths_of_batch(a: Flat, b: Flat, batch: int) -> list[str]:
+    return [m if m != "1" else n for m, n in zip(a.shape[:batch], b.shape[:batch], strict=True)]
+
+
+# ── Parts of arrays ──
+
+
+def _bound(source: Source, index: Any, length: str, default: str) -> str:
+    """Return where a slice starts or stops."""
+    if index is None:
+        return default
+    value = source.value(index)
+    if hasattr(index, "data"):
+        known = int(np.asarray(index.data))
+        if known >= 0:
+            return "0" if known == 0 else source.named(f"min({value}, {length})")
+        return source.named(f"max({length} + {value}, 0)")
+    return source.named(f"min({value} if {value} >= 0 else max({value} + {length}, 0), {length})")
+
+
+def _axis_part(source: Source, entry: Any, length: str) -> tuple[str, int, str]:
+    """Return the start, the step and the length of the part of a dim that a slice is."""
+    step = 1 if entry.step is None else int(np.asarray(entry.step.data)) if hasattr(entry.step, "data") else 0
+    if step == -1 and entry.start is None and entry.stop is None:
+        return source.named(f"{length} - 1"), -1, length
+    if step < 1:
+        raise NoSourceError("a slice of another step")
+    if entry.start is None and entry.stop is None and step == 1:
+        return "0", 1, length
+    start, stop = _bound(source, entry.start, length, "0"), _bound(source, entry.stop, length, length)
+    return start, step, source.named(f"max(({stop} - {start} + {step - 1}) // {step}, 0)")
+
+
+def _entries(node: Any, indices: Sequence[Any], ndim: int) -> list[Any]:
+    """Return for each dim a slice, whose parts are variables or None, or a variable."""
+    given = [
+        slice(*(None if p is None else indices[p] for p in (e.start, e.stop, e.step)))
+        if isinstance(e, slice)
+        else indices[e]
+        for e in node.op.idx_list
+    ]
+    return given + [slice(None)] * (ndim - len(given))
+
+
+@dataclass
+class _Part:
+    """A part of an array: the lengths of its own dims, and where its elements stand in the array."""
+
+    lengths: list[str]
+    place: Callable[[Sequence[str]], list[str]]
+
+
+def _part(source: Source, value: Flat, entries: Sequence[Any]) -> _Part:
+    """Return the part that slices and whole numbers, single ones or neighbouring arrays of them, select."""
+    arrays = [axis for axis, e in enumerate(entries) if not isinstance(e, slice) and e.ndim > 0]
+    numbers = [axis for axis, e in enumerate(entries) if not isinstance(e, slice) and e.ndim == 0]
+    if arrays and (numbers or arrays != list(range(arrays[0], arrays[-1] + 1))):
+        raise NoSourceError("indices that are apart")
+    if any(entries[axis].type.dtype == "bool" for axis in arrays) or len({entries[axis].ndim for axis in arrays}) > 1:
+        raise NoSourceError("indices of another form")
+    picked = _lengths(source, [entries[axis] for axis in arrays]) if arrays else []
+    lengths: list[str] = []
+    places: list[Callable[[Sequence[str]], str]] = []
+    for axis, entry in enumerate(entries):
+        length, at = value.shape[axis], len(lengths)
+        if isinstance(entry, slice):
+            start, step, own = _axis_part(source, entry, length)
+            lengths.append(own)
+            places.append(partial(_at_step, at, start, step))
+        elif entry.ndim == 0:
+            index = _wrapped(source, entry, source.value(entry), length)
+            places.append(partial(_at_number, index))
+        else:
+            if axis == arrays[0]:
+                lengths.extend(picked)
+            first = at if axis == arrays[0] else at - len(picked)
+            places.append(partial(_at_picked, source, entry, slice(first, first + len(picked)), length))
+    return _Part(lengths, lambda i: [place(i) for place in places])
+
+
+def _at_step(axis: int, start: str, step: int, indices: Sequence[str]) -> str:
+    scaled = indices[axis] if step == 1 else f"{indices[axis]} * {step}"
+    return scaled if start == "0" else f"{start} + {scaled}"
+
+
+def _at_number(index: str, _: Sequence[str]) -> str:
+    return index
+
+
+def _at_picked(source: Source, variable: Any, axes: slice, length: str, indices: Sequence[str]) -> str:
+    return _wrapped(source, variable, source.named(source.value(variable).at(*indices[axes])), length)
+
+
+def _wrapped(source: Source, variable: Any, index: str, length: str) -> str:
+    """Return an index from the start of a dim; negative ones are from its end."""
+    if hasattr(variable, "data") and (np.asarray(variable.data) >= 0).all():
+        return index
+    return source.named(f"{index} if {index} >= 0 else {index} + {length}")
+
+
+def _selected(source: Source, node: Any) -> list[Any]:
+    value, indices = source.value(node.inputs[0]), node.inputs[1:]
+    entries = _entries(node, indices, node.inputs[0].ndim)
+    part = _part(source, value, entries)
+    if node.outputs[0].ndim == 0:
+        return [source.named(value.at(*part.place(())))]
+    shape = _with_ones(part.lengths, node.outputs[0])
+    first = entries[0]
+    if isinstance(first, slice) and first.step is None and entries[1:] == [slice(None)] * (len(entries) - 1):
+        if value.single:
+            return [Flat(value.name, shape, single=True)]
+        (start, *_), inner = part.place(["0"] * len(shape)), product(value.shape[1:])
+        begin, end = (source.named(f"({n}) * ({inner})") for n in (start, f"{start} + {part.lengths[0]}"))
+        return [Flat(source.named(f"{value.name}[{begin}:{end}]"), shape)]
+    result = source.empty(shape, node.outputs[0].type.dtype)
+    with source.loops(shape) as at:
+        source.line(f"{result.at(*at)} = {value.at(*part.place(at))}")
+    return [result]
+
+
+def _changed(source: Source, node: Any) -> list[Any]:
+    """Write a copy of an array in which a part is replaced or added to."""
+    value, given = source.flat(node.inputs[0]), source.value(node.inputs[1])
+    result = Flat(source.named(f"{value.name}.copy()"), value.shape)
+    part = _part(source, value, _entries(node, node.inputs[2:], node.inputs[0].ndim))
+    given = given if isinstance(given, Flat) else Flat(given, (), single=True)
+    sign = "=" if node.op.set_instead_of_inc else "+="
+    with source.loops(part.lengths) as at:
+        own = at[len(at) - len(given.shape) :]
+        source.line(f"{result.at(*part.place(at))} {sign} {given.at(*own)}")
+    return [result]
+
+
+# ── The simplex ──
+
+
+def _shares(source: Source, node: Any) -> list[Any]:
+    return _called(source, "shares", node, [1])
+
+
+def _slope(source: Source, node: Any) -> list[Any]:
+    return _called(source, "slope", node, [1, 1, 0])
+
+
+def _called(source: Source, name: str, node: Any, core: Sequence[int]) -> list[Any]:
+    """Write the call of a function of rows, and return its results with the leading dims of the first argument."""
+    values = [source.value(v) if v.ndim == 0 else source.flat(v) for v in node.inputs]
+    leading = values[0].shape[:-1]
+    rows = product(leading)
+    given = []
+    for variable, value, own in zip(node.inputs, values, core, strict=True):
+        array: Flat = value if variable.ndim else source.filled(Flat(value, (), single=True), variable.type.dtype)
+        given.append(f"{array.name}.reshape(({rows}, {array.shape[-1]}))" if own else array.name)
+    results = [source.named(f"{name}({', '.join(given)})")]
+    if len(node.outputs) > 1:
+        results = [source.named(f"{results[0]}[{i}]") for i in range(len(node.outputs))]
+    length = values[0].shape[-1]
+    last = source.named(f"{length} + 1" if name == "shares" else f"{length} - 1")
+    made: list[Any] = []
+    for variable, result in zip(node.outputs, results, strict=True):
+        if variable.ndim == len(leading) + 1:
+            flat = source.named(f"{result}.reshape({result}.size)")
+            made.append(Flat(flat, _with_ones([*leading, last], variable)))
+        else:
+            made.append(Flat(result, tuple(leading)) if variable.ndim else source.named(f"{result}[0]"))
+    return made
+
+
+OPERATIONS: dict[str, Callable[[Source, Any], list[Any]]] = {
+    "Elemwise": _elementwise,
+    **dict.fromkeys(["Sum", "Prod", "Max", "Min", "All", "Any", "CAReduce"], _reduction),
+    **dict.fromkeys(["DimShuffle", "ExpandDims", "Squeeze"], _dims_shuffled),
+    "Reshape": _reshaped,
+    "Alloc": _allocated,
+    "Join": _joined,
+    "MakeVector": _vector,
+    "Shape_i": _length,
+    "Shape": _shape,
+    **dict.fromkeys(["TensorFromScalar", "ScalarFromTensor", "SpecifyShape", "Assert", "CheckAndRaise"], _same),
+    **dict.fromkeys(["Dot", "BatchedDot"], _matrix_product),
+    **dict.fromkeys(["Subtensor", "AdvancedSubtensor", "AdvancedSubtensor1"], _selected),
+    **dict.fromkeys(["IncSubtensor", "AdvancedIncSubtensor", "AdvancedIncSubtensor1"], _changed),
+    "_Shares": _shares,
+    "_Slope": _slope,
+}
