@@ -134,8 +134,7 @@ def noise(
 
     References
     ----------
-    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36; here the error rates of one test
-    are known.
+    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36; here one test's rates are known.
 
     Examples
     --------

@@ -77,8 +77,7 @@ def verify(
     judge : array-like (n,), optional
         Labels of every example from a source that is cheaper than the truth.
     strata : array-like (n,), optional
-        A property that decided which examples to verify, or that predicts how often systems err: a bin of the score, a
-        source.
+        The property that decided which examples to verify, or that predicts errors: a bin of the score, a source.
     prior : str or Prior, optional
         Prior of the cells of each system. By default Jeffreys', spread evenly over the judge's labels, for two classes
         without `strata`; otherwise the strata share a prior (`bayesperf.labels.votes`).

@@ -224,7 +224,7 @@ def test_performance_is_that_of_the_test_rows(frame, analysis, page):
         "tested on the 240 test rows (part 'test'); thresholds are chosen on the 240 development rows (part 'dev')."
         in text
     )
-    assert text.index("Rows 240") < text.index("Only the 240 rows") < text.index("Curve: posterior density")
+    assert text.index("Rows 240") < text.index("tested on the 240 test rows") < text.index("Curve: posterior density")
 
 
 def test_neither_part_speaks_for_the_other(frame, analysis):
