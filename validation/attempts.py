@@ -96,7 +96,7 @@ STUDY = Study(
 )  # fmt: skip
 # Some three minutes of one processor, and six.
 CASES = [({}, 300, {"k": (1, 2, 3, 5), "draws": 500, "random_seed": 1})]
-ALL_PASS = [({}, 300, {"n_questions": (20, 50, 100, 200), "k": (1, 2, 4), "n_attempts": 4, "every": True, "draws": 500,
+ALL_PASS = [({}, 120, {"n_questions": (20, 50, 100, 200), "k": (1, 2, 4), "n_attempts": 4, "every": True, "draws": 500,
                        "random_seed": 2})]  # fmt: skip
 TABLES = {
     "attempts": lambda jobs: table(STUDY, CASES, jobs, name="attempts"),

@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from bayesperf.cli import right_or_wrong
 from bayesperf.cli.checking import check
 from bayesperf.cli.options import Command, Files, with_options
 from bayesperf.cli.planning import plan
@@ -74,9 +73,6 @@ def _options(shown: Version = False, debug: Debug = False, helped: Help = False)
 
 def summary(files: Files, settings: Settings) -> None:
     """Print each metric's posterior mean and highest-density interval; for scores, areas under curves."""
-    if right_or_wrong.are_outcomes(settings):
-        right_or_wrong.print_summary(files, settings)
-        return
     analysis = analysed(files, settings)
     say_warnings(analysis.warnings)
     answer(analysis, "summary", settings.json)
@@ -84,9 +80,6 @@ def summary(files: Files, settings: Settings) -> None:
 
 def compare(files: Files, settings: Settings) -> None:
     """Print which system is better, and by how much, for each pair of the systems in --system."""
-    if right_or_wrong.are_outcomes(settings):
-        right_or_wrong.print_comparison(files, settings)
-        return
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 

@@ -19,6 +19,8 @@ def print_look(file: Path) -> None:
     (path,) = existing([file])
     found, console = look(path), Console()
     console.print(Text(f"{printable(str(path))}: {found.attrs['rows']:,} rows, {len(found)} columns."))
+    for note in found.attrs["notes"]:
+        console.print(Text(printable(note)))
     table = Table()
     for heading in ("column", "holds", "probably"):
         table.add_column(heading, overflow="fold")

@@ -45,6 +45,10 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
+    if settings.of_outcomes:
+        # They are read as labels are, of both kinds.
+        column = str(settings.correct or settings.grade)
+        settings = replace(settings, actual=column, predicted=column)
     if (size := sum(map(bytes_of, files))) > _LARGE:
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
     with opened(files, settings) as opened_files:

@@ -28,6 +28,7 @@ from bayesperf.data.frames import count_rows, lazy_frame, refuse_missing_rows
 from bayesperf.data.joint_outcomes import JointOutcomes, mark_same_examples, of_columns, of_examples
 from bayesperf.data.label_encoding import Column, check_labels, encode
 from bayesperf.data.matched_rows import matched_columns
+from bayesperf.data.matrix import ConfusionMatrix
 
 # Right or wrong, as grades.
 RIGHT = {0: 0, 1: 1}
@@ -310,6 +311,18 @@ class Outcomes(Counted):
 
     def _repr_html_(self) -> str:
         return outcomes_html(self.counts)
+
+
+def matrix_of_right(outcomes: Outcomes) -> ConfusionMatrix:
+    """Return right and wrong outcomes as true positives and false negatives; neither class is named as positive."""
+    if len(outcomes.labels) > 2:
+        raise InputError(
+            "data",
+            f"slices are of right and wrong; these outcomes have {len(outcomes.labels)} grades.",
+            "Say which grades pass, as Outcomes.from_correct(grades >= 4, ...).",
+        )
+    wrong, right = (outcomes.counts.isel(outcome=place, drop=True).drop_attrs() for place in (0, 1))
+    return ConfusionMatrix(ConfusionMatrix.from_counts(tp=right, fn=wrong, fp=0, tn=0).counts)
 
 
 # ── Columns of grades ──

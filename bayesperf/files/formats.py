@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from bayesperf.core.errors import FileFaultError
+from bayesperf.files.harness_logs import as_rows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -103,7 +104,7 @@ def open_file(
     found = encoding or _encoding(path)
     if not found.startswith("utf-8") or (is_json and found == "utf-8-sig"):
         path = _recode(path, recoded, found)
-    source = _json(connection, named, path) if is_json else _csv(named, path, asked)
+    source = _json(connection, named, path, recoded) if is_json else _csv(named, path, asked)
     return replace(source, note=f"{named.name} is not UTF-8 and is read as Windows-1252.") if found == _OLD else source
 
 
@@ -256,8 +257,14 @@ def _compression(path: Path) -> str:
 # ── JSON lines and Parquet ──
 
 
-def _json(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
-    """Return a file with one JSON object per line, or an array of them; its fields are read as text."""
+def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -> Source:
+    """Return a file with one JSON object per line, or an array of them; its fields are read as text.
+
+    The rows of a harness's log are written to a copy.
+    """
+    with open_bytes(path) as file:
+        note = as_rows(file, rows := copy.with_suffix(".rows.jsonl"))
+    path = rows if note else path
     scan = f"read_json_objects({file_name(path)}, format = 'auto', compression = '{_compression(path)}')"
     keys = [row[0] for row in connection.execute(f"SELECT DISTINCT json_keys(json) FROM {scan}").fetchall()]
     if not keys:
@@ -268,7 +275,7 @@ def _json(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
         if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             raise FileFaultError(f"an object has two fields called {twice!r}. Rename one.")
     names = dict.fromkeys(name for of_one in sorted(keys, key=len, reverse=True) for name in of_one)
-    return Source(named, path, scan, {name: _json_field(name) for name in names})
+    return Source(named, path, scan, {name: _json_field(name) for name in names}, note=note)
 
 
 def _json_field(name: str) -> str:

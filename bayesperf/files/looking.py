@@ -16,7 +16,15 @@ from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import Source
-from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, FOLD_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
+from bayesperf.files.roles import (
+    CLUSTER_COLUMNS,
+    CORRECT_COLUMNS,
+    EXAMPLE_COLUMNS,
+    FOLD_COLUMNS,
+    PART_COLUMNS,
+    QUESTION_COLUMNS,
+    SYSTEM_COLUMNS,
+)
 from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
 
 if TYPE_CHECKING:
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
 # The possible roles of a column, the option for each, and its description in words, in the order of the options.
 ROLES = {
     "actual": ("--actual", "actual labels"),
+    "correct": ("--correct", "right or wrong"),
     "predicted": ("--predicted", "predicted labels"),
     "score": ("--score", "scores"),
     "system": ("--system", "systems"),
@@ -80,9 +89,10 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns ``column``, ``holds`` (in words), ``distinct``, ``missing``, ``role`` (one of "actual", "predicted",
-        "score", "system", "fold", "part", "cluster", "id", "group", or empty) and ``option`` of the command line.
-        ``attrs["rows"]`` is the number of rows, ``attrs["commands"]`` a command for each question that the file can
-        answer; none if it has no column of actual labels.
+        "correct", "score", "system", "fold", "part", "cluster", "id", "group", or empty) and ``option`` of the command
+        line. ``attrs["rows"]`` is the number of rows, ``attrs["notes"]`` what had to be found out of the format,
+        ``attrs["commands"]`` a command for each question that the file can answer; none if it has no column of actual
+        labels, or of right and wrong.
 
     Raises
     ------
@@ -116,7 +126,11 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
         for each, role in zip(columns, roles, strict=True)
     ]
     found = pd.DataFrame(rows, columns=["column", "holds", "distinct", "missing", "role", "option"])
-    found.attrs = {"rows": columns[0].rows if columns else 0, "commands": _commands(named, columns, roles)}
+    found.attrs = {
+        "notes": [source.note for source in sources if source.note],
+        "rows": columns[0].rows if columns else 0,
+        "commands": _commands(named, columns, roles),
+    }
     return found
 
 
@@ -172,14 +186,28 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
     "system": lambda c: c.name.lower() in SYSTEM_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "fold": lambda c: c.name.lower() in FOLD_COLUMNS and c.distinct > 1,
     "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
+    "correct": lambda c: c.name.lower() in CORRECT_COLUMNS and _says_right(c),
     "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
     "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct == c.rows,
 }
 
 
+def _says_right(column: _Column) -> bool:
+    """Return whether a column holds right and wrong alone."""
+    return bool(column.values) and {value.lower() for value in column.values} <= {
+        "0", "1", "0.0", "1.0", "false", "true"
+    }  # fmt: skip
+
+
 def _roles(columns: Sequence[_Column]) -> list[str]:
     """Return the probable role of each column: by its name and contents; then by the labels that it shares."""
     roles = [next((role for role, test in _IS.items() if test(column)), "") for column in columns]
+    if "actual" in roles or roles.count("correct") > 1:
+        roles = ["" if role == "correct" else role for role in roles]
+    if "correct" in roles:
+        asked = [column.name.lower() in QUESTION_COLUMNS for column in columns]
+        roles = ["cluster" if is_question and 1 < column.distinct < column.rows else role
+                 for is_question, column, role in zip(asked, columns, roles, strict=True)]  # fmt: skip
     if roles.count("actual") > 1:
         # Only the first is taken: the user chooses among them.
         first = roles.index("actual")
@@ -204,6 +232,8 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     of: dict[str, list[_Column]] = {}
     for column, role in zip(columns, roles, strict=True):
         of.setdefault(role, []).append(column)
+    if "correct" in of:
+        return _typed(path, _of_outcomes(of))
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
     wide = of.get("predicted", [])
@@ -227,10 +257,30 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     )
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
     commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
+    return _typed(path, commands)
+
+
+def _typed(path: Path, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {
         question: shlex.join(["bayesperf", command, str(path), *options])
         for question, (command, *options) in commands.items()
     }
+
+
+def _of_outcomes(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]]:
+    """Return a command for each question on rows that are right or wrong."""
+    systems, questions = of.get("system", [])[:1], of.get("cluster", [])[:1]
+    reading = ["--correct", of["correct"][0].name, *(word for each in systems for word in ("--system", each.name))]
+    rows = of["correct"][0].rows
+    again = [each.name for each in questions if rows > each.distinct * (systems[0].distinct if systems else 1)]
+    clustered = [word for name in again for word in ("--cluster", name)]
+    once = [] if again else [word for each in questions for word in ("--id", each.name)]
+    commands = {"How good is it?": ["summary", *reading, *clustered]}
+    if systems:
+        commands["Which is better?"] = ["compare", *reading, *(clustered or once)]
+    commands["Is it good enough?"] = ["check", *reading, *clustered, "--require", "pass_rate>=0.8"]
+    commands["A page for a colleague"] = ["report", *reading, *clustered]
+    return commands
 
 
 def _positive(actual: _Column) -> list[str]:

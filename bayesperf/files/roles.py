@@ -21,6 +21,11 @@ CLUSTER_COLUMNS = (
     "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",
     "session", "subject", "subject_id", "user", "user_id", "video",
 )  # fmt: skip
+# What says whether an attempt passed, and the question that it is at.
+CORRECT_COLUMNS = (
+    "correct", "exact_match", "is_correct", "pass", "passed", "resolved", "reward", "right", "solved", "success",
+)  # fmt: skip
+QUESTION_COLUMNS = ("doc_id", "instance_id", "problem", "problem_id", "question", "question_id", "task", "task_id")
 # The roles of which each has columns of its own.
 _APART = (
     "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",

@@ -103,10 +103,10 @@ _INDEPENDENT = "its figures take examples to be independent"
 _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
-    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label",
-     "require", "top", "verified_only"),
+    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "judge", "labels", "pos_label", "map",
+     "prevalence", "verified_only"),
     _NO_CLASSES,
-) | {"all": "all pairs are printed anyway"}  # fmt: skip
+) | dict.fromkeys(("against", "state", "top"), "it is of predictions of classes")  # fmt: skip
 _ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters", "baseline"), _ONE_SYSTEM)
 
 
@@ -131,12 +131,10 @@ class Settings:
         against={"judge": _EVERY_LABEL, "clusters": f"{_INDEPENDENT}; in Python roc_auc(..., cluster=) does not"},
     )  # fmt: skip
     correct: str | None = _option(
-        None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", "summary compare",
+        None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", _READ,
         against=_OF_CLASSES | {"grade": "rows are right or wrong, or graded"},
     )  # fmt: skip
-    grade: str | None = _option(
-        None, "Column of grades, such as 1 to 5, in place of labels.", "summary compare", against=_OF_CLASSES
-    )
+    grade: str | None = _option(None, "Column of grades, like 1 to 5, in place of labels.", _READ, against=_OF_CLASSES)
     threshold: float | None = _option(
         None, "Predictions are positive where --score is at least this; --predicted may stand beside.", _READ,
         needs={"scores": "it makes predictions of scores"},
@@ -248,6 +246,11 @@ class Settings:
     scores_alone: bool = False
     # The labels of rows that have several of them, joined in one column.
     joined: tuple[str, ...] = ()
+
+    @property
+    def of_outcomes(self) -> bool:
+        """Whether rows are right or wrong, or graded, and no labels are predicted."""
+        return self.correct is not None or self.grade is not None
 
     @property
     def calls(self) -> bool:

@@ -141,7 +141,8 @@ class GroupsModel(Held):
 
     def dispersion_draws(self, n: int, random_seed: int | None) -> Array:
         """Return n draws of the dispersion, (systems × classes, n)."""
-        levels = [rng.random((2, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
+        rows = 1 if self.cm.graded else 2
+        levels = [rng.random((rows, checks.count("n", n))) for rng in self._streams("dispersion alone", random_seed)]
         return self._draws.rates.model.dispersion.ppf(np.concatenate(levels))
 
     @property

@@ -23,8 +23,10 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, estimate, metric_title, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes, matrix_of_right
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
@@ -624,14 +626,14 @@ def _interval(drawn: Draws, ci_prob: float, ci_kind: Kind) -> Array:
 
 
 @checked
-def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_seed: Any = 0) -> Slices:
+def slices(data: xr.DataTree | Counted, *, draws: int = 4000, random_seed: Any = 0) -> Slices:
     """Find where a classifier fails: the metrics of every slice, the worst of them, and the gaps between levels.
 
     Parameters
     ----------
-    data : xarray.DataTree or ConfusionMatrix
-        A fit of the model ``slices``, ``bp.fit(cm, "slices")``; or the counts of two classes along a single dim, for
-        which nothing has to be sampled (`bayesperf.pool`).
+    data : xarray.DataTree, ConfusionMatrix or Outcomes
+        A fit of the model ``slices``, ``bp.fit(cm, "slices")``; or the counts of two classes, or of right and wrong
+        `Outcomes`, along a single dim, for which nothing has to be sampled (`bayesperf.pool`).
     draws : int
         Number of draws, for counts.
     random_seed : int or numpy.random.Generator
@@ -664,13 +666,11 @@ def slices(data: xr.DataTree | ConfusionMatrix, *, draws: int = 4000, random_see
     >>> bp.slices(cm).summary("recall")[["site", "observed", "mean"]].round(1).values.tolist()
     [['a', 0.9, 0.9], ['b', 0.6, 0.6]]
     """
-    if isinstance(data, ConfusionMatrix):
+    if isinstance(data, Counted):
         return _of_counts(data, checks.count("draws", draws, least=2), checks.seed(random_seed))
     if isinstance(data, xr.DataTree):
         return _of_fit(data)
-    raise InputTypeError(
-        "data", f"must be a fit of the model 'slices', or a ConfusionMatrix; it is {type(data).__name__}."
-    )
+    raise InputTypeError("data", f"must be a fit of the model 'slices', or counts; it is {type(data).__name__}.")
 
 
 def _of_fit(tree: xr.DataTree) -> Slices:
@@ -725,7 +725,7 @@ def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataAr
     return spread
 
 
-def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
+def _of_counts(cm: Counted, draws: int, seed: int) -> Slices:
     """Return the slices of counts along one dim, by quadrature."""
     if len(cm.dims) != 1:
         raise InputError(
@@ -733,6 +733,8 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
             f"counts along one dim need no sampler, but these have {list(cm.dims)}.",
             "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
+    if isinstance(cm, Outcomes):
+        return _of_outcomes(cm, draws, seed)
     if len(cm.labels) == 2 and cm.pos_label is None:
         raise missing_positive_label(cm.labels)
     dim = str(cm.dims[0])
@@ -766,6 +768,31 @@ def _of_counts(cm: ConfusionMatrix, draws: int, seed: int) -> Slices:
         prior_text=(
             f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}, prevalence ~ Beta(1, 1) each"
         ),
+        independent=True,
+    )
+
+
+def _of_outcomes(outcomes: Outcomes, draws: int, seed: int) -> Slices:
+    """Return the slices of right and wrong outcomes along one dim: of one rate, the accuracy."""
+    dim, cm = str(outcomes.dims[0]), matrix_of_right(outcomes)
+    pooled: Any = pool(outcomes, dim, "clusters", draws=draws, random_seed=seed)
+    rates = pooled.by_group.cells_by_chain().isel(actual=0, predicted=1, drop=True).transpose(dim, *_DRAWS)
+    rng, before = stream(seed, "slices: before the data", outcomes.counts.values), pooled.model.dispersion_prior
+    mean, kappa = rng.random(draws), 1 / before.joint_draws(draws).values.ravel() - 1
+    a, b = (np.maximum(part * kappa, _LEAST_RATE) for part in (mean, 1 - mean))
+    drawn = np.clip(rng.beta(a, b, (rates.sizes[dim], draws)), _LEAST_RATE, 1 - _LEAST_RATE)
+    prior_rates = rates.copy(data=drawn[:, None])
+    spread = {
+        name: xr.DataArray(of.joint_draws(draws).values.ravel()[:draws], dims=f"{name}_draw")
+        for name, of in {"posterior": pooled.dispersion, "prior": before}.items()
+    }
+    dataset = xr.Dataset({name: v.expand_dims(effect=[dim], rate=["accuracy"]) for name, v in spread.items()})
+    return Slices(
+        cm=cm,
+        rates=rates.expand_dims(rate=["accuracy"]).transpose(dim, *_DRAWS, "rate"),
+        prior_rates=prior_rates.expand_dims(rate=["accuracy"]).transpose(dim, *_DRAWS, "rate"),
+        spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
+        prior_text=f"mean rate ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}",
         independent=True,
     )
 

@@ -12,6 +12,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
@@ -24,7 +25,7 @@ from bayesperf.posteriors.posterior_of_rates import RATE
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.independent_rates import IndependentRates
 
-type Evidence = ConfusionMatrix | Posterior | Marginal | tuple[int, int] | None
+type Evidence = ConfusionMatrix | Outcomes | Posterior | Marginal | tuple[int, int] | None
 
 # What the trials of a proportion are called, by the cells that they fall into.
 _TRIALS = {
@@ -210,6 +211,8 @@ def metric_evidence(
     elif isinstance(evidence, ConfusionMatrix):
         dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans", rates=True)
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
+    elif isinstance(evidence, Outcomes):
+        post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} outcomes"
     elif isinstance(evidence, Marginal):
         post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:
@@ -229,6 +232,12 @@ def metric_evidence(
         raise InputError(name, f"has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
     marginal = post[planned]
     exact = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
+    if isinstance(evidence, Outcomes) and exact is None:
+        raise InputError(
+            "metric",
+            f"plans of outcomes are for a share of them, and {planned.name} is none.",
+            "Plan for accuracy, or for share_at_least_4 and the like.",
+        )
     of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and _has_examples(post)
     return MetricEvidence(post, planned, exact, seen, of_examples)
 

@@ -257,6 +257,31 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     )
 
 
+def questions_to_settle(mean: float, sd: float, questions: int, confidence: float, assurance: float) -> float:
+    """Return how many more questions would show which of two systems is better, with a probability.
+
+    The posterior of their difference is taken for a normal with the given mean and deviation, whose variance falls as
+    the number of questions rises; infinite if it takes more than ten thousand times as many.
+
+    Parameters
+    ----------
+    mean, sd : float
+        Of the difference, by the questions asked so far.
+    questions : int
+        How many these are.
+    confidence, assurance : float
+        The probability that one is better that is to be reached, and how probable it is to be that it is reached.
+    """
+    z = special.ndtri(confidence)
+    if abs(mean) >= z * sd:
+        return 0
+    times = np.geomspace(1 / questions, 1e4, 2_000)
+    left, moves = sd / np.sqrt(1 + times), sd * np.sqrt(times / (1 + times))
+    settled = sum(special.ndtr((sign * mean - z * left) / moves) for sign in (1, -1))
+    enough = np.flatnonzero(settled >= assurance)
+    return float(np.ceil(times[enough[0]] * questions)) if len(enough) else np.inf
+
+
 def _refuse_without_reruns(asked: xr.DataArray) -> None:
     """Refuse systems that were asked no question twice."""
     dim = str(asked.dims[-1])

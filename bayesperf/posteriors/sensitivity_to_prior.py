@@ -18,6 +18,7 @@ from bayesperf import models
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import resampled
 from bayesperf.metrics.metric import Metric
@@ -111,7 +112,7 @@ def sensitivity(
     return _power_scaled(result, metrics) if priors is None else _reweighted(result, metrics, priors, ci_prob)
 
 
-def posteriors_under(cm: ConfusionMatrix, given: Priors | None) -> dict[str, Posterior]:
+def posteriors_under(cm: Counted, given: Priors | None) -> dict[str, Posterior]:
     """Return the posterior of counts under each prior, by its name."""
     if given is None:
         given = ["flat", "jeffreys", "perks"] + ["shared"] * (len(cm.labels) > 2)

@@ -16,11 +16,15 @@ from bayesperf import metrics
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
+from bayesperf.data.count_arrays import as_outcomes
+from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
 from bayesperf.data.joint_outcomes import of_examples, same_examples
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.settings import FOLD, ROW, Settings
+from bayesperf.groups.pooling import pool
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -60,7 +64,7 @@ class Analysis:
 
     Attributes
     ----------
-    counts : ConfusionMatrix
+    counts : ConfusionMatrix or Outcomes
         Counts with all requested leading dims.
     pooled : Posterior
         The posterior of each system, folds pooled.
@@ -70,7 +74,7 @@ class Analysis:
         Bounds that the metrics are required to meet.
     scores : ScoredSystems or None
         Curves and areas of the systems' scores, if there are scores.
-    paired : ConfusionMatrix or None
+    paired : ConfusionMatrix, Outcomes or None
         Counts of the systems matched example by example, if a column identifies the examples.
     selection : str
         How the shown systems were chosen, in words; empty if all are shown.
@@ -84,30 +88,30 @@ class Analysis:
         Whether it comes from files, read by the command line.
     handed_in : bool
         Whether the caller passed the posterior, so that its prior has no known name.
-    sliced : ConfusionMatrix or None
-        The counts of each system, also by the dims of slices, folds pooled.
+    sliced : ConfusionMatrix, Outcomes or None
+        The counts of each system also by the dims of slices, folds pooled.
     command : str
         The command that makes the report, for the reader to repeat; empty if there is none.
     """
 
-    counts: ConfusionMatrix
+    counts: Counted
     settings: Settings
     pooled: Posterior
     folds: Posterior | None
     requirements: tuple[Requirement, ...] = ()
     scores: ScoredSystems | None = None
-    paired: ConfusionMatrix | None = None
+    paired: Counted | None = None
     selection: str = ""
     repeats: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     of_file: bool = True
     handed_in: bool = False
-    sliced: ConfusionMatrix | None = None
+    sliced: Counted | None = None
     command: str = ""
 
     @cached_property
-    def pooled_counts(self) -> ConfusionMatrix:
+    def pooled_counts(self) -> Counted:
         """The counts of each system, folds pooled."""
         return self.counts.sum(FOLD) if FOLD in self.counts.dims else self.counts
 
@@ -133,7 +137,7 @@ class Analysis:
     @cached_property
     def class_by_class(self) -> dict[str, Marginal]:
         """Recall, precision and F1 of every class of the foremost systems, by their titles; nothing for two classes."""
-        if len(self.counts.labels) == 2:
+        if len(self.counts.labels) == 2 or self.counts.graded:
             return {}
         return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
 
@@ -192,8 +196,11 @@ class Analysis:
         metric = metrics.get(name)
         if counts is None or classes > _MOST_CLASSES or metric.average == "per_class" or metric.needs == "scores":
             return {}
-        priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
-        under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
+        if self.counts.graded:
+            under = posteriors_under(Outcomes(as_outcomes(counts)), ["flat", "jeffreys", "perks"])
+        else:
+            priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
+            under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
         return {prior: post[name] for prior, post in under.items()}
 
     @cached_property
@@ -207,7 +214,7 @@ class Analysis:
         if self.settings.metrics:
             return [metrics.get(self.settings.metrics[0]).name]
         usual, positive = self._usual, self.pooled.positive
-        if self.settings.scores_alone:
+        if self.settings.scores_alone or self.counts.graded:
             return usual[:1]
         if len(self.counts.labels) > 2:
             called = ["recall_macro"]
@@ -299,7 +306,7 @@ class Analysis:
         """Return the position of a system, by its dims."""
         return dict(zip(map(str, self.pooled.dims), place, strict=True))
 
-    def counts_at(self, place: tuple[int, ...]) -> ConfusionMatrix:
+    def counts_at(self, place: tuple[int, ...]) -> Counted:
         """Return the counts of the system at a position, folds pooled."""
         return self.pooled_counts.isel(**self.indices(place))
 
@@ -419,6 +426,9 @@ def analyse(
         If a column is missing or has missing values, or a label or metric is unknown.
     """
     requirements = _requirements(settings)
+    if settings.of_outcomes:
+        refuse_missing(frame, settings, rows)
+        return _of_outcomes(frame, settings, rows, requirements, repeats, notes, warned)
     frame, settings, held, spelt = with_classes(frame, settings, rows)
     notes, warned = (*held, *notes), (*warned, *spelt)
     if settings.calls:
@@ -537,8 +547,6 @@ def _clustered(
     warned: tuple[str, ...],
 ) -> Analysis:
     """Return the analysis of examples in clusters, by cluster weights."""
-    from bayesperf.groups.pooling import pool
-
     labels = named_labels(frame, settings) if settings.labels else None
     each = np.ones(len(frame), np.int64) if rows is None else rows
     with warnings.catch_warnings(record=True) as caught:
@@ -556,6 +564,47 @@ def _clustered(
         source.summed, settings, clustered, None, requirements, repeats=repeats, notes=notes,
         warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
     )  # fmt: skip
+
+
+def _of_outcomes(
+    frame: pd.DataFrame,
+    settings: Settings,
+    rows: Counts | None,
+    requirements: tuple[Requirement, ...],
+    repeats: str,
+    notes: tuple[str, ...],
+    warned: tuple[str, ...],
+) -> Analysis:
+    """Return the analysis of rows that are right or wrong, or graded."""
+    frame = frame if rows is None else frame.loc[frame.index.repeat(rows)]
+    column, made = (
+        (settings.correct, Outcomes.from_correct) if settings.correct else (settings.grade, Outcomes.from_grades)
+    )
+    by = {name: frame[name] for name in settings.by}
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    found: dict[str, Any] = {"repeats": repeats, "notes": notes}
+    paired, sliced = None, None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if settings.cluster is not None:
+            clusters = {name: frame[name] for name in settings.clusters}
+            clustered = pool(made(frame[column], by=by, cluster=clusters), **options).mean
+            source: Any = clustered.source
+            counts, pooled = source.summed, clustered
+            found |= {"notes": (about_clusters(source, settings.clusters[1:]), *notes), "handed_in": True}
+        else:
+            counts = made(frame[column], by=by)
+            pooled = posterior(counts, **options)
+            several = settings.system is not None and counts.counts.sizes[settings.system] > 1
+            if settings.id is not None and several:
+                paired = made(frame[column], by=by, example=frame[settings.id])
+        if settings.slices:
+            refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
+            sliced = made(frame[column], by=by | {name: frame[name] for name in settings.slices})
+    warned = tuple(filter(None, (repeats, *warned, *dict.fromkeys(str(each.message) for each in caught))))
+    return Analysis(
+        counts, settings, pooled, None, requirements, paired=paired, warnings=warned, sliced=sliced, **found
+    )
 
 
 def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
@@ -619,7 +668,7 @@ def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) 
     return kept.assign(**{name: pd.Categorical(kept[name].astype(object), names)})
 
 
-def check_systems(counts: ConfusionMatrix, settings: Settings) -> None:
+def check_systems(counts: Counted, settings: Settings) -> None:
     """Refuse predictions that do not hold two systems to compare.
 
     Raises

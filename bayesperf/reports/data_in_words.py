@@ -26,10 +26,10 @@ def what_was_read(analysis: Analysis) -> str:
     Of a file with a column for each system a row is counted once.
     """
     counts = analysis.counts.counts
-    names = {str(dim): size for dim, size in zip(counts.dims[:-2], counts.shape[:-2], strict=True)}
+    names = {str(dim): counts.sizes[dim] for dim in analysis.counts.dims}
     along = [_places(dim, size) for dim, size in names.items()]
     columns, n = len(analysis.settings.systems), rows_read(analysis)
-    of_each = "scores" if analysis.settings.scores_alone else "predictions"
+    of_each = "scores" if analysis.settings.scores_alone else "outcomes" if analysis.counts.graded else "predictions"
     judged = f", each with {of_each} of" if columns or analysis.of_labels else ":"
     rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
@@ -50,7 +50,9 @@ def rows_read(analysis: Analysis) -> int:
 
 
 def _classes(analysis: Analysis) -> str:
-    """Return a sentence on the sizes of the classes, of each system if they are the same for all."""
+    """Return a sentence on the sizes of the classes, of each system if they are the same for all; or on outcomes."""
+    if analysis.counts.graded:
+        return _outcomes(analysis)
     counts = analysis.counts.counts
     by_class = counts.sum([dim for dim in counts.dims if dim in ("predicted", FOLD)])
     flat = by_class.transpose(..., "actual").values.reshape(-1, by_class.sizes["actual"])
@@ -68,6 +70,18 @@ def _classes(analysis: Analysis) -> str:
     return sentence(f"actual classes{where}: {enumerated(parts)}{_positive(analysis, labels)}")
 
 
+def _outcomes(analysis: Analysis) -> str:
+    """Return a sentence on how many rows are right and wrong, or have each grade."""
+    counts = analysis.counts.counts
+    numbers = counts.sum([dim for dim in counts.dims if dim != "outcome"]).values.tolist()
+    if len(numbers) == 2 and analysis.settings.grade is None:
+        return f"{numbers[1]:,} are right, {numbers[0]:,} wrong."
+    grades = analysis.counts.labels
+    if len(grades) > _MOST_CLASSES:
+        return f"{len(grades)} grades, from {grades[0]:g} to {grades[-1]:g}."
+    return sentence(f"grades: {enumerated([f'{grade:g} ({n:,})' for grade, n in zip(grades, numbers, strict=True)])}")
+
+
 def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
     """Return which class is positive and why, or what it means that none is."""
     positive = analysis.counts.pos_label
@@ -82,7 +96,7 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
 def positive_advice(analysis: Analysis) -> str:
     """Return how a positive class is named, if there are two classes and neither is; else nothing."""
     counts = analysis.counts
-    if counts.pos_label is not None or len(counts.labels) > 2:
+    if counts.pos_label is not None or len(counts.labels) > 2 or counts.graded:
         return ""
     return f"For the figures of one class: --pos-label {shlex.quote(printable(str(counts.labels[-1])))}"
 
@@ -104,7 +118,7 @@ def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str
         "Rows": f"{rows_read(analysis):,}",
         what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),
-        "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
+        "Grades" if counts.graded else "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
         "Day": on.isoformat(),
         "Digest": digest(analysis),
     }
@@ -117,7 +131,7 @@ def digest(analysis: Analysis) -> str:
     It is the same whatever the order of the rows and the format of the file.
     """
     counts = analysis.counts.counts
-    counts = counts.sortby([dim for dim in counts.dims if dim not in ("actual", "predicted")])
+    counts = counts.sortby([dim for dim in counts.dims if dim not in analysis.counts.cell_dims])
     coords = [(str(dim), list(map(str, counts[dim].values.tolist()))) for dim in counts.dims]
     hashed = hashlib.sha256(repr((coords, str(analysis.counts.pos_label))).encode())
     hashed.update(np.ascontiguousarray(counts.values, "<i8").tobytes())

@@ -17,8 +17,11 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import write_whole
 from bayesperf.core.words import enumerated
+from bayesperf.data.count_arrays import as_outcomes
+from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
@@ -88,7 +91,7 @@ class Report:
 
 @checked
 def report(
-    data: ConfusionMatrix | Posterior | Any,
+    data: Counted | Posterior | Any,
     y_pred: Any = None,
     *,
     requirements: Sequence[str] | Mapping[str | Metric, float] = (),
@@ -108,7 +111,7 @@ def report(
 
     Parameters
     ----------
-    data : ConfusionMatrix, Posterior or array-like (n,)
+    data : ConfusionMatrix, Outcomes, Posterior or array-like (n,)
         Counts; a posterior of them; or the actual labels, if the next argument is the predicted labels. A leading dim
         ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
         the matrix was made with ``example=ids``. For repeated cross-validation (a leading dim ``repeat``, from
@@ -190,7 +193,7 @@ def report(
     return Report(analysis, title)
 
 
-def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[str, ...]]:
+def _each_example_once(counts: Counted) -> tuple[Counted, tuple[str, ...]]:
     """Return the counts (for repeated cross-validation, their means over the repeats) and a sentence that says so."""
     again = repeated_dim(counts.counts)
     if again != REPEAT or FOLD not in counts.dims:
@@ -203,9 +206,7 @@ def _each_example_once(counts: ConfusionMatrix) -> tuple[ConfusionMatrix, tuple[
     )
 
 
-def _without_slices(
-    counts: ConfusionMatrix, pooled: Posterior | None, slices: Sequence[str]
-) -> tuple[ConfusionMatrix, ConfusionMatrix | None]:
+def _without_slices(counts: Counted, pooled: Posterior | None, slices: Sequence[str]) -> tuple[Counted, Counted | None]:
     """Return the counts of whole systems, and those by the dims of slices, folds pooled."""
     if isinstance(slices, str):
         raise InputTypeError(
@@ -220,15 +221,13 @@ def _without_slices(
             there = ", ".join(str(each) for each in counts.dims if each != FOLD) or "none"
             raise InputError("slices", f"there is no {dim!r} among the leading dims, {there}.")
     refuse_unsliceable({dim: counts.counts.sizes[dim] for dim in slices}, "slices: ")
-    of_slices = ConfusionMatrix(counts.counts, counts.pos_label)
+    of_slices = counts.holding(counts.counts)
     return counts.sum(list(slices)), of_slices.sum(FOLD) if FOLD in counts.dims else of_slices
 
 
-def _counts_and_posterior(
-    data: Any, y_pred: Any, prior: Any, **of_labels: Any
-) -> tuple[ConfusionMatrix, Posterior | None]:
+def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) -> tuple[Counted, Posterior | None]:
     """Return the counts, and the posterior if the caller passed one."""
-    is_counted = isinstance(data, ConfusionMatrix | Posterior)
+    is_counted = isinstance(data, Counted | Posterior)
     given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
     if is_counted and given:
         raise InputTypeError(
@@ -236,7 +235,7 @@ def _counts_and_posterior(
             f"is for labels; data is a {type(data).__name__}, which has been counted.",
             f"Report it without `{given[0]}`.",
         )
-    if isinstance(data, ConfusionMatrix):
+    if isinstance(data, Counted):
         return data, None
     if isinstance(data, Posterior):
         if prior is not None:
@@ -248,7 +247,7 @@ def _counts_and_posterior(
                 "data", "this posterior knows of no counts, as a prediction does not.", "Give the matrix itself."
             )
         if data.graded:
-            raise InputError("data", "a report is of predictions of classes; these are outcomes.", "Ask its summary().")
+            return Outcomes(as_outcomes(data.observed.astype("int64"))), data
         if (data.observed % 1 > 0).any():
             raise InputError(
                 "data",

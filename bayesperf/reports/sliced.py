@@ -14,7 +14,7 @@ from bayesperf.core.words import printable
 from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
-    from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.data.counted import Counted
     from bayesperf.groups.slicing import Slices
 
 # For two classes these are shown, unless others are requested.
@@ -58,14 +58,12 @@ def refuse_unsliceable(levels: Mapping[str, int], option: str) -> None:
         )
 
 
-def is_sampled(counts: ConfusionMatrix, settings: Settings) -> bool:
+def is_sampled(counts: Counted, settings: Settings) -> bool:
     """Whether slices need the sampler: of several dims, or without a positive class of two."""
-    return len(settings.slices) > 1 or counts.pos_label is None
+    return len(settings.slices) > 1 or (counts.pos_label is None and not counts.graded)
 
 
-def find_slices(
-    sliced: ConfusionMatrix, place: Mapping[str, Any], settings: Settings, *, progressbar: bool
-) -> SlicedSystem:
+def find_slices(sliced: Counted, place: Mapping[str, Any], settings: Settings, *, progressbar: bool) -> SlicedSystem:
     """Return the slices of the system at a place of the other dims.
 
     Pairs of dims interact: without that, intervals of slices are too narrow where a device fails at one site only, and

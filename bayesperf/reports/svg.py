@@ -84,7 +84,8 @@ def density(drawn: Curves, i: int, scale: Scale, title: str, tint: str, *beneath
     low, high = drawn.interval[i]
     grid = np.unique(np.concatenate([drawn.x[i], np.clip([low, high], drawn.x[i].min(), drawn.x[i].max())]))
     heights = np.interp(grid, drawn.x[i], drawn.density[i])
-    x, y = scale(grid), HEIGHT - 1 - (HEIGHT - 6) * heights / drawn.density[i].max()
+    # Draws that are all the same have no density.
+    x, y = scale(grid), HEIGHT - 1 - (HEIGHT - 6) * heights / (drawn.density[i].max() or 1)
     inside = (grid >= low) & (grid <= high)
     area = f"M{x[inside][0]:.1f},{HEIGHT - 1} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{HEIGHT - 1} Z"
     at, seen = float(scale(drawn.mean[i])), float(scale(drawn.observed[i]))

@@ -93,14 +93,14 @@ def by_sequence(confidence: float, steps: int) -> str:
 def verdicts_of(analysis: Analysis, confidence: float = CONFIDENCE) -> list[Verdict]:
     """Return what the posterior shows of each requirement and system, by the requirements."""
     found, shape = [], analysis.pooled.leading.shape
-    sizes = analysis.pooled_counts.counts.transpose(*analysis.pooled.dims, ...).sum(["actual", "predicted"]).values
+    sizes = analysis.pooled_counts.total.transpose(*analysis.pooled.dims).values
     for requirement in analysis.requirements:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
         for at, names in analysis.systems:
             verdict, more = verdict_of(float(met[at]), confidence), ""
             if verdict == OPEN and len(analysis.systems) <= _MOST_PLANNED:
                 one = marginal.isel(**analysis.indices(at))
-                more = _about(examples_to_settle(one, requirement.bound, int(sizes[at]), confidence))
+                more = about_so_many(examples_to_settle(one, requirement.bound, int(sizes[at]), confidence))
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))
     return found
 
@@ -142,13 +142,13 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int, confiden
     return math.inf if n is None else math.ceil(n * examples / trials)
 
 
-def _about(more: float | None) -> str:
+def about_so_many(more: float | None) -> str:
     """Write a number with two digits: it is a plan."""
     if more is None:
         return ""
     if math.isinf(more):
         return "over a million"
-    unit = 10 ** max(len(str(more)) - 2, 0)
+    unit = 10 ** max(len(str(int(more))) - 2, 0)
     return f"about {math.ceil(more / unit) * unit:,}"
 
 

@@ -24,6 +24,7 @@ from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, 
 from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes, matrix_of_right
 from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.labels.ratings import Ratings
 from bayesperf.labels.ratings import model_data as counts_of_patterns
@@ -140,6 +141,9 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
     """Return counts (…, actual, predicted)."""
     if isinstance(data, xr.DataArray):
         data = ConfusionMatrix(data, data.attrs.get("pos_label") if pos_label is None else pos_label)
+    if isinstance(data, Outcomes) and model == "slices":
+        options["outcome"] = "accuracy"
+        data = matrix_of_right(data)
     if not isinstance(data, ConfusionMatrix):
         raise InputTypeError(
             "data",

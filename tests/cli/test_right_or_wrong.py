@@ -28,31 +28,34 @@ def test_summary_of_right_and_wrong(shell, log):
     done = shell("summary", log, "--correct", "passed", "--system", "system", "--json")
     assert done.returncode == 0, done.stderr
     expected = bp.posterior(bp.Outcomes.from_correct(PASSED))["accuracy"].mean().values
-    assert [row["mean"] for row in json.loads(done.stdout)] == pytest.approx(expected.tolist(), abs=1e-9)
+    assert [row["mean"] for row in json.loads(done.stdout)["summary"] if row["metric"] == "accuracy"] == pytest.approx(
+        expected.tolist(), abs=1e-9
+    )
 
 
 @pytest.mark.slow
 def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
     done = shell("summary", log, "--correct", "passed", "--system", "system", "--cluster", "task")
     assert done.returncode == 0, done.stderr
-    for words in ("pass^4", "pass@4", "30 tasks passed in every attempt", "with twice the tasks"):
-        assert words in done.stdout.lower().replace("\n", " ")
+    for words in ("pass^4", "pass@4", "30 tasks passed in every attempt", "with twice the tasks", "higher pass rate"):
+        assert words in " ".join(done.stdout.lower().split())
 
 
 @pytest.mark.slow
 def test_systems_are_compared_on_the_same_attempts(shell, log):
     done = shell("compare", log, "--correct", "passed", "--system", "system", "--id", "attempt", "--json")
     assert done.returncode == 0, done.stderr
-    (row,) = json.loads(done.stdout)
+    (row,) = json.loads(done.stdout)["differences"]
     expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy")
     assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
     clustered = shell("compare", log, "--correct", "passed", "--system", "system", "--cluster", "task")
     assert "On accuracy" in clustered.stdout
+    assert "On pass^4" in clustered.stdout
 
 
 def test_a_comparison_has_the_prior_that_was_asked_for_and_says_if_it_is_not_paired(shell, log):
     asked = ["compare", log, "--correct", "passed", "--system", "system"]
-    (row,) = json.loads(shell(*asked, "--id", "attempt", "--prior", "flat", "--json").stdout)
+    (row,) = json.loads(shell(*asked, "--id", "attempt", "--prior", "flat", "--json").stdout)["differences"]
     expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy", prior="flat")
     assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
     apart = shell(*asked)
@@ -63,15 +66,41 @@ def test_a_comparison_has_the_prior_that_was_asked_for_and_says_if_it_is_not_pai
 def test_missing_values_are_left_out_and_said_or_refused(shell, log):
     log.write_text(log.read_text().replace("true", "", 2))
     asked = ["summary", log, "--correct", "passed", "--system", "system"]
-    assert "Left out are 2 of 240 rows, for values missing in 'passed' (2)." in shell(*asked, "--drop-missing").stdout
+    said = " ".join(shell(*asked, "--drop-missing").stdout.split())
+    assert "Left out are 2 of 240 rows, for values missing in 'passed' (2)." in said
     assert "Leave such rows out by --drop-missing" in shell(*asked).stderr
 
 
 def test_grades(shell, log):
     done = shell("summary", log, "--grade", "stars", "--system", "system", "--metrics", "mean_grade", "--json")
     assert done.returncode == 0, done.stderr
-    found = [row["observed"] for row in json.loads(done.stdout)]
+    found = [row["observed"] for row in json.loads(done.stdout)["summary"]]
     assert found == pytest.approx([stars.mean() for stars in STARS.values()])
+
+
+@pytest.mark.slow
+def test_a_gate_a_plan_and_a_page(shell, log, tmp_path):
+    asked = ["--correct", "passed", "--system", "system", "--require", "pass_rate>=0.2"]
+    gate = shell("check", log, *asked, "--format", "json")
+    outcomes = bp.Outcomes.from_correct(PASSED)
+    expected = bp.posterior(outcomes)["accuracy"].prob_above(0.2).values
+    found = [row["probability"] for row in json.loads(gate.stdout)["requirements"]]
+    assert found == pytest.approx(expected.tolist(), abs=1e-9)
+    planned = json.loads(shell("plan", log, "--correct", "passed", "--require", "pass_rate>=0.2", "--json").stdout)
+    every = bp.Outcomes.from_correct(np.concatenate(list(PASSED.values())))
+    assert planned["systems"][0]["n"] == bp.plan.sample_size(0.2, metric="accuracy", evidence=every).n
+    page = tmp_path / "page.md"
+    options = ["--correct", "passed", "--system", "system", "--cluster", "task", "-o", page]
+    assert shell("report", log, *options).returncode == 0
+    text = page.read_text(encoding="utf-8")
+    for words in (
+        "## Would it hold up in reruns?",
+        "240 rows: 2 systems",
+        "are right",
+        "drawn by weights of the clust",
+    ):
+        assert words in text
+    assert "Confusion" not in text
 
 
 @pytest.mark.slow

@@ -358,9 +358,26 @@ def test_one_system_of_several_is_selected(monkeypatch):
             ValueError,
             "which of the labels .* is the positive class",
         ),
-        (lambda _: bp.slices([1]), TypeError, "data must be a fit of the model 'slices', or a ConfusionMatrix"),
+        (lambda _: bp.slices([1]), TypeError, "data must be a fit of the model 'slices', or counts"),
     ],
 )
 def test_what_is_refused(found, ask, error, text):
     with pytest.raises(error, match=text):
         ask(found)
+
+
+# ── Right or wrong ──
+
+
+def test_slices_of_outcomes_are_the_groups_of_pool():
+    right, n = [45, 30, 38], 50
+    outcomes = bp.Outcomes.from_counts(right=right, n=n, dims={"site": list("abc")})
+    found = bp.slices(outcomes)
+    expected = bp.pool(outcomes, "site", "clusters").by_group["accuracy"]
+    sd = expected.sd().max().item()
+    np.testing.assert_allclose(found["accuracy"].mean(), expected.mean(), atol=5 * sd / np.sqrt(4000))
+    assert found.summary()["observed"].tolist() == [0.9, 0.6, 0.76]
+    assert found.prob_worst()[1] > 0.9
+    assert 0.5 < found.gap("site")["prior_above"][0] < 0.7
+    with pytest.raises(ValueError, match="these outcomes have 3 grades"):
+        bp.slices(bp.Outcomes.from_grades([1, 2, 3] * 4, by={"site": list("ab") * 6}))

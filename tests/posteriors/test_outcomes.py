@@ -167,7 +167,6 @@ def test_bayes_at_n(attempts, scale, mu, sigma):
         (lambda: bp.posterior(GRADES).update(RIGHT), "not those of the posterior"),
         (lambda: bp.compare(RIGHT, metric="accuracy"), r"Outcomes.from_correct\(..., example=ids\)"),
         (lambda: bp.fit(RIGHT), "ConfusionMatrix"),
-        (lambda: bp.report(bp.posterior(GRADES)), "a report is of predictions of classes"),
     ],
 )  # fmt: skip
 def test_refused(asked, message):

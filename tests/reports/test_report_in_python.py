@@ -129,3 +129,25 @@ def test_repeated_cross_validation_is_reported_with_each_row_once():
     assert f"observed {np.trace(once)} of 100" in page
     with pytest.raises(ValueError, match="in this posterior an example weighs less than one, as those"):
         bp.report(bp.pool(cm).mean)
+
+
+# ── Outcomes ──
+
+
+@pytest.mark.slow
+def test_outcomes_have_a_page_of_their_own():
+    right = bp.Outcomes.from_counts(right=[[45, 30], [40, 28]], n=50, dims={"model": ["x", "y"], "site": ["a", "b"]})
+    page = bp.report(right, slices=["site"], requirements=["pass_rate>=0.7"]).markdown
+    post = bp.posterior(right.sum("site"))
+    for text in (
+        "143 are right, 57 wrong",
+        "accuracy ≥ 0.7",
+        f"{post['accuracy'].mean().values[0]:.3f}",
+        "the worst is site b",
+    ):
+        assert text in page
+    for text in ("Confusion matrix of", "majority", "chance (each class"):
+        assert text not in page
+    grades = bp.report(bp.posterior(bp.Outcomes.from_grades([5, 4, 4, 2, 5, 3], scale=range(1, 6))))
+    assert "Grades: 1 (0), 2 (1), 3 (1), 4 (2) and 5 (2)." in grades.markdown
+    assert "nan" not in grades.html.partition("<main")[2].partition("</main>")[0].replace("nano", "")

@@ -68,7 +68,8 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
 
 def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     metric = metrics.get(name)
-    beside = f"; always the majority class: {analysis.majority}" if name == "accuracy" else ""
+    of_classes = name == "accuracy" and not analysis.counts.graded
+    beside = f"; always the majority class: {analysis.majority}" if of_classes else ""
     marginal = analysis.marginals[name]
     if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
         # With many systems the best come first.
@@ -150,7 +151,7 @@ _RULES = {"chance": "chance (each class as often as it occurs, at random)", "maj
 
 def _beaten(analysis: Analysis) -> Iterator[Sentence]:
     """Yield how probably each system is better than each trivial rule; of many classes their draws take too long."""
-    if len(analysis.counts.labels) > _MOST_CLASSES:
+    if len(analysis.counts.labels) > _MOST_CLASSES or analysis.counts.graded:
         return
     found = {}
     for rule in RULES:

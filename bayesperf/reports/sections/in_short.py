@@ -100,7 +100,7 @@ def _answer(analysis: Analysis) -> list[str]:
     compared = analysis.comparisons if analysis.settings.scores_alone else analysis.headline_comparison
     said = [*_disagreement(analysis), *(each.in_words(prob) for each in compared)]
     said += [sentence(estimate_in_words(analysis.marginals[name], prob, "hdi")) for name in headline]
-    if "accuracy" in headline:
+    if "accuracy" in headline and not analysis.counts.graded:
         said.append(f"Always calling the majority class would have accuracy {analysis.majority}.")
     return [*said, *_never_found(analysis), *analysis.pooled.source.remarks(analysis.pooled, metrics.get(headline[0]))]
 
@@ -116,7 +116,7 @@ def _disagreement(analysis: Analysis) -> list[str]:
 
 def _never_found(analysis: Analysis) -> list[str]:
     """Return the classes of which a system finds no example, of more than two."""
-    if len(analysis.counts.labels) == 2:
+    if len(analysis.counts.labels) == 2 or analysis.counts.graded:
         return []
     counts = analysis.foremost_counts.transpose(..., "actual", "predicted").values
     counts = counts.reshape(-1, *counts.shape[-2:])[analysis.best]

@@ -70,6 +70,10 @@ def paragraph(analysis: Analysis) -> str:
 def _modelled(analysis: Analysis) -> str:
     """Return of what the posterior is."""
     prior, settings = analysis.pooled.prior_text, analysis.settings
+    if analysis.counts.graded and settings.cluster is None:
+        return f"outcomes were modelled as multinomial draws, with a Dirichlet prior ({prior}) [caelen2017bayesian]"
+    if analysis.counts.graded:
+        return f"outcomes were drawn by weights of the clusters that they come in ({prior}) [rubin1981bayesian]"
     if not analysis.handed_in or analysis.pooled.source.concentration is not None:
         return (
             "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "

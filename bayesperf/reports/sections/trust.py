@@ -59,6 +59,8 @@ def _few_trials(analysis: Analysis) -> list[str]:
 
 def _tiny_classes(analysis: Analysis) -> str:
     """Return a sentence on classes of which few examples are at hand, counted over all systems' shares."""
+    if analysis.counts.graded:
+        return ""
     counts = analysis.pooled_counts.counts
     smallest = counts.sum("predicted").min([dim for dim in counts.dims if dim not in ("actual", "predicted")])
     tiny = [

@@ -26,7 +26,7 @@ _MOST_NUMBERED = 40
 
 def blocks(analysis: Analysis) -> list[Block]:
     """Return what is mistaken for what, in words, as matrices and as pairs of classes."""
-    if analysis.settings.scores_alone:
+    if analysis.settings.scores_alone or analysis.counts.graded:
         return []
     shown, counts = analysis.foremost, analysis.foremost_counts.transpose(..., "actual", "predicted")
     places = place_of(shown.leading)
@@ -43,7 +43,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def in_words(analysis: Analysis, best_only: bool = False) -> list[str]:
     """Return a sentence for each system: of two classes how many of each are missed, of more the worst class."""
-    if analysis.settings.scores_alone:
+    if analysis.settings.scores_alone or analysis.counts.graded:
         return []
     shown = analysis.foremost
     counts = analysis.foremost_counts.transpose(..., "actual", "predicted")
