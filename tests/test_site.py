@@ -145,8 +145,7 @@ def test_a_code_begins_with_the_number_of_its_class():
         for category, code in re.findall(r'\b(\w+Warning),\s+"(BP\d{3})"', path.read_text("utf-8"))
     }
     sections = re.findall(r"^## .*`(\w+)`\n\n\(bp(\d)", PAGES["warnings"], re.MULTILINE)
-    # What is not identified is a table of texts by their codes.
-    assert found == set(sections) - {("IdentifiabilityWarning", "4")}
+    assert found == set(sections)
 
 
 def test_warnings_are_written_in_one_place():

@@ -131,9 +131,7 @@ def compare(
         raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
     if independent and (counts or isinstance(a, xr.DataArray)):
         raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
-    _check_shrinkage(shrink, families, dim, one_of_two=b is not None or isinstance(a, xr.DataArray))
-    if baseline is not None and (b is not None or isinstance(a, xr.DataArray)):
-        raise InputTypeError("baseline", f"it is one of the systems along a dim ({dim!r}).", "Remove `baseline`.")
+    _check_along(dim, shrink, families, baseline, one_of_two=b is not None or isinstance(a, xr.DataArray))
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None or contrast != "difference":
             raise InputTypeError(
@@ -169,14 +167,16 @@ def _checked_rope(rope: Any, contrast: str) -> float:
     return width
 
 
-def _check_shrinkage(shrink: bool, families: Any, dim: str, one_of_two: bool) -> None:
-    """Refuse to shrink systems that do not lie along a dim, and families without shrinkage."""
+def _check_along(dim: str, shrink: bool, families: Any, baseline: Any, one_of_two: bool) -> None:
+    """Refuse to shrink systems that do not lie along a dim, a baseline of such, and families without shrinkage."""
     if shrink and one_of_two:
         raise InputTypeError(
             "shrink",
             f"it is of systems along a dim ({dim!r}), by their posterior or their counts.",
             "Compare without `shrink`.",
         )
+    if baseline is not None and one_of_two:
+        raise InputTypeError("baseline", f"it is one of the systems along a dim ({dim!r}).", "Remove `baseline`.")
     if families is not None and not shrink:
         raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
 

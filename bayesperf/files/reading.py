@@ -148,11 +148,11 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     binned = _count_scores(connection, rows, parts, columns, settings)
     frame, edges = binned or (_fetch(connection, rows, counted, typed), None)
     frame.columns = pd.Index([*columns, *(["rows"] if counted or binned else [])])
-    for name in [name for name in (settings.system, FILE) if name in settings.by and name not in settings.in_order]:
+    in_order = settings.in_order
+    for name in [name for name in (settings.system, FILE) if name in settings.by and name not in in_order]:
         order = _first_seen(connection, rows, columns.index(name)) if binned else frame[name]
-        frame[name] = pd.Categorical(frame[name], order.dropna().unique())
-    for name, values in settings.in_order.items():
-        frame[name] = pd.Categorical(frame[name], values)
+        in_order[name] = tuple(order.dropna().unique())
+    frame = frame.assign(**{name: pd.Categorical(frame[name], values) for name, values in in_order.items()})
     repeats = about_repeats(
         connection, files if settings.systems else sources, settings, frame if settings.id else None
     )

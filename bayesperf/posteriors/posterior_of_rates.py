@@ -94,7 +94,7 @@ def posterior_of_rate(
     of_successes, of_trials = labelled_arrays(counts, dims)
     k, n = (np.asarray(part, float).reshape(-1, 1) for part in (of_successes, of_trials))
     check_counts(k, n, "successes", "trials")
-    a, b = _weights(prior)
+    a, b = weights_of_rate(prior)
     if wanted is not None and wanted.greater_is_better is False:
         a, b = b, a
     distribution = Beta(k + a, n - k + b)
@@ -115,7 +115,7 @@ def _observed(successes: xr.DataArray, trials: xr.DataArray) -> xr.DataArray:
     return (successes / trials.where(trials > 0)).assign_coords(trials=trials)
 
 
-def _weights(prior: str | Prior) -> tuple[float, float]:
+def weights_of_rate(prior: str | Prior) -> tuple[float, float]:
     """Return a and b of the Beta prior of a rate."""
     if isinstance(prior, Prior) and prior.rates:
         return prior.rates

@@ -434,8 +434,7 @@ def analyse(
     if settings.calls:
         from bayesperf.reports.split_column import with_calls
 
-        frame, beside = with_calls(frame, settings, rows)
-        notes = (*filter(None, [beside]), *notes)
+        frame, notes = with_calls(frame, settings, rows, notes)
     if settings.verified_only:
         frame, rows, left_out = verified_rows(frame, settings, rows)
         notes = (left_out, *notes)

@@ -77,10 +77,12 @@ def _is_test(value: str) -> bool:
     return value.strip().lower() == TEST
 
 
-def with_calls(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> tuple[pd.DataFrame, str]:
+def with_calls(
+    frame: pd.DataFrame, settings: Settings, rows: Counts | None, notes: tuple[str, ...]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """Return rows with labels made of scores: the positive one from a threshold on, or of all without one.
 
-    If a column of predicted labels stands beside them, a sentence says how many rows it calls otherwise.
+    If a column of predicted labels stands beside them, a note more says how many rows it calls otherwise.
 
     Raises
     ------
@@ -101,7 +103,7 @@ def with_calls(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> 
     calls = pd.Series([negative, positive]).take(is_positive.astype(int))
     called = frame.assign(**{settings.predicted: calls.set_axis(frame.index)})
     if not settings.beside:
-        return called, ""
+        return called, notes
     weights = np.ones(len(called), np.int64) if rows is None else rows
     others = (called[BESIDE] != called[settings.predicted]) & called[BESIDE].notna()
     said = (
@@ -109,7 +111,7 @@ def with_calls(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> 
         f"{'says' if len(settings.beside) == 1 else 'say'} otherwise in {weights[others].sum():,} of "
         f"{weights.sum():,} rows."
     )
-    return called.drop(columns=BESIDE), said
+    return called.drop(columns=BESIDE), (said, *notes)
 
 
 def scored_systems(

@@ -216,6 +216,13 @@ def test_pass_hat_k_is_as_published():
         by_model.pass_hat_k(5)
 
 
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.DependenceWarning")
+def test_pass_at_4_of_six_is_as_published():
+    """By scorio's notebook, of two systems of which the second is right more often."""
+    pooled = bp.pool(attempts_of([[1, 1, 2, 1, 2], [3, 2, 4, 2, 3]], 6), "question", method="bayesian_bootstrap")
+    np.testing.assert_allclose(pooled.pass_at_k(4).observed, [0.7733, 0.9733], atol=5e-5)
+
+
 @pytest.mark.slow
 def test_all_of_k_attempts_at_failures_is_none_of_k_at_successes():
     passed = of_population(np.random.default_rng(9), 2, 60, 5)

@@ -132,6 +132,11 @@ RUBRIC = [[3, 2, 1, 3], [2, 1, 0, 3], [0, 3, 2, 3], [3, 2, 1, 0]]
         (TOP_P, [0, 1], 0.4667, 0.0629),
         (RUBRIC, {0: 0, 1: 0.2, 2: 0.75, 3: 1}, 0.5437, 0.0673),
         ([[0, 1, 2, 2, 1], [1, 1, 0, 2, 2]], {0: 0, 1: 0.5, 2: 1}, 0.5625, 0.0920),
+        # Earlier answers, as their prior counts: so many attempts more.
+        ([[0, 1, 2, 2, 1, 0, 2], [1, 1, 0, 2, 2, 1, 2]], {0: 0, 1: 0.5, 2: 1}, 0.575, 0.0843),
+        ([[*row, greedy] for row, greedy in zip(TOP_P, [1, 1, 0, 1, 0], strict=True)], [0, 1], 0.48, 0.0585),
+        # The two best grades alone are right.
+        ((np.array(RUBRIC) >= 2).astype(int), [0, 1], 0.5833, 0.0918),
     ],
 )
 def test_bayes_at_n(attempts, scale, mu, sigma):

@@ -30,6 +30,7 @@ SMALLEST = {
     "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
+    "prevalence": {"prevalence_": [0.1, 0.5], "n": 50, "calibration": ["40 + 40"]},
     "rater_agreement": {"n": [5, 8], "population": ["two raters, 0.95"], "draws": 20},
     "recalibration": {"system": "skewed", "n": 20, "methods": ["logistic"], "draws": 20},
     "reliability_bands": {"system": "skewed", "n": 20, "methods": ["bins"], "bins": 4},

@@ -1,0 +1,343 @@
+"""The prevalence in data that nobody labelled, from calls of a classifier, judge or test whose errors are known.
+
+Of n examples y are called positive: y ~ Binomial(n, π·recall + (1 − π)(1 − specificity)). Recall and specificity are
+known from elsewhere, and integrated out (Rogan & Gladen 1978, American Journal of Epidemiology 107; Gelman & Carpenter
+2020, Applied Statistics 69).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+from scipy import special
+
+from bayesperf.core import checks
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
+from bayesperf.data.count_arrays import labelled_arrays
+from bayesperf.data.label_encoding import encode, missing_positive_label, positive_label
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
+from bayesperf.distributions.tabulated import Axis, Tabulated
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.posterior_of_rates import weights_of_rate
+from bayesperf.posteriors.quantity import Quantity, Scope
+
+# Nodes of the prevalence, and of the error rate that matters less.
+_NODES, _OUTER = 257, 65
+# Mass beyond the range over which a rate is integrated.
+_TAIL = 1e-13
+# Calls say little of the prevalence if recall + specificity may be below this with more than the probability.
+_LITTLE, _DOUBT = 1.1, 0.05
+_RATES = ("recall", "specificity")
+
+
+class Rate(NamedTuple):
+    """A rate that is known from elsewhere: a number, or a distribution with its range but for a negligible mass.
+
+    Attributes
+    ----------
+    value : float
+        The number, or the mean.
+    distribution : Distribution, optional
+        Of size 1.
+    sd : float
+        Standard deviation.
+    low, high, rest : float
+        The range, and 1 − high.
+    """
+
+    value: float
+    distribution: Distribution | None = None
+    sd: float = 0.0
+    low: float = 0.0
+    high: float = 1.0
+    rest: float = 0.0
+
+    @classmethod
+    def of(cls, distribution: Distribution) -> Rate:
+        """Return the rate with a distribution."""
+        (mean,), (sd,) = distribution.mean_sd()
+        ends = distribution.ppf(np.array([[_TAIL, 1 - _TAIL]]))[0]
+        if not isinstance(distribution, Beta):
+            return cls(mean, distribution, sd, *ends, 1 - ends[1])
+        rest = float(special.betaincinv(distribution.b, distribution.a, _TAIL).item())
+        # A Beta whose density is infinite at an end is integrated up to it.
+        low = 0.0 if distribution.a.item() < 1 else ends[0]
+        rest = 0.0 if distribution.b.item() < 1 else rest
+        return cls(mean, distribution, sd, low, 1 - rest, rest)
+
+    def nodes(self) -> tuple[Array, Array]:
+        """Return values and weights (nodes,) for the integral of a smooth function."""
+        if self.distribution is None:
+            return np.array([self.value]), np.ones(1)
+        if isinstance(self.distribution, Beta):
+            x, _, weights = beta_nodes(self.distribution.a, self.distribution.b, _OUTER)
+            return x[0], weights[0]
+        levels, _, weights = gauss_legendre(_OUTER)
+        return self.distribution.ppf(levels[None, :])[0], weights
+
+    def log_density(self, x: Array, rest: Array) -> Array:
+        """Return the log density at x (…), given 1 − x."""
+        assert self.distribution is not None
+        if isinstance(self.distribution, Beta):
+            a, b = self.distribution.a.item(), self.distribution.b.item()
+            return np.asarray(special.xlogy(a - 1, x) + special.xlogy(b - 1, rest) - special.betaln(a, b))
+        return self.distribution.logpdf(x.reshape(1, -1)).reshape(x.shape)
+
+
+@checked
+def prevalence(
+    calls: Any,
+    errors: Any,
+    *,
+    n: ArrayLike | None = None,
+    prior: Any = "jeffreys",
+    pos_label: Any = None,
+    by: Mapping[str, Any] | None = None,
+) -> Marginal:
+    """Return the posterior of the prevalence in data that nobody labelled, from calls whose errors are known.
+
+    Parameters
+    ----------
+    calls : array-like (n,), or int, array-like or xarray.DataArray with `n`
+        Predicted labels; or the number of examples that were called positive.
+    errors : ConfusionMatrix, Posterior or mapping
+        How often calls are right: counts of two classes from elsewhere, under Jeffreys' prior; a posterior of them,
+        such as ``bp.pool(studies, dim="study", groups="clusters").new_group`` of several studies that differ; or
+        ``{"recall": …, "specificity": …}``, each a number or the weights (a, b) of a Beta distribution.
+    n : int or array-like, optional
+        Number of examples, if `calls` is a number.
+    prior : str or Prior
+        Prior of the prevalence: "jeffreys" (Beta(½, ½)), "flat", or `bayesperf.prior.rate`.
+    pos_label : label, optional
+        The positive class of predicted labels; by default that of `errors`.
+    by : mapping of str to array-like (n,), optional
+        Columns that become leading dims, such as ``{"month": months}``.
+
+    Returns
+    -------
+    Marginal
+        By quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall + specificity −
+        1), between 0 and 1. Places along leading dims are independent, although they share the errors: intervals of
+        differences between months are too wide, not too narrow.
+
+    Raises
+    ------
+    ValueError
+        If there are more positive calls than examples, more than two classes, or rates outside 0 to 1.
+
+    Warns
+    -----
+    IdentifiabilityWarning
+        If recall + specificity may well be below 1.1: calls then hardly depend on the class.
+
+    Notes
+    -----
+    That errors are the same here as elsewhere is an assumption, which no data at hand can check. Recall and specificity
+    are taken as independent.
+
+    References
+    ----------
+    Rogan & Gladen (1978), American Journal of Epidemiology 107; Gelman & Carpenter (2020), Applied Statistics 69.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> validated = bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=2, tn=399)
+    >>> bp.labels.prevalence(50, validated, n=3330, prior="flat").hdi().round(3).values
+    array([0.002, 0.02 ])
+    """
+    recall, specificity, label = _rates(errors)
+    positive, total = _counts(calls, n, by, label if pos_label is None else pos_label)
+    weights = weights_of_rate(prior)
+    if not min(weights) > 0:
+        raise InputError(
+            "prior", "'haldane' leaves no posterior if all or no examples may be positive.", "Take 'jeffreys'."
+        )
+    _warn_of_useless(recall, specificity)
+    y, of = (np.asarray(part, float).ravel() for part in (positive, total))
+    tables = [_tabulated(k, of_k, recall, specificity, weights) for k, of_k in zip(y, of, strict=True)]
+    score = np.clip((y / of + specificity.value - 1) / (recall.value + specificity.value - 1), 0, 1)
+    return Marginal(
+        Quantity(
+            "prevalence",
+            Scope("own", detail="the prevalence in the examples called, if calls err here as they did elsewhere"),
+            bounds=(0.0, 1.0),
+        ),
+        _stacked(tables),
+        positive * 0.0,
+        inference="Posterior",
+        score=positive.copy(data=score.reshape(positive.shape)),
+    )
+
+
+def _rates(errors: Any) -> tuple[Rate, Rate, Any]:
+    """Return recall and specificity, and the positive label if it is known."""
+    if isinstance(errors, Mapping):
+        if set(errors) != set(_RATES):
+            raise InputError("errors", f"must have recall and specificity; it has {', '.join(map(str, errors))}.")
+        return *(_rate(name, errors[name]) for name in _RATES), None
+    post = posterior(errors) if isinstance(errors, ConfusionMatrix) else errors
+    if not isinstance(post, Posterior):
+        raise InputTypeError(
+            "errors", f"must be a ConfusionMatrix, a Posterior or a mapping; it is {type(errors).__name__}."
+        )
+    if post.dims:
+        raise InputError(
+            "errors",
+            f"has the leading dims {', '.join(map(str, post.dims))}.",
+            "Sum them, or pool them and take .new_group.",
+        )
+    marginals = [post[name] for name in _RATES]
+    return Rate.of(marginals[0].distribution), Rate.of(marginals[1].distribution), post.pos_label
+
+
+def _rate(name: str, known: Any) -> Rate:
+    """Return a rate given as a number or as the weights of a Beta distribution."""
+    argument = f"errors[{name!r}]"
+    if isinstance(known, tuple):
+        if len(known) != 2:
+            raise InputError(argument, f"must be a number or the weights (a, b) of a Beta distribution; it is {known}.")
+        a, b = (checks.beta_weight(argument, weight) for weight in known)
+        return Rate.of(Beta(np.array([[a]]), np.array([[b]])))
+    value = checks.number(argument, known)
+    if not 0 <= value <= 1:
+        raise InputError(argument, f"must be between 0 and 1; it is {value:g}.")
+    return Rate(value)
+
+
+def _counts(calls: Any, n: Any, by: Mapping[str, Any] | None, pos_label: Any) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return how many examples were called positive, and how many there are."""
+    if n is not None:
+        if by is not None:
+            raise InputError("by", "is for predicted labels; numbers have dims of their own.", "Give DataArrays.")
+        positive, total = labelled_arrays({"calls": calls, "n": n}, None)
+        for name, values in (("calls", positive.values), ("n", total.values)):
+            checks.whole_numbers(name, np.asarray(values))
+        if (positive > total).any() or (total < 1).any():
+            raise InputError("calls", "more are called positive than there are examples, or there is none.")
+        return positive.astype(float), total.astype(float)
+    column = encode(calls, "calls")
+    labels = column.labels.tolist()
+    if pos_label is None:
+        pos_label = positive_label(labels, None)
+    if pos_label is None:
+        raise missing_positive_label(labels)
+    if len(labels) > 2 or (len(labels) == 2 and pos_label not in labels):
+        raise InputError("calls", f"must have two classes, {pos_label!r} and another; they are {labels}.")
+    called = np.array([label == pos_label for label in labels])[column.codes]
+    groups = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in (by or {}).items()}
+    checks.equal_lengths({"calls": len(called)} | {name: len(each.codes) for name, each in groups.items()})
+    shape = tuple(len(each.labels) for each in groups.values())
+    place = np.zeros(len(called), np.intp)
+    for each in groups.values():
+        place = place * len(each.labels) + each.codes
+    coords = {name: each.labels for name, each in groups.items()}
+    cells = int(np.prod(shape))
+    sums = [np.bincount(place, weights, cells).reshape(shape) for weights in (called.astype(float), None)]
+    if not sums[1].all():
+        raise InputError("by", "some combinations have no example.", "Join the columns into one.")
+    positive, total = (xr.DataArray(each.astype(float), coords, list(coords)) for each in sums)
+    return positive, total
+
+
+def _warn_of_useless(recall: Rate, specificity: Rate) -> None:
+    """Warn if calls may hardly depend on the class."""
+    (x, of_x), (y, of_y) = recall.nodes(), specificity.nodes()
+    doubt = float(of_x @ (x[:, None] + y < _LITTLE) @ of_y)
+    if doubt > _DOUBT:
+        warn(
+            IdentifiabilityWarning,
+            "BP405",
+            f"errors: with probability {doubt:.0%} recall and specificity add up to less than {_LITTLE}: calls then "
+            "hardly depend on the class, and the prior decides. Validate the calls on more examples.",
+        )
+
+
+def _tabulated(y: float, n: float, recall: Rate, specificity: Rate, weights: tuple[float, float]) -> Tabulated:
+    """Return the posterior of the prevalence by y positive calls of n."""
+    a, b = weights
+    separation = recall.value + specificity.value - 1
+    apparent = (y + 0.5) / (n + 1)
+    middle = float(np.clip((apparent + specificity.value - 1) / separation if separation > 0 else 0.5, 1e-3, 1 - 1e-3))
+    error = np.sqrt(apparent * (1 - apparent) / n + (middle * recall.sd) ** 2 + ((1 - middle) * specificity.sd) ** 2)
+    scale = float(np.clip(error / max(separation, 0.1) / (middle * (1 - middle)), 1e-3, 1))
+    centre = special.logit(middle)
+    ends = (np.array([[end]]) for end in (centre - 42 / a - 9 * scale, centre + 42 / b + 9 * scale, centre, scale))
+    axis = Axis.between(*ends, _NODES)
+    logit = axis.nodes(_NODES)[0]
+    prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
+    return Tabulated.of(axis, prior + _log_likelihood(logit[0], y, n, recall, specificity)[None, :])
+
+
+def _log_likelihood(logit: Array, y: float, n: float, recall: Rate, specificity: Rate) -> Array:
+    """Return the log probability of y positive calls of n at logits (m,) of the prevalence, up to a constant.
+
+    Within the integral over one rate is that over the other, which matters more: the function left over is smooth.
+    """
+    p, rest = special.expit(logit), special.expit(-logit)
+    by_recall = (
+        (p * recall.sd > rest * specificity.sd) if specificity.distribution is not None else np.full(p.shape, True)
+    )
+    value = np.empty(p.shape)
+    for inner_is_recall in (True, False):
+        at = by_recall == inner_is_recall
+        if at.any():
+            inner, outer = (recall, specificity) if inner_is_recall else (specificity, recall)
+            of_inner, of_outer = (p[at], rest[at]) if inner_is_recall else (rest[at], p[at])
+            # Wrong calls of the inner class count as positive if that is the negative one.
+            counts = (y, n - y) if inner_is_recall else (n - y, y)
+            x, w = outer.nodes()
+            # The outer class, by whether it is called as the inner one.
+            outer_class = of_outer[:, None] * (1 - x), of_outer[:, None] * x
+            value[at] = special.logsumexp(_inner(*counts, of_inner[:, None], *outer_class, inner), b=w, axis=-1)
+    return value
+
+
+def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, rate: Rate) -> Array:
+    """Return the log of E[q^right (1 − q)^other], q = share·rate + wrong, over a rate (arrays broadcast).
+
+    1 − q is share·(1 − rate) + left, without a loss of digits.
+    """
+    share, wrong, left = np.broadcast_arrays(share, wrong, left)
+
+    def log_likelihood(x: Array, rest: Array, share: Array, wrong: Array, left: Array) -> Array:
+        return np.asarray(special.xlogy(right, share * x + wrong) + special.xlogy(other, share * rest + left))
+
+    if rate.distribution is None:
+        known = np.array(rate.value), np.array(1 - rate.value)
+        return log_likelihood(*known, share, wrong, left)
+    # The part of the rate's range in which the counts are not impossible.
+    low_q = special.betaincinv(right + 1, other + 1, _TAIL)
+    high_q = 1 - special.betaincinv(other + 1, right + 1, _TAIL)
+    with np.errstate(divide="ignore", over="ignore"):
+        low = np.clip((low_q - wrong) / share, rate.low, rate.high)
+        high = np.clip((high_q - wrong) / share, rate.low, rate.high)
+    apart = high - low <= 0
+    # Where there is none, the nearest end alone: its likelihood is negligible.
+    low, high = np.where(apart, rate.low, low), np.where(apart, rate.high, high)
+    node, rest_node, weight = tanh_sinh(97, 3.2)
+    length = (high - low)[..., None]
+    x = low[..., None] + length * node
+    rest_high = np.where(high >= rate.high, rate.rest, 1 - high)[..., None]
+    rest = rest_high + length * rest_node
+    parts = (each[..., None] for each in (share, wrong, left))
+    log = log_likelihood(x, rest, *parts) + rate.log_density(x, rest)
+    return np.asarray(special.logsumexp(log, b=weight * length, axis=-1))
+
+
+def _stacked(tables: list[Tabulated]) -> Tabulated:
+    """Return distributions one beneath the other."""
+    axis = Axis(*(np.vstack(parts) for parts in zip(*(table.axis for table in tables), strict=True)))
+    names = ("log_density", "slope", "cumulative", "moments")
+    return Tabulated(axis, *(np.vstack([getattr(table, name) for table in tables]) for name in names))

@@ -1,0 +1,135 @@
+"""Prevalence from calls with errors: against a finite mixture, printed figures, and what is refused."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import special, stats
+
+import bayesperf as bp
+from bayesperf.core.errors import IdentifiabilityWarning, InputError
+
+VALIDATED = bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=2, tn=399)
+few = pytest.mark.filterwarnings("ignore:errors. with probability:UserWarning")
+
+
+def mixture(y, n, recall, specificity, prior):
+    """Return components (a, b) and weights of the posterior: Betas, by how many of either class are called right."""
+    found, missed = np.ogrid[: y + 1, : n - y + 1]
+    false, right = y - found, n - y - missed
+    log = (
+        np.log(special.binom(y, found)) + np.log(special.binom(n - y, missed))
+        + special.betaln(found + recall[0], missed + recall[1])
+        + special.betaln(right + specificity[0], false + specificity[1])
+        + special.betaln(found + missed + prior[0], false + right + prior[1])
+    )  # fmt: skip
+    positives = found + missed
+    return positives + prior[0], n - positives + prior[1], np.exp(log - special.logsumexp(log))
+
+
+@few
+@pytest.mark.parametrize(
+    ("y", "n", "recall", "specificity"),
+    [
+        (12, 60, (9, 3), (40, 2)),
+        # A specificity whose density is infinite at 1, and calls at either end.
+        (0, 40, (20.5, 3.5), (30.5, 0.5)),
+        (40, 40, (30.5, 0.5), (20.5, 4.5)),
+        (3, 20, (5.5, 5.5), (6.5, 5.5)),
+        (300, 500, (900.5, 80.5), (45.5, 6.5)),
+    ],
+)
+def test_the_posterior_is_a_finite_mixture(y, n, recall, specificity):
+    posterior = bp.labels.prevalence(y, {"recall": recall, "specificity": specificity}, n=n)
+    a, b, weights = mixture(y, n, recall, specificity, (0.5, 0.5))
+    for x in (0.001, 0.05, 0.2, 0.5, 0.9):
+        expected = (weights * special.betainc(a, b, x)).sum()
+        assert posterior.cdf(x).item() == pytest.approx(expected, abs=2e-6)
+    assert posterior.mean().item() == pytest.approx((weights * a / (a + b)).sum(), abs=2e-6)
+
+
+def test_printed_figures():
+    """Santa Clara (Gelman & Carpenter 2020, their uniform priors), by importance sampling; Rogan & Gladen's ratio."""
+    uniform = {"recall": (104, 20), "specificity": (400, 3)}
+    posterior = bp.labels.prevalence(50, uniform, n=3330, prior="flat")
+    assert posterior.median().round(4).item() == 0.0106
+    np.testing.assert_array_equal(posterior.eti().values.round(4), [0.0013, 0.0189])
+    assert posterior.hdi().values[1] < 0.0184
+    quick = bp.labels.prevalence(15, {"recall": 0.8, "specificity": 0.995}, n=1000)
+    assert round(quick.observed.item(), 3) == 0.013
+    brucellosis = bp.labels.prevalence(23, {"recall": 0.96, "specificity": 0.89}, n=150)
+    assert round(100 * brucellosis.observed.item(), 1) == 5.1
+    pylori = bp.labels.prevalence(6, {"recall": 0.964, "specificity": 0.927}, n=151)
+    assert pylori.observed.item() == 0
+    assert pylori.ppf(0.025).item() < 1e-4
+
+
+def test_known_rates_leave_a_binomial():
+    """Of rates of 1 the posterior is the Beta of the calls."""
+    posterior = bp.labels.prevalence(7, {"recall": 1.0, "specificity": 1.0}, n=40)
+    assert posterior.ppf([0.025, 0.5, 0.975]).values == pytest.approx(
+        stats.beta(7.5, 33.5).ppf([0.025, 0.5, 0.975]), abs=1e-7
+    )
+
+
+def test_errors_by_counts_posteriors_and_weights_are_one():
+    counts = bp.labels.prevalence(50, VALIDATED, n=3330)
+    weights = bp.labels.prevalence(50, {"recall": (103.5, 19.5), "specificity": (399.5, 2.5)}, n=3330)
+    of_posterior = bp.labels.prevalence(50, bp.posterior(VALIDATED), n=3330)
+    for other in (weights, of_posterior):
+        assert counts.eti().values == pytest.approx(other.eti().values, abs=1e-9)
+
+
+def test_calls_are_counted_by_month():
+    calls = np.array(["ill", "well", "well", "ill", "well", "well", "well", "well"])
+    month = ["may"] * 4 + ["june"] * 4
+    validated = bp.ConfusionMatrix.from_table([[40, 4], [3, 90]], labels=["ill", "well"], pos_label="ill")
+    posterior = bp.labels.prevalence(calls, validated, by={"month": month})
+    assert posterior.dims == ("month",)
+    for name, called in (("may", 2), ("june", 0)):
+        alone = bp.labels.prevalence(called, validated, n=4)
+        assert posterior.eti().sel(month=name).values == pytest.approx(alone.eti().values, abs=1e-12)
+    numbers = xr.DataArray([2, 0], {"month": ["may", "june"]})
+    again = bp.labels.prevalence(numbers, validated, n=numbers * 0 + 4)
+    assert again.mean().sel(month="may").item() == pytest.approx(posterior.mean().sel(month="may").item(), abs=1e-12)
+    assert "elsewhere" in posterior.estimand
+
+
+def test_studies_that_differ_leave_a_wider_interval():
+    studies = bp.ConfusionMatrix.from_counts(
+        tp=[78, 27, 25], fn=[7, 10, 10], fp=[2, 1, 4], tn=[298, 110, 140], dims=["study"]
+    )
+    pooled = bp.pool(studies, dim="study", groups="clusters")
+    widths = [
+        np.diff(bp.labels.prevalence(300, errors, n=1000).eti().values).item()
+        for errors in (studies.sum("study"), pooled.new_group)
+    ]
+    assert widths[1] > 1.5 * widths[0]
+
+
+def test_useless_calls_are_warned_of():
+    with pytest.warns(IdentifiabilityWarning, match="add up to less than 1.1.*on more examples"):
+        bp.labels.prevalence(30, {"recall": (6, 5), "specificity": (7, 5)}, n=100)
+
+
+@pytest.mark.parametrize(
+    ("calls", "errors", "arguments", "message"),
+    [
+        (50, VALIDATED, {"n": 40}, "calls: more are called positive than there are examples"),
+        (5, {"recall": 0.9}, {"n": 40}, "errors must have recall and specificity; it has recall"),
+        (5, {"recall": 1.2, "specificity": 0.9}, {"n": 40}, r"errors\['recall'\] must be between 0 and 1; it is 1.2"),
+        (5, [1, 2], {"n": 40}, "errors must be a ConfusionMatrix, a Posterior or a mapping; it is list"),
+        (5, VALIDATED, {"n": 40, "prior": "haldane"}, "prior: 'haldane' leaves no posterior"),
+        (["a", "b", "c"], VALIDATED, {"pos_label": "a"}, "calls must have two classes, 'a' and another"),
+        (5, VALIDATED, {"n": 40, "by": {"month": [1]}}, "by is for predicted labels"),
+        ([1, 0, 1], VALIDATED, {"by": {"m": [1, 1, 2], "s": [1, 2, 2]}}, "by: some combinations have no example"),
+    ],
+)
+def test_what_is_refused(calls, errors, arguments, message):
+    with pytest.raises(InputError, match=message):
+        bp.labels.prevalence(calls, errors, **arguments)
+
+
+def test_a_matrix_of_several_studies_is_pooled_first():
+    studies = bp.ConfusionMatrix.from_counts(tp=[5, 6], fn=1, fp=1, tn=9, dims=["study"])
+    with pytest.raises(InputError, match=r"errors has the leading dims study\. Sum them, or pool them"):
+        bp.labels.prevalence(5, studies, n=40)
