@@ -213,7 +213,7 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
     requirement, confidence, assurance, question, look_every = goal
     meets, settles = f"P ≥ {confidence:g}", f"P ≥ {confidence:g} or ≤ {1 - confidence:g}"
     if look_every is not None:
-        meets = settles = f"with {percentage(confidence)} confidence however often one looks"
+        meets = settles = f"with {percentage(confidence)} confidence however often you look"
     goals = {"meet": f"show that it is met ({meets})", "settle": f"settle whether it is met ({settles})"}
 
     prob_met = probability_value(answer.prob_met)

@@ -136,7 +136,7 @@ def compare_systems(
     ----------
     pooled : Posterior
         The posterior of each system.
-    paired : ConfusionMatrix or None
+    paired : Counted or None
         Counts of the same systems matched example by example, if they are.
     names : sequence of str
         Metrics.
@@ -162,7 +162,7 @@ def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, Me
 
 
 def _compare_by(name: str, pooled: Posterior, paired: Counted | None, options: dict[str, Any]) -> MetricComparison:
-    # Whether systems are taken for independent is said beside the table.
+    # The text beside the table says whether systems are treated as independent.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)
     beaten = {}
@@ -184,7 +184,7 @@ def about_contenders(contenders: Sequence[Any], systems: int) -> str:
     not_worse = {0: "all others are", 1: "1 other is not"}.get(others, f"{others:,} others are not")
     return (
         f"{contenders[0]} has the best expected rank of {systems:,} systems; {not_worse} clearly worse (probability "
-        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} left out."
+        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} not shown."
     )
 
 
@@ -198,8 +198,8 @@ def monte_carlo(summary: pd.DataFrame) -> str:
 
 
 INDEPENDENT = (
-    "Independent: the systems are taken as judged on different examples. If they judged the same examples, the true "
-    "uncertainty is smaller."
+    "Independent: systems are assumed to be tested on different examples. If they were tested on the same examples, "
+    "the true uncertainty is smaller."
 )
 PAIRING_ADVICE = "To compare them example by example, name the column that identifies the examples, as --id example."
 

@@ -580,17 +580,19 @@ def _slope(source: Source, node: Any) -> list[Any]:
 
 def _called(source: Source, name: str, node: Any, core: Sequence[int]) -> list[Any]:
     """Write the call of a function of rows, and return its results with the leading dims of the first argument."""
-    values = [source.value(v) if v.ndim == 0 else source.flat(v) for v in node.inputs]
-    leading = values[0].shape[:-1]
+    arrays = [
+        source.flat(v) if v.ndim else source.filled(Flat(source.value(v), (), single=True), v.type.dtype)
+        for v in node.inputs
+    ]
+    leading, length = arrays[0].shape[:-1], arrays[0].shape[-1]
     rows = product(leading)
-    given = []
-    for variable, value, own in zip(node.inputs, values, core, strict=True):
-        array: Flat = value if variable.ndim else source.filled(Flat(value, (), single=True), variable.type.dtype)
-        given.append(f"{array.name}.reshape(({rows}, {array.shape[-1]}))" if own else array.name)
+    given = [
+        f"{array.name}.reshape(({rows}, {array.shape[-1]}))" if own else array.name
+        for array, own in zip(arrays, core, strict=True)
+    ]
     results = [source.named(f"{name}({', '.join(given)})")]
     if len(node.outputs) > 1:
         results = [source.named(f"{results[0]}[{i}]") for i in range(len(node.outputs))]
-    length = values[0].shape[-1]
     last = source.named(f"{length} + 1" if name == "shares" else f"{length} - 1")
     made: list[Any] = []
     for variable, result in zip(node.outputs, results, strict=True):
