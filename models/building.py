@@ -265,7 +265,7 @@ def _is_random(parameter: Any) -> bool:
 
 
 def conjugate_parameters(name: str, prior: Any, family: str) -> np.ndarray:
-    """Return the parameters of a prior along the last axis; raise NotImplementedError if it is of another family.
+    """Return the parameters of a prior along the last axis; raise NotImplementedError for other families.
 
     The parameters of a Gamma distribution are its shape and scale.
     """
@@ -330,7 +330,7 @@ def _beta_parameters(prior: Any) -> np.ndarray | None:
 
 
 def _dirichlet_of_classes(share: np.ndarray, positive: int) -> Any:
-    """Return the Dirichlet (…, actual) in which the share of the positive class has a Beta of parameters (…, 2)."""
+    """Return the Dirichlet (…, actual) whose prevalence has a Beta with parameters (…, 2)."""
     return pm.Dirichlet.dist(share if positive == 0 else share[..., ::-1])
 
 
@@ -545,7 +545,7 @@ class _PatternCountsRV(RandomVariable):  # type: ignore[misc]
 
     @classmethod
     def rng_fn(cls, rng: np.random.Generator, n: Any, log_p: Any, size: Any) -> np.ndarray:
-        """Draw the patterns of n items; the last outcome, which is left out, is any other pattern."""
+        """Draw the patterns of n items; the last outcome, which is not stored, is any other pattern."""
         shares = np.exp(log_p)
         rest = np.maximum(1 - shares.sum(-1, keepdims=True), 0)
         shares = np.concatenate([shares, rest], axis=-1)

@@ -1,6 +1,6 @@
 """Cross-validated scores of two systems on several data sets, and the prediction for the next data set.
 
-For data set i, d_if is the score of the first system minus that of the second in fold f of n. Folds share training
+For data set i, d_if is the score of the first system minus the score of the second in fold f of n. Folds share training
 examples, so their differences are correlated, with a given ρ: the fraction of examples tested in a fold.
 
     d_i ~ Normal(δ_i, σ_i² [(1 − ρ) I + ρ 11ᵀ])

@@ -21,7 +21,8 @@ Prevalence is modelled separately, by the class totals, and depends on the kind 
     random     Σ_f N_f· ~ Multinomial(Σ_f N_f, π)           folds are parts of one population and share its prevalence π
     clusters   N_f·     ~ DirichletMultinomial(N_f, κ π)    sites have a prevalence each, π_f ~ Dirichlet(κ π + N_f·)
 
-The cells of the population have the prevalence π, those of a group its own, and those of a new group a draw of it.
+The cells of the population have the prevalence π, the cells of a group have its own prevalence, and the cells of a new
+group have a draw of it.
 
 Repeated cross-validation scores every example once per repeat. With `repeats` the likelihood is raised to the power
 1/repeats, so that every example counts once; such a likelihood cannot be simulated from.

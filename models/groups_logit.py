@@ -1,7 +1,7 @@
 """Groups of two classes whose rates vary on the logit scale: covariates, and correlated recall and specificity.
 
-The setting is that of `groups`. Here the recall and specificity of a group, and the prevalence of a cluster, are
-logit-normal about those of the population,
+The setting is the same as in `groups`. Here the recall and specificity of a group, and the prevalence of a cluster, are
+logit-normal about the population's values,
 
     logit(rate_f) = μ + x_f·β + τ z_f,    z_f ~ Normal(0, 1)
     μ ~ Logistic(0, 1)                    uniform on the rate, so without group variation the prior is Beta(1, 1)
@@ -188,7 +188,7 @@ def describe_population(location: Any, spread: Any, positive: int, systems: list
 
 
 def deviations(systems: list[str], dim: str, groups: str, lkj: float | None) -> list[Any]:
-    """Return the deviations z of every rate; with `lkj` those of specificity are correlated with those of recall."""
+    """Return the deviations z of every rate; with `lkj` the deviations of specificity and recall are correlated."""
     deviation = of_every_rate(pm.Normal("deviation", dims=[*systems, dim, "varying_rate"]), groups)
     z = [deviation[..., i] for i in range(len(RATES))]
     if lkj is not None:
@@ -233,7 +233,7 @@ def recover(
     repeats: int = 1,
     **_: Any,
 ) -> dict[str, xr.DataArray]:
-    """Draw ``cells_new``, the cells of a new group at covariates 0, and under `repeats` those of the groups."""
+    """Draw ``cells_new``, the cells of a new group at covariates 0, and under `repeats` the cells of the groups."""
     new = _new_group(posterior, data, rng)
     if repeats == 1:
         return new
@@ -295,9 +295,9 @@ def log_likelihood(
 ) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions given its class totals, for leave-one-group-out.
 
-    The deviations of a group are integrated out, because they are unknown if the group is left out, by Gauss–Hermite
-    quadrature centred at the mode. If the two deviations are correlated, that of specificity is integrated conditional
-    on that of recall.
+    The deviations of a group are unknown if the group is left out, so they are integrated out by Gauss–Hermite
+    quadrature centred at the mode. If the two deviations are correlated, the deviation of specificity is integrated
+    conditional on the deviation of recall.
     """
     successes, trials = outcomes_of_rates(data)
     location, spread = _location(posterior, data, dim, covariates), posterior["spread"]

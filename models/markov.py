@@ -16,8 +16,8 @@ binomial. `cells` is the stationary distribution of the chain: the long-run prop
 which the metrics of the system are computed.
 
 All sequences have the same parameters by default. With ``sequences="varying"`` each sequence has its own a_g,
-Beta-distributed about that of the population with dispersion ρ_g (integrated out as in `groups`, and drawn afterwards
-for `cells_group`): the persistence of labels differs from video to video, but the behaviour of the classifier does not.
+Beta-distributed about the population's a_g with dispersion ρ_g (integrated out as in `groups`, and drawn afterwards for
+`cells_group`): the persistence of labels differs from video to video, but the behaviour of the classifier does not.
 `cells` is then the stationary distribution for the a_g of the population.
 
 With Beta priors and common parameters the posterior is exact; see `exact` and `bayesperf.sequences`.
@@ -116,7 +116,7 @@ def _outcomes(data: xr.DataArray, chain: str) -> tuple[xr.DataArray, ...]:
 
 
 def _cells(stay: Any, predict_second: Any, wide: bool) -> list[Any]:
-    """Return the stationary cells, row by row, for arrays or tensors whose last dims are those of the parameters.
+    """Return the stationary cells, row by row, for arrays or tensors whose last dims are the parameters' dims.
 
     Predictions depend on the previous actual label if the chain is `wide`.
     """

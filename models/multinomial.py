@@ -49,8 +49,8 @@ OF_RATES = {"prevalence": pm.Beta.dist(1, 1), "recall": pm.Beta.dist(0.5, 0.5), 
 def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
     """Return the model of counts (…, actual, predicted); matrices along leading dims are independent.
 
-    Of two classes priors of ``recall``, ``specificity`` and ``prevalence`` are understood as well, each independent of
-    the others; `shares` is then their function. Those that are not given are what Jeffreys' Dirichlet has them be.
+    With two classes you may also give priors of ``recall``, ``specificity`` and ``prevalence``, each independent of the
+    others; `shares` is then their function. Those that are not given follow Jeffreys' Dirichlet.
     """
     counts = data.transpose(..., "actual", "predicted")
     leading = [str(d) for d in counts.dims[:-2]]
@@ -70,7 +70,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 
 
 def of_rates(priors: Mapping[str, Any] | None, counts: xr.DataArray) -> dict[str, Any]:
-    """Return the priors of rates among those given, in place of one of `shares`."""
+    """Return the given priors of rates, which replace a prior of `shares`."""
     return given_rates(priors, counts, "shares", f"pm.Dirichlet.dist(np.ones({counts.sizes['actual'] ** 2}))")
 
 
@@ -79,7 +79,7 @@ def exact(
 ) -> dict[str, xr.DataArray]:
     """Return draws (chain, draw) from the Dirichlet posteriors; each matrix has a generator of its own.
 
-    Under priors of rates they are those of the model `rates`.
+    Under priors of rates they are the draws of the model `rates`.
     """
     counts = data.transpose(..., "actual", "predicted")
     if of_rates(priors, counts):

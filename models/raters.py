@@ -15,9 +15,9 @@ The truth is summed out: items with the same answers are counted, and the counts
 
     p(pattern) = Σ_t π_t Π_j φ_j[t, r_j]
 
-so a hundred thousand items cost as much as their distinct patterns. A rater may have left out an item, or answered it
-several times. Of items whose actual class is known, the sum has this class alone. That the prior expects raters to be
-right more often than not tells the classes apart: without it, all of them could be exchanged.
+so a hundred thousand items cost as much as their distinct patterns. A rater may have skipped an item, or answered it
+several times. If an item's actual class is known, the sum has this class alone. The prior expects raters to be right
+more often than not, which tells the classes apart: without it, all of them could be exchanged.
 
 With ``pooled=True`` raters are a sample of a population, and those with few answers are drawn towards it:
 
@@ -28,10 +28,10 @@ With ``dependent=("a", "b")`` two raters of two classes err together, of which i
     p(r, s | t) = φ_a[t, r] φ_b[t, s] ± c_t,  plus where r = s
     c_t = u_t (min(φ_a[t, 1], φ_b[t, 1]) − φ_a[t, 1] φ_b[t, 1]),  u_t ~ U(0, 1)
 
-`cells` are those of every rater against the truth, or of the system alone if one of the raters is named as the system
-to be judged. With ``cut=True`` its answers say nothing of the other raters: π and φ are estimated without it, and given
-each draw of them its own rates, under Dirichlet(1/K, …), from all answers (`recover`). Then a system that errs as some
-rater does cannot make that rater look right; it costs what the system knows.
+`cells` compare every rater with the truth, or only the system if one of the raters is named as the system to test. With
+``cut=True`` its answers say nothing about the other raters: π and φ are estimated without it, and given each draw of
+them its own rates, under Dirichlet(1/K, …), from all answers (`recover`). Then a system that errs as some rater does
+cannot make that rater look right; the cost is the information in the system's answers.
 
 The data may say less than there are parameters: two tests in one population have five and three degrees of freedom
 (`facts`). Then the priors decide, however many items there are.
@@ -346,7 +346,7 @@ def recover(
 def _rates_given_others(
     posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, system: Any, options: Mapping[str, Any]
 ) -> xr.DataArray:
-    """Draw the rates of the system given those of the others: by turns actual classes, and the rates given these."""
+    """Draw the rates of the system given the others' rates: in turns, actual classes and the rates given these."""
     place, classes = data.attrs["raters"].index(system), len(data.attrs["labels"])
     of_system = data.attrs["answers"][:, place].astype(float)
     answered = np.flatnonzero(of_system.any(-1))
@@ -374,7 +374,7 @@ def _normalised(log_weights: np.ndarray) -> np.ndarray:
 
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **options: Any) -> xr.DataArray | None:
-    """Return the log-likelihood of the answers of each item; those of cut raters are not in it."""
+    """Return the log-likelihood of the answers of each item, without the answers of cut raters."""
     if data.values.sum() * posterior.sizes["chain"] * posterior.sizes["draw"] > MOST_VALUES:
         return None
     joint = log_joint(posterior, data, **options)
@@ -398,7 +398,7 @@ def facts(
 
 
 def _degrees_of_freedom(designs: list[list[int]], classes: int, enough: int) -> int:
-    """Return how many free numbers the joint frequencies of the answers have, or at least as many as are enough.
+    """Return the number of free joint frequencies of the answers, or at least as many as are enough.
 
     A design says how often each rater answered an item. m answers of one rater, whose order says nothing, have
     C(m + K − 1, m) outcomes; those of the designs within it are margins of it, which other designs may share.

@@ -9,13 +9,13 @@ Model. An example with probability q is positive with probability p,
     α ~ Normal(0, 2.5)          `intercept`: 0 is calibrated; greater if the probabilities are too low
     β ~ Normal(1, 2.5)          `slope`: 1 is calibrated; less if they are too extreme, negative if they rank backwards
 
-If there are groups (sites, years), group g has its own line, which varies about that of the population:
+If there are groups (sites, years), group g has its own line, which varies about the population's line:
 
     α_g ~ Normal(α, τ_α),       τ_α ~ HalfNormal(1)      `intercept_spread`
     β_g ~ Normal(β, τ_β),       τ_β ~ HalfNormal(0.5)    `slope_spread`
 
-so that the line of a group with few examples is close to that of the population. `intercept_group` and `slope_group`
-are α_g and β_g; `intercept_new` and `slope_new` are those of a group that has not been seen.
+so that the line of a group with few examples is close to the population's line. `intercept_group` and `slope_group` are
+α_g and β_g; `intercept_new` and `slope_new` belong to a group that has not been seen.
 
 The priors are proper, so the posterior exists even if the probabilities separate the classes. Probabilities of 0 and 1
 have no log-odds and are refused: clip them; the line depends on where.

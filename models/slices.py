@@ -1,8 +1,8 @@
 """Slices of a test set by several dims at once, as site × device × age, whose rates add up on the logit scale.
 
-Setting. Counts over several leading dims form a table of slices, many of which have few examples or none. A slice has
-something in common with others: its site with the slices of that site, its device with those of that device. Its rates
-are therefore learned from the slices that resemble it, too.
+Setting. Counts over several leading dims form a table of slices, many of which have few examples or none. A slice
+shares features with others: its site with the other slices of that site, its device with the other slices of that
+device. Its rates are therefore also learned from the slices that resemble it.
 
 Model. For each rate (recall and specificity, or accuracy) and each slice s, whose level of dim d is s_d,
 
@@ -18,8 +18,8 @@ the dims do not compete with it. Levels without an order have orthonormal W_d: a
 Normal(0, σ_d²) levels about their mean. Ordered levels (ages, months) are a random walk about its mean, scaled so that
 the variance of a level is the same on average. The order may be reversed; for two levels it makes no difference.
 
-The prior of σ_d is that of clusters in `groups_logit`, with which this model agrees for a single dim: there μ is the
-mean of a population of levels, here of those in the table. Interactions are a priori half as large as dims.
+The prior of σ_d is the same as for clusters in `groups_logit`, with which this model agrees for a single dim: there μ
+is the mean of a population of levels, here of the levels in the table. Interactions are a priori half as large as dims.
 
 The sampled parameters u are deviations in units that suit few examples and many,
 
@@ -154,7 +154,7 @@ def of_outcome(counts: xr.DataArray, outcome: str) -> tuple[dict[str, xr.DataArr
 
 
 def contrasts(counts: xr.DataArray, dims: Sequence[str], term: Sequence[str], ordered: Sequence[str]) -> np.ndarray:
-    """Return the rows of W of a dim, or the products of those of an interaction, for each slice: (slices, columns)."""
+    """Return the rows of W for a dim, or their products for an interaction, for each slice: (slices, columns)."""
     factors = [
         basis(counts.sizes[dim], dim in ordered) if dim in term else np.ones((counts.sizes[dim], 1)) for dim in dims
     ]
@@ -171,8 +171,8 @@ def information(columns: np.ndarray, trials: Mapping[str, xr.DataArray], slices:
 def basis(levels: int, ordered: bool) -> np.ndarray:
     """Return W, (levels, levels − 1): orthonormal contrasts, or the sums of the steps of a random walk about its mean.
 
-    Steps are scaled so that the variance of W z, averaged over the levels, is that of orthonormal contrasts,
-    1 − 1/levels.
+    Steps are scaled so that the variance of W z, averaged over the levels, equals that of orthonormal contrasts, 1 −
+    1/levels.
     """
     if not ordered:
         return np.asarray(helmert(levels).T)

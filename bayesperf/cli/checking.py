@@ -71,7 +71,7 @@ def _refuse_what_is_not_there(settings: Settings) -> None:
 
 
 def _metric_of_versions(metric: str) -> str:
-    """Return the canonical name of the metric of two versions; refuse one by which none of them can be worse."""
+    """Return the canonical name of the metric of two versions; refuse one without a better direction."""
     from bayesperf import metrics
 
     wanted = metrics.get(metric)
@@ -88,7 +88,7 @@ def _metric_of_versions(metric: str) -> str:
 
 
 def _required(analysis: Analysis) -> list[Verdict]:
-    """Return what is shown of each requirement and system by its posterior probability, and what was seen of it."""
+    """Return the verdict on each requirement and system from its posterior probability, with the observed score."""
     from bayesperf.reports.verdicts import verdicts_of
 
     settings = analysis.settings
@@ -105,7 +105,7 @@ def _required(analysis: Analysis) -> list[Verdict]:
 
 
 def _seen(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) -> str:
-    """Return what was seen of a system, in words."""
+    """Return the observed score of a system, in words."""
     from bayesperf import metrics
 
     if metrics.get(requirement.metric).needs != "scores":
@@ -117,7 +117,7 @@ def _seen(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) 
 def _in_repeated_runs(
     analysis: Analysis, confidence: float, files: Sequence[Path], state: Path
 ) -> tuple[str, list[Verdict]]:
-    """Add a run to a state, and return what all runs show of each requirement by a confidence sequence."""
+    """Add a run to a state, and return the verdict of all runs on each requirement, by a confidence sequence."""
     from bayesperf import metrics
     from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
     from bayesperf.plan.monitoring import monitor
@@ -131,7 +131,8 @@ def _in_repeated_runs(
         seen = None if is_of_scores else monitor(runs, requirement.bound, requirement.metric, **options)
         if seen is None or "anytime_verdict" not in seen.dataset:
             raise InputError(
-                "--state", f"{requirement.metric} is no share of independent examples, so nothing holds at all looks.",
+                "--state",
+                f"{requirement.metric} is not a proportion of independent examples, so nothing holds at all looks.",
                 "Require recall, precision, accuracy or another share; or check without --state.",
             )  # fmt: skip
         last = seen.dataset.isel({RUN: -1})
@@ -148,7 +149,7 @@ def _in_repeated_runs(
 
 
 def _versions(files: list[Path], against: Path, settings: Settings, scores_alone: bool) -> Analysis:
-    """Return the analysis of new and old files, each a system; paired if a column says which rows are one example."""
+    """Return the analysis of new and old files, each a system; paired if a column identifies examples."""
     import numpy as np
     import pandas as pd
 
@@ -213,7 +214,7 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
 
 
 def _more_to_compare(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
-    """Return how many more examples would settle a comparison; nothing where that cannot be planned."""
+    """Return how many more examples would settle a comparison; nothing if that cannot be planned."""
     from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import comparison
     from bayesperf.reports.verdicts import ASSURANCE

@@ -72,14 +72,14 @@ def _options(shown: Version = False, debug: Debug = False, helped: Help = False)
 
 
 def summary(files: Files, settings: Settings) -> None:
-    """Print each metric's posterior mean and highest-density interval; of scores, areas under curves."""
+    """Print each metric's posterior mean and highest-density interval; for scores, areas under curves."""
     analysis = analysed(files, settings)
     say_warnings(analysis.warnings)
     answer(analysis, "summary", settings.json)
 
 
 def compare(files: Files, settings: Settings) -> None:
-    """Print which system is better, and by how much: those of --system, pair by pair."""
+    """Print which system is better, and by how much, for each pair of the systems in --system."""
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysis import check_systems
 
@@ -95,7 +95,7 @@ def compare(files: Files, settings: Settings) -> None:
 
 
 def report(files: Files, settings: Settings) -> None:
-    """Write a self-contained HTML page with densities, intervals, comparisons and folds; of -o NAME.md, Markdown."""
+    """Write a self-contained HTML page with densities, intervals, comparisons and folds; with -o NAME.md, Markdown."""
     output = settings.output or Path("report.html")
     refuse_input(output, files)
     refuse_unwritable(output)
@@ -137,7 +137,7 @@ def look(file: File) -> None:
 
 
 def demo(settings: Settings) -> None:
-    """Show what it does, on shipped predictions of three classifiers of breast cancer."""
+    """Show what bayesperf does, on shipped predictions of three breast-cancer classifiers."""
     from rich.console import Console
 
     from bayesperf import datasets
@@ -153,7 +153,7 @@ def demo(settings: Settings) -> None:
     predictions, console = datasets.load("breast_cancer"), Console()
     print_answer(analyse(predictions, settings), "summary", console)
     console.print()
-    # By the metric of the first requirement, as in the sentences above and in the report.
+    # Systems are ordered by the metric of the first requirement, as in the sentences above and in the report.
     compared = analyse(predictions, replace(settings, metrics=("recall",), require=()))
     print_answer(compared, "compare", console, first=False)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))

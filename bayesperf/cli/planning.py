@@ -20,7 +20,7 @@ from bayesperf.files.settings import Settings
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.data.counted import Counted
     from bayesperf.plan.plan_result import Plan
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
@@ -120,7 +120,7 @@ def _say_of_each(goals: Sequence[Goal], analysis: Analysis, settings: Settings) 
         print(json.dumps(document, indent=2, allow_nan=False))
 
 
-def evidence_in_words(matrix: ConfusionMatrix, requirement: Requirement) -> str:
+def evidence_in_words(matrix: Counted, requirement: Requirement) -> str:
     """Return the evidence of a matrix in words: the observed score, as a share of its trials if it is one."""
     from bayesperf.posteriors.posterior_of_counts import posterior
 
@@ -132,7 +132,7 @@ def evidence_in_words(matrix: ConfusionMatrix, requirement: Requirement) -> str:
 
 
 def answered(
-    goal: Goal, evidence: ConfusionMatrix | tuple[int, int], seen: str, prior: str | None, prevalence: float | None
+    goal: Goal, evidence: Counted | tuple[int, int], seen: str, prior: str | None, prevalence: float | None
 ) -> Answer:
     """Return the plan from some evidence, and the probability by it that the requirement is met."""
     from bayesperf.plan.evidence import metric_evidence
@@ -213,7 +213,7 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
     requirement, confidence, assurance, question, look_every = goal
     meets, settles = f"P ≥ {confidence:g}", f"P ≥ {confidence:g} or ≤ {1 - confidence:g}"
     if look_every is not None:
-        meets = settles = f"with {percentage(confidence)} confidence however often one looks"
+        meets = settles = f"with {percentage(confidence)} confidence however often you look"
     goals = {"meet": f"show that it is met ({meets})", "settle": f"settle whether it is met ({settles})"}
 
     prob_met = probability_value(answer.prob_met)

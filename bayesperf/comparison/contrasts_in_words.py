@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from bayesperf.comparison.result import Comparison
     from bayesperf.posteriors.marginal import Kind
 
-# Of more places along the leading dims than these, only the first are said.
+# With more places along the leading dims than these, the sentences cover only the first.
 _MOST_PLACES = 4
-# Of more systems than these it takes too long to shrink them for a sentence.
+# Shrinking more systems than these takes too long for a sentence.
 _MOST_SHRUNK = 200
 
 
@@ -76,7 +76,7 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     pair = (*at, 0, 1) if comparison.many else at
     greater = float(comparison.prob_greater.values[pair])
     below, inside, above = comparison.prob_rope.values[pair]
-    # Of two that are equal the first comes first, whatever the rounding.
+    # If two are equal the first comes first, whatever the rounding.
     tied = np.isclose(greater, 0.5, rtol=0, atol=1e-9)
     first = tied or (greater > 0.5) == (comparison.greater_is_better is not False)
     a, b = _names(comparison) if first else _names(comparison)[::-1]

@@ -61,7 +61,7 @@ from bayesperf.distributions.base import Distribution
 
 # The population: normals of the mixture (K), α of their weights, and the scale of their standard deviations.
 _COMPONENTS, _CONCENTRATION, _SPREAD = 6, 2.0, 0.3
-# The grid of standard deviations: its cells, and the greatest of them.
+# The grid of standard deviations: its cells, and its largest value.
 _CELLS, _GREATEST = 24, 3.0
 # The chains: how many, how many sweeps are thrown away, and how many are kept at most: the first number, or the second
 # over the number of systems if that is more. Where more draws are asked for, a sweep gives several.
@@ -144,7 +144,7 @@ def _chains(estimates: Estimates, length: int, rng: np.random.Generator) -> Arra
         own = estimates.means - shared[:, codes]
         belongs = np.equal(component, np.arange(_COMPONENTS)[:, None, None]).astype(float)
         mean, cell = _components(own, belongs, grid, rng)
-        with np.errstate(divide="ignore"):  # A weight may be less than the least number.
+        with np.errstate(divide="ignore"):  # A weight may be below the smallest number.
             weights = np.log(rng.standard_gamma(belongs @ members + _CONCENTRATION / _COMPONENTS))
         component = _memberships(own, weights[..., codes], mean, cell, grid, rng)
         mu, tau = (np.take_along_axis(of.T, component, 1) for of in (mean, grid.spreads[cell]))
@@ -240,7 +240,7 @@ def estimates_of_draws(draws: Array, units: float = np.inf, families: Codes | No
     between = min(covariance[pairs & ~same].mean(), variances.min())
     within = min(covariance[same].mean(), variances.min()) if same.any() else between
     of_family = max(within - between, 0.0)
-    # A negative covariance is of no shared error; differences vary by all the more.
+    # A negative covariance does not come from a shared error; differences vary all the more.
     return Estimates(draws.mean(0), variances - between - of_family, max(between, 0.0), of_family, families)
 
 

@@ -150,7 +150,7 @@ class SystemPair(Held):
         shape = min(shapes, key=np.prod, default=(1, self.n_draws))
         n = int(np.prod(shape))
         first = rounded(self._drawn(self.first, n, 0), self.first.bounds)
-        # Systems along a dim are those of one marginal.
+        # Systems along a dim belong to one marginal.
         along = self.second is self.first and not self.of_two_posteriors
         second = first if along else rounded(self._drawn(self.second, n, 1), self.second.bounds)
         if self.of_two_posteriors and isinstance(self.second.distribution, Sampled):

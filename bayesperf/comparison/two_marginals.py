@@ -49,7 +49,7 @@ def compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
             "predictions. If their examples differ, say so: compare(..., independent=True).",
         )
     alike = a.inference == b.inference
-    # By two methods the difference has the name of neither.
+    # With two methods the difference has the name of neither.
     first = a if alike else replace(a, inference="")
     basis = a.estimand if alike else f"a: {a.estimand}; b: {b.estimand}"
     return of_two(first, b, asked, f"{basis}; independent systems")

@@ -91,7 +91,7 @@ def _refuse(name: str, value: Any) -> None:
     elif type(value).__module__.split(".")[0] not in _KNOWN:
         try:
             _read(value)
-        except Exception as error:  # Of any type: it is another library's.
+        except Exception as error:  # The type is unknown: it is another library's error.
             said = next(iter(str(error).splitlines()), "")
             raise InputTypeError(name, f"{_kind(value)} that cannot be read ({said}).", "Give plain values.") from error
 

@@ -268,7 +268,7 @@ class _Writer:
 
     def dataset(self, value: xr.Dataset, name: str) -> Any:
         self.refuse_levels(value, name)
-        # In one order, which is that of the dims.
+        # They are in one order, the order of the dims.
         variables = [[self.write(key, name), self.variable(each, str(key))] for key, each in value.variables.items()]
         coords, attrs = self.sequence(value.coords, name), self.mapping(value.attrs, name)
         return {KIND: "Dataset", "variables": variables, "coords": coords, "attrs": attrs}
@@ -288,7 +288,7 @@ _WRITERS: dict[Any, Callable[[_Writer, Any, str], Any]] = {
     xr.DataArray: _Writer.data_array,
     xr.Dataset: _Writer.dataset,
     xr.DataTree: _Writer.tree,
-    # After those of xarray, which are mappings, too.
+    # They come after xarray's types, which are mappings, too.
     Mapping: _Writer.mapping,
 }
 

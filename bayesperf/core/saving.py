@@ -196,7 +196,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         check_contents(contents)
     except PermissionError:
         raise
-    except Exception as error:  # What HDF5 and JSON raise of files that they cannot read is of any type.
+    except Exception as error:  # HDF5 and JSON raise errors of any type for files that they cannot read.
         raise InputError("load", f"{str(path)!r} {_fault(error)}") from error
     try:
         return made_of(contents)

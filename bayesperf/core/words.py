@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 # Kinds of intervals, by the values of `ci_kind`.
 INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
-# The least probability of each word; below one half the word is that of the opposite, and "not". They are the bounds of
-# Mastrandrea et al. (2010), Guidance note for lead authors of the IPCC fifth assessment report, table 1.
+# The smallest probability of each word; below one half the word describes the opposite, with "not". They are the bounds
+# of Mastrandrea et al. (2010), Guidance note for lead authors of the IPCC fifth assessment report, table 1.
 LIKELIHOODS = {"almost certainly": 0.99, "very probably": 0.9, "probably": 0.66}
 OPEN = "as likely as not"
 

@@ -164,7 +164,7 @@ def by_class(scores: Scores) -> xr.DataArray:
 
 # ── Probabilities of several classes, a column a class ──
 
-# By how much the probabilities of an example may miss a sum of 1.
+# Tolerance of the sum of an example's probabilities, which should be 1.
 _ROUNDING = 1e-3
 
 

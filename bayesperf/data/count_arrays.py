@@ -20,7 +20,7 @@ CELL_DIMS = ("actual", "predicted")
 ALL = "all"
 # The attribute of counts of two classes whose true negatives nobody counted: it names their class.
 UNCOUNTED = "uncounted_negatives"
-# Columns of a posterior summary, apart from those of leading dims.
+# Columns of a posterior summary, apart from the leading dims.
 SUMMARY_COLUMNS = (
     "metric", "observed", "mean", "sd", "median", "ci_lower", "ci_upper", "method", "mcse", "mcse_interval", "undefined"
 )  # fmt: skip
@@ -187,7 +187,7 @@ def labelled_arrays(
     labelled = {name: xr.DataArray(value) for name, value in arrays.items() if isinstance(value, labelled_types)}
     for array in labelled.values():
         check_dims(array.dims)
-    # By way of a DataArray masked values become missing ones.
+    # A DataArray turns masked values into missing ones.
     plain = {name: xr.DataArray(value).values for name, value in arrays.items() if name not in labelled}
     try:
         shape = np.broadcast_shapes(*(value.shape for value in plain.values()))

@@ -103,7 +103,7 @@ def engine_errors() -> Iterator[None]:
     except (ImportError, MemoryError):
         raise
     except Exception as error:
-        # A TypeError is of objects that cannot be grouped.
+        # A TypeError means objects that cannot be grouped.
         said = f"its engine could not count the rows: {str(error).split('\n')[0]}"
         if isinstance(error, TypeError):
             raise InputTypeError("frame", f"{said}.", "Labels must be strings, whole numbers or booleans.") from error

@@ -16,7 +16,7 @@ from bayesperf.data.axis_names import axis_role
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 
-# The lines of scikit-learn's classification_report that are of no class.
+# The lines of scikit-learn's classification_report that are not about a class.
 _AVERAGES = ("accuracy", "micro avg", "macro avg", "weighted avg", "samples avg")
 _LINE = re.compile(r"^\s*(\S.*?)\s+(\d\.\d+)\s+(\d\.\d+)\s+(\d\.\d+)\s+(\d+)\s*$", re.MULTILINE)
 # So many tables are tried at most.

@@ -26,7 +26,7 @@ from bayesperf.data.label_encoding import Column, HasPositive, encode_ids, posit
 
 # The dims of the table of two systems.
 TABLE_DIMS = ("actual", "predicted_a", "predicted_b")
-# The attribute of an array of counts that names the dim of systems judged on the same examples.
+# The attribute of an array of counts that names the dim of systems tested on the same examples.
 _MARK = "same_examples"
 
 

@@ -193,7 +193,7 @@ def _one_dimensional(values: Any, name: str) -> NDArray[Any]:
         array = np.asarray(decoded(values), dtype=object if isinstance(values, list | tuple) else None)
     except ValueError:
         raise InputError(name, "must be one-dimensional: it holds sequences of unequal length.") from None
-    except Exception as error:  # Of any type: it is that of the library whose column it is.
+    except Exception as error:  # The type is unknown: it is the error of the library whose column it is.
         raise InputTypeError(name, f"a {type(values).__name__} cannot be read as labels ({error}).") from error
     if array.ndim != 1:
         raise InputError(

@@ -32,7 +32,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 
 # Right or wrong, as grades.
 RIGHT = {0: 0, 1: 1}
-# A scale without names is refused above so many grades, which are then scores.
+# A scale without names is refused above this many grades, which are then scores.
 _MOST_GRADES = 100
 
 type Scale = Sequence[float] | Mapping[Any, float]

@@ -160,7 +160,7 @@ class Distribution(Held, ABC):
 
 # Probabilities of the quantiles at which densities are compared, denser towards both ends.
 _LEVELS = (1 - np.cos(np.linspace(0, np.pi, 203)[1:-1])) / 2
-# Golden sections of the interval between the neighbours of the best of them: as many as a density is exact for.
+# Golden-section steps between the neighbours of the best quantile: enough for the accuracy of a density.
 _SECTIONS, _GOLDEN = 45, (np.sqrt(5) - 1) / 2
 # Fraction of that interval within which a mode next to a bound is at the bound.
 _AT_BOUND = 1e-8

@@ -131,7 +131,7 @@ class Beta(Distribution):
         near = beta_quantile(first, second, np.where(lower, u, rest))
         far = 1 - near
         if min(self.a.min(), self.b.min()) < 1:
-            # A density above 1 there, and rounding of the other tail does less harm than that of the distance.
+            # There the density is above 1, and rounding of the other tail does less harm than rounding of the distance.
             density = Beta(first, second).logpdf(near)
             lost = (near > 0.5) & (density > 0)
             far[lost] = beta_quantile(second[lost], first[lost], np.where(lower, rest, u)[lost])
@@ -140,7 +140,7 @@ class Beta(Distribution):
     def guess(self, q: Array) -> Array:
         """Return quantiles of the logit-normal distribution with the same mean and variance of the logit."""
         location = special.digamma(self.a) - special.digamma(self.b)
-        # Infinite for the least parameters, of which the median is then no number.
+        # Infinite for the smallest parameters, whose median is then not a number.
         scale = np.minimum(np.sqrt(special.zeta(2, self.a) + special.zeta(2, self.b)), 1e300)
         return np.clip(special.expit(location + scale * special.ndtri(q)), 1e-15, 1 - 1e-15)
 

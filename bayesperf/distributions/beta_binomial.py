@@ -26,7 +26,7 @@ _NODES, _RESOLUTION = (65, 129, 257), 1e-3
 _ROWS = 16
 # The search for the mass of ρ: nodes of a scan, scans that narrow it down, and Newton steps to the mode of p given ρ.
 _SCAN_NODES, _SCANS, _NEWTON_STEPS = 65, 3, 30
-# Densities below e^−38 of the greatest are neglected.
+# Densities below e^−38 of the maximum are neglected.
 _LOG_NEGLIGIBLE = 38.0
 # Logits of ρ beyond ±600 are not looked at: e^−600 is still a number when it is divided by others.
 _MAX_LOGIT = 600.0

@@ -7,7 +7,7 @@ from scipy.special import betainc, betaincc
 
 from bayesperf.core.errors import InputError
 
-# Logarithms of the least and the greatest parameter that are looked for.
+# Logarithms of the smallest and the largest parameter in the search.
 _ENDS = -15.0, 60.0
 _ENDS_OF_A = -6.0, 25.0
 

@@ -267,7 +267,7 @@ class Discordant(FunctionOfTwoBetas):
 
     @property
     def nodes(self) -> int:
-        # Errors are below 1e-11 for weights of 3 to 500,000, as against ten times as many nodes.
+        # Errors are below 1e-11 for weights of 3 to 500,000, compared with ten times the nodes.
         return 36
 
     def panel(self, t: Array) -> Panel:

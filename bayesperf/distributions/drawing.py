@@ -47,7 +47,7 @@ def dirichlet_shares(
 
 # ── Importance resampling: a proposal that is tabulated at nodes, and what is drawn again by weight ──
 
-# The least density of a proposal, as a share of its greatest: weights stay bounded where a rough density is too low.
+# The smallest density of a proposal, relative to its maximum: weights stay bounded if a rough density is too low.
 _LEAST_DENSITY = 1e-4
 
 

@@ -14,7 +14,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.base import Distribution
 
-# Most batches of draws from which the error of an interval's ends is estimated, and the least draws in one.
+# Largest number of batches of draws that estimate the error of an interval's ends, and smallest size of one.
 _BATCHES, _LEAST_BATCH = 10, 20
 # Intervals that are wider than the shortest by at most this, relative and over the cube root of the number of draws,
 # show where it is.
@@ -247,7 +247,7 @@ class DrawsOfPairs(Sampled):
         return len(self.rows[0])
 
     def checked(self, name: str) -> Self:
-        # Of finite draws that are not all zeros every function of two is defined in some draw.
+        # If draws are finite and not all zeros, every function of two is defined in some draw.
         if all(np.isfinite(values).all() and values.any((-2, -1)).all() for values in self.systems):
             return self
         return super().checked(name)

@@ -24,10 +24,11 @@ from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
 # uncertainty of the rates does: for many examples, and for fewer than `_FEW` of a class.
 _NODES, _NODES_OF_FEW, _FEW = 10, 24, 10
-# The greatest multiple of them, twice the ratio of both, that is used if it contributes more.
+# The largest multiple of them, twice the ratio of both, that is used if it contributes more.
 _MOST = 64
 # Number of nodes of each rate for the moments: with Jacobi polynomials, of which metrics need few, even for rates near
-# 0 or 1, where densities are infinite; and that for Betas whose parameters are at least `_MANY`, which need fewer.
+# 0 or 1, where densities are infinite; and the number for Betas whose parameters are at least `_MANY`, which need
+# fewer.
 _NODES_OF_RATES, _NODES_OF_MANY, _MANY = 20, 14, 10
 # Number of components that are evaluated at once.
 _BLOCK = 2048

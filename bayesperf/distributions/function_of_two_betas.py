@@ -238,7 +238,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         """Return the same as `_probabilities`, at nodes of W itself, which needs no quantiles of W."""
         low, high, rest_high = self.outer.lowest, 1 - self.outer.lowest_rest, self.outer.lowest_rest
         rest_last = np.where(last >= high, rest_high, 1 - last)[..., None]
-        # Of the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
+        # This uses the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
         before, after = self.outer.cdf(first), self.outer.sf(last)
         first, last = np.clip(first, low, high), np.clip(last, low, high)
         node, rest_node, weight = gauss_legendre(self.nodes) if self.least.min() >= _SMOOTH else tanh_sinh(97, 3.8)

@@ -16,9 +16,9 @@ _CONVERGED = 1e-5
 _SAME = 1e-9
 # Number of intervals that are compared to find the shortest one roughly.
 _COMPARED = 25
-# How far around the tail of the shortest of them a shorter one is searched, relative to the greatest tail.
+# Range of the search for a shorter interval around the shortest one's tail, relative to the largest tail.
 _AROUND = 1 / 6
-# The least tail of these intervals.
+# The smallest tail of these intervals.
 _LEAST = 1e-12
 
 
@@ -115,7 +115,9 @@ def _exp(v: Array) -> Array:
 
 def _shortest(distribution: Continuous, prob: float) -> Array:
     """Return the shortest of many intervals, refined."""
-    with np.errstate(invalid="ignore"):  # Of widths: without an upper bound both ends may be infinite.
+    with np.errstate(
+        invalid="ignore"
+    ):  # Infinite ends would have NaN widths: without an upper bound both may be infinite.
         return _shortest_or_infinite(distribution, prob)
 
 
@@ -180,7 +182,7 @@ def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) ->
     """
     around = (1 - prob) * _AROUND
     tails = np.hstack([np.maximum(tail - around, 0), np.minimum(tail + around, 1 - prob)])
-    # The intervals of both tails, between whose ends are those of the tails between.
+    # The intervals of both tails; tails between them have ends between these ends.
     outer = np.broadcast_to(np.array(distribution.bounds)[:, None], (len(ends), 2, 2)).copy()
     ends, active = ends.copy(), np.arange(len(ends))
     for turn in range(40):

@@ -16,13 +16,13 @@ from scipy.linalg import cholesky, inv, solve
 
 from bayesperf.core.arrays import Array, Counts
 
-# The log density is computed at so many points a parameter, first so many standard deviations to either side of the
-# mode, at last in the box where it is at most so much below the greatest; and interpolated at so many more.
+# The log density is computed at this many points per parameter: first this many standard deviations to either side of
+# the mode, then in the box where it is at most this far below the maximum. It is interpolated at this many more.
 _NODES, _REACH, _NEGLIGIBLE, _FINE = 41, 8.0, 25.0, 241
 _MOST_BOXES = 20
-# Above so many different log-odds they are grouped. There are so many groups to a unit of their arcsinh, times the
-# fourth root of the number of examples: the error grows with the square of a group's width, and the posterior standard
-# deviation falls with the root of the number.
+# More different log-odds than this are grouped. Each unit of their arcsinh has this many groups, times the fourth root
+# of the number of examples: the error grows with the square of a group's width, and the posterior standard deviation
+# falls with the root of the number.
 MANY, _A_UNIT = 2_000, 3
 _SHORT_STEP, _MOST_STEPS = 1e-10, 100
 

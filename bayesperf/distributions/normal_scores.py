@@ -19,7 +19,7 @@ from bayesperf.distributions.quantiles import invert
 
 # Number of points of the interpolation, and how many standard deviations of the logit they reach to either side.
 _POINTS, _REACH = 11, 3.5
-# The least probability that has a score, and the least distance from the bounds, relative to that between them.
+# The smallest probability with a score, and the smallest distance from the bounds, relative to their distance.
 _LEAST, _INSIDE = 1e-9, 1e-15
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array, Codes
 
-# The greatest quantile of a quantity without an upper bound that is searched for, and the reciprocal of the least.
+# The largest quantile in the search without an upper bound, and the reciprocal of the smallest.
 WIDEST = 1e300
 # A Newton step this short, or its relative length, is the last one.
 _SHORT, _RELATIVE = 1e-15, 1e-13

@@ -1,4 +1,4 @@
-"""The names of classes: which look like one class spelt in several ways, and how they are told to a reader."""
+"""Names of classes: which ones look like one class in several spellings, and how errors list them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>",
 
 
 def classes_in_words(counts: Mapping[str, int], wanted: str = "") -> str:
-    """Return a sentence with the classes, how often each occurs, and the nearest to one that is wanted."""
+    """Return a sentence with the classes, their counts, and the nearest to a wanted one."""
     order = sorted(counts, key=lambda label: -counts[label])
     shown = enumerated([f"{label} ({counts[label]:,})" for label in order], _LISTED)
     near = nearest(wanted, order)
@@ -26,14 +26,14 @@ def classes_in_words(counts: Mapping[str, int], wanted: str = "") -> str:
 
 
 def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:
-    """Return the label that is most like a text; nothing if none is."""
+    """Return the label most similar to a text; nothing if none is."""
     by_key = {plain(label): label for label in reversed(labels)}
     found = get_close_matches(plain(wanted), by_key, 1, alike)
     return by_key[found[0]] if found else ""
 
 
 def plain(label: str) -> str:
-    """Return a label without capitals, without blanks and hyphens in it, its accents in one form."""
+    """Return a label in lower case, without blanks and hyphens, its accents in one form."""
     return re.sub(r"(?<=\w)[\s_-]+(?=\w)", "", normalize("NFKC", label).strip().casefold()) or label
 
 
@@ -43,7 +43,7 @@ def merged_by(old: str, new: str) -> str:
 
 
 def about_labels(counts: Mapping[str, int]) -> list[str]:
-    """Return warnings of labels that are probably one, by spelling or by coding, or that stand for missing values."""
+    """Return warnings about labels that are probably one, by spelling or coding, or that stand for missing values."""
     groups: dict[str, list[str]] = {}
     for text in sorted(counts, key=lambda label: -counts[label]):
         groups.setdefault(plain(text), []).append(text)

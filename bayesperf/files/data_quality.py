@@ -1,4 +1,4 @@
-"""What is remarkable in files of predictions: rows left out, columns not used, and what is probably a mistake."""
+"""Remarks on files of predictions: omitted rows, unused columns, and probable mistakes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MOST_SYSTEMS = 50
 def without_missing(
     connection: DuckDBPyConnection, rows: str, columns: Sequence[str], settings: Settings, counted: bool
 ) -> tuple[str, str]:
-    """Return the SQL of the rows without missing values, and a sentence on those left out; refuse if no row is left.
+    """Return the SQL of the rows without missing values, and a sentence on the others; refuse if no row is left.
 
-    If a column says which example a row is of, an example is left out of every system.
+    If a column identifies examples, an example is removed from every system.
     """
     keys = {f"k{place}": name for place, name in enumerate(columns)}
     if settings.calls:
@@ -55,7 +55,7 @@ def without_missing(
 
 
 def about_unused(sources: Sequence[Source], asked: Mapping[str, str]) -> str:
-    """Return a sentence on the columns of files that are not asked for; empty if there are none."""
+    """Return a sentence on unused columns of files; empty if there are none."""
     unused = _unused(sources, asked)
     return f"Not used: {'column' if len(unused) == 1 else 'columns'} {listed(unused, 8)}." if unused else ""
 
@@ -67,7 +67,7 @@ def _unused(sources: Sequence[Source], asked: Mapping[str, str]) -> list[str]:
 def about_unnamed(
     connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
 ) -> tuple[str, ...]:
-    """Return warnings of columns that are not asked for, and by their names tell systems or parts of the data apart."""
+    """Return warnings about unused columns whose names suggest systems or parts of the data."""
     said = []
     for name in _unused(sources, asked):
         is_system = name.lower() in SYSTEM_COLUMNS and not settings.systems
@@ -91,7 +91,7 @@ def about_unnamed(
 
 
 def _values(connection: DuckDBPyConnection, sources: Sequence[Source], name: str) -> list[str]:
-    """Return the different values of a column, a few more than can be systems at most."""
+    """Return the different values of a column, up to a few more than there can be systems."""
     values: set[str] = set()
     for source in sources:
         if name in source.columns:
@@ -108,7 +108,7 @@ def about_repeats(
 ) -> str:
     """Return a sentence on rows of one system that repeat an example; empty if no column shows that they do.
 
-    Examples are told apart by the column of ids, which is in the frame, or else by what is called as ids are.
+    The column of ids, which is in the frame, identifies examples; otherwise a column with a usual name of ids.
     """
     systems = [*_system_columns(settings), *settings.clusters]
     if frame is not None and settings.id != ROW:
@@ -126,7 +126,7 @@ def about_repeats(
 def about_clusters(
     connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
 ) -> tuple[str, ...]:
-    """Return warnings of columns not asked for that by their names tell clusters apart, of several rows a system."""
+    """Return warnings about unused columns whose names suggest clusters, with several rows per system."""
     if settings.cluster is not None:
         return ()
     systems = _system_columns(settings)
@@ -139,7 +139,7 @@ def about_clusters(
 
 
 def _system_columns(settings: Settings) -> list[str]:
-    """Return the columns of a file that tell systems apart."""
+    """Return the columns of a file that identify systems."""
     return [
         name
         for name in settings.by
@@ -148,7 +148,7 @@ def _system_columns(settings: Settings) -> list[str]:
 
 
 def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
-    """Return the columns of all files that are called as one of these."""
+    """Return the columns of all files that have one of these names."""
     return [
         name
         for name in sources[0].columns
@@ -159,7 +159,7 @@ def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
 def _rows_again(
     connection: DuckDBPyConnection, sources: Sequence[Source], column: str, systems: Sequence[str]
 ) -> tuple[int, int]:
-    """Return how many rows of one system have a value that another of its rows has, and how many rows there are."""
+    """Return the number of rows of one system whose value occurs in another of its rows, and the number of rows."""
     selected = [
         "SELECT {} FROM {}".format(
             ", ".join(f"{source.columns[name]} AS k{i}" for i, name in enumerate((column, *systems))), source.scan

@@ -1,4 +1,4 @@
-"""How a file of predictions is written: as CSV by any separator, JSON lines or Parquet, and how DuckDB reads each."""
+"""Formats of a file of predictions: CSV with any separator, JSON lines or Parquet, and how DuckDB reads each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save th
 _WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"
 _LOOKED_AT = 1 << 26
 _OLD = "cp1252"
-# Text is recoded by so many characters at once.
+# Text is recoded in pieces of this many characters.
 _BLOCK = 1 << 20
 # More characters than this are no line of names.
 _LONGEST = 20_000_000
@@ -47,7 +47,7 @@ class Source:
     Attributes
     ----------
     named : Path
-        The file, or the copy of a pipe, by which it is named in errors.
+        The file, or the copy of a pipe; errors use this name.
     path : Path
         The file that is read.
     scan : str
@@ -57,7 +57,7 @@ class Source:
     types : mapping of str to str
         The type of each column, if the file says it.
     note : str
-        A sentence on how the file is written, if that had to be found out.
+        A sentence on the file's format, if it had to be detected.
     """
 
     named: Path
@@ -69,7 +69,7 @@ class Source:
 
     @property
     def has_types(self) -> bool:
-        """Whether the file says itself of what type its columns are."""
+        """Whether the file states the types of its columns."""
         return bool(self.types)
 
 
@@ -81,11 +81,11 @@ def open_file(
     asked: Sequence[str],
     encoding: str | None = None,
 ) -> Source:
-    """Return a file as DuckDB reads it, by what it holds rather than by what it is called.
+    """Return a file as DuckDB reads it, by its contents rather than by its name.
 
-    `named` is what errors call it, `recoded` where a copy in UTF-8 can be put; its separator is told by the columns
-    asked for, and its encoding by the text unless it is known. FileFaultError if it is of no format that is known, or
-    its header cannot be read.
+    `named` is its name in errors, `recoded` the place for a copy in UTF-8. The requested columns determine its
+    separator, and the text its encoding unless it is known. FileFaultError if the format is unknown, or the header
+    cannot be read.
     """
     suffixes = [suffix.lower() for suffix in named.suffixes]
     with path.open("rb") as file:
@@ -116,7 +116,7 @@ def open_bytes(path: Path) -> BinaryIO:
 
 
 def bytes_of(path: Path) -> int:
-    """Return how many bytes a file holds, or a folder; of one packed by gzip, unpacked, as its end says."""
+    """Return the number of bytes of a file or a folder; for one packed by gzip, unpacked, as its end says."""
     if path.is_dir():
         return sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
     size = path.stat().st_size
@@ -137,7 +137,7 @@ def _check_packed(path: Path) -> None:
 
 
 def _encoding(path: Path) -> str:
-    """Return how text is encoded, by its mark of byte order, or by the zero bytes of UTF-16."""
+    """Return the encoding of text, from its byte order mark, or from the zero bytes of UTF-16."""
     with open_bytes(path) as file:
         first = file.read(64)
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -201,7 +201,7 @@ def _csv(named: Path, path: Path, asked: Sequence[str]) -> Source:
 def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tuple[list[str], int, str]:
     """Return the names of the columns, the number of the line that ends the header, and what separates them.
 
-    It is the separator by which most of the columns that are asked for are there; else the one by which most are.
+    It is the separator that finds most of the requested columns; else the one that finds most columns.
     """
     found, faults = [], []
     for separator in separators:
@@ -224,7 +224,7 @@ def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tupl
 
 
 def _names(path: Path, separator: str) -> tuple[list[str], int]:
-    """Return the fields of the first line that holds any, and its number."""
+    """Return the fields of the first line that is not empty, and its number."""
     with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as file:
         reader = csv.reader(_lines(file), delimiter=separator, strict=True)
         try:
@@ -245,7 +245,7 @@ def _lines(file: io.TextIOWrapper) -> Iterator[str]:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a field is a number, and so no name."""
+    """Return whether a field is a number, and so not a name."""
     return re.fullmatch(r"\s*[-+]?[0-9.,]+\s*", text) is not None
 
 
@@ -258,9 +258,9 @@ def _compression(path: Path) -> str:
 
 
 def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -> Source:
-    """Return a file with a JSON object a line, or an array of them; its fields are read as the text of each.
+    """Return a file with one JSON object per line, or an array of them; its fields are read as text.
 
-    Of a log of a harness the rows are written to a copy.
+    The rows of a harness's log are written to a copy.
     """
     with open_bytes(path) as file:
         note = as_rows(file, rows := copy.with_suffix(".rows.jsonl"))

@@ -30,7 +30,7 @@ from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# What a column can be, the option that says so, and what it is in words. The order is that of the options.
+# The possible roles of a column, the option for each, and its description in words, in the order of the options.
 ROLES = {
     "actual": ("--actual", "actual labels"),
     "correct": ("--correct", "right or wrong"),
@@ -46,12 +46,12 @@ ROLES = {
 }
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
-# Of more different values than this a column holds no labels; of more different numbers scores.
+# A column with more different values than this holds no labels; with more different numbers it holds scores.
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 
 
 class _Column(NamedTuple):
-    """What is known of a column: its rows, missing and different values, numbers among them, and values if few."""
+    """Facts about a column: its rows, missing and different values, numbers among them, and its values if few."""
 
     name: str
     rows: int
@@ -65,7 +65,7 @@ class _Column(NamedTuple):
 
     @property
     def is_continuous(self) -> bool:
-        """Whether it holds numbers that are no labels: broken ones, or many."""
+        """Whether it holds numbers that are not labels: fractions, or many values."""
         if not self.distinct or self.numbers < self.rows - self.missing:
             return False
         return not self.whole or self.distinct > _FEW_NUMBERS
@@ -78,7 +78,7 @@ class _Column(NamedTuple):
 
 @checked
 def look(path: str | os.PathLike[str]) -> pd.DataFrame:
-    r"""Return what a file of predictions holds: a row a column, what it probably is, and what to type next.
+    r"""Describe a file of predictions: one row per column, what it probably is, and what to type next.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def _columns(connection: DuckDBPyConnection, sources: Sequence[Source]) -> list[_Column]:
-    """Return what is known of every column that all files share."""
+    """Return the facts about every column that all files share."""
     names = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
     parts = [
         "SELECT {} FROM {}".format(
@@ -165,7 +165,7 @@ def _column(connection: DuckDBPyConnection, name: str, key: str) -> _Column:
 
 
 def _holds(column: _Column) -> str:
-    """Return in words what a column holds."""
+    """Return the contents of a column in words."""
     gaps = f"; {column.missing:,} missing" if column.missing else ""
     if not column.distinct:
         return "nothing"
@@ -200,7 +200,7 @@ def _says_right(column: _Column) -> bool:
 
 
 def _roles(columns: Sequence[_Column]) -> list[str]:
-    """Return what each column probably is: by its name and what it holds; then by the labels that it shares."""
+    """Return the probable role of each column: by its name and contents; then by the labels that it shares."""
     roles = [next((role for role, test in _IS.items() if test(column)), "") for column in columns]
     if "actual" in roles or roles.count("correct") > 1:
         roles = ["" if role == "correct" else role for role in roles]

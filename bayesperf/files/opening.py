@@ -1,4 +1,4 @@
-"""Files as they are opened: the columns that are asked for are there, and nothing that takes long is imported yet."""
+"""Opening of files: the requested columns exist, and nothing slow is imported yet."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Opened(NamedTuple):
 
 @contextmanager
 def opened(paths: Sequence[Path], settings: Settings) -> Iterator[Opened]:
-    """Open files, and folders of them; refuse what cannot be read, or has not the columns that settings name.
+    """Open files, and folders of them; refuse unreadable files, and files without the columns in the settings.
 
-    Several are told apart by a column ``file`` if settings name it, else they are parts of one data set.
+    A column ``file`` identifies several files if settings name it; else they are parts of one data set.
     """
     import duckdb
 

@@ -1,7 +1,7 @@
-"""Reading predictions from files, by DuckDB: the columns asked for alone, counted where they lie.
+"""Reading predictions from files with DuckDB: only the requested columns, counted in place.
 
-Fields of CSV files are read as text, and a column becomes whole numbers, numbers, booleans or text by all of its fields
-together, those of all files; columns of labels become text together. Only an empty field is missing: "NA" and "None"
+Fields of CSV files are read as text. A column becomes whole numbers, numbers, booleans or text according to all of its
+fields together, in all files; columns of labels become text together. Only an empty field is missing: "NA" and "None"
 are labels like any other.
 """
 
@@ -30,11 +30,11 @@ from bayesperf.files.wide import refuse_unknown_labels, stacked
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# More labels than this, or nearly as many as rows, are taken for ids.
+# More labels than this, or nearly as many as rows, look like ids.
 _MOST_LABELS = 1_000
 _FEW_LABELS = 20
 _NEARLY_ALL = 0.9
-# Of more rows than this, scores are counted in bins.
+# With more rows than this, scores are counted in bins.
 _MOST_SCORED = 1_000_000
 # What a field of text can be, from the narrowest on, each wider than those before; booleans alone are apart, and beside
 # numbers make a column of text. What DuckDB writes as it reads it needs no pattern, which is slow; it reads more than
@@ -58,20 +58,20 @@ _BOOLEAN, _TEXT = _TYPES.index("BOOLEAN"), len(_TESTS)
 
 
 class Predictions(NamedTuple):
-    """Predictions from files: a row an example, or a row for each combination that occurs.
+    """Predictions from files: one row per example, or per combination that occurs.
 
     Attributes
     ----------
     frame : pandas.DataFrame
-        The columns that were asked for.
+        The requested columns.
     rows : numpy.ndarray or None
-        How many examples each row stands for; None if a row is an example.
+        Number of examples behind each row; None if a row is an example.
     repeats : str
         A sentence on rows of one system that repeat an example; empty if no column shows that they do.
     edges : numpy.ndarray or None
-        Edges of the bins whose lower ones stand for the scores in them; None if scores are themselves.
+        Edges of the bins whose lower edges stand for the scores in them; None if the scores are not binned.
     notes, warnings : tuple of str
-        Sentences on what was left out and what is not used, and on what is probably a mistake.
+        Sentences on omitted rows and unused columns, and on probable mistakes.
     """
 
     frame: pd.DataFrame
@@ -83,18 +83,18 @@ class Predictions(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """What is known of a column of a file.
+    """Facts about a column of a file.
 
     Attributes
     ----------
     rows : int
         Its rows.
     distinct : int or None
-        Of labels, how many different ones.
+        For labels, the number of different ones.
     has_nul : bool
         Whether a field holds a NUL byte.
     narrowest, widest : int or None
-        Of text, which of `_TESTS` the narrowest and the widest field pass first; None if all fields are empty.
+        For text, which of `_TESTS` the narrowest and the widest field pass first; None if all fields are empty.
     """
 
     rows: int | None
@@ -105,9 +105,9 @@ class Profile(NamedTuple):
 
 
 def read(paths: Sequence[Path], settings: Settings) -> Predictions:
-    """Read the columns that settings name from files, and folders of them; refuse what cannot be read as that.
+    """Read the columns named by settings from files, and folders of them; refuse files that cannot be read so.
 
-    Several are told apart by a column ``file`` if settings name it, else they are parts of one data set.
+    A column ``file`` identifies several files if settings name it; else they are parts of one data set.
     """
     with opened(paths, settings) as files:
         return read_opened(files, settings)
@@ -116,8 +116,7 @@ def read(paths: Sequence[Path], settings: Settings) -> Predictions:
 def read_opened(files: Opened, settings: Settings) -> Predictions:
     """Read the columns that settings name.
 
-    Rows are counted by DuckDB, unless examples are told apart by an id, a split or scores; many scores are counted in
-    bins.
+    DuckDB counts the rows, unless an id, a split or scores tell examples apart; many scores are counted in bins.
     """
     with interrupts_raised():
         return _read(*files, settings)
@@ -223,7 +222,7 @@ def _profile(
     counted: bool,
     typed: bool,
 ) -> list[Profile]:
-    """Return what is known of each column of a part."""
+    """Return the facts about each column of a part."""
 
     def found_in(rows: str, first_tests: Sequence[int]) -> list[Profile]:
         figures = [

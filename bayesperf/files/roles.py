@@ -9,7 +9,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, Settings, flags_of
 
-# What columns are called that say which example a row is of, which system, and which part of the data.
+# Usual names of columns that identify examples, systems, and parts of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
 SYSTEM_COLUMNS = (
     "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "modell",

@@ -10,6 +10,7 @@ from typing import Any
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import write_whole
+from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 
 _FORMAT = "bayesperf runs 1"
@@ -17,7 +18,7 @@ _FORMAT = "bayesperf runs 1"
 RUN = "run"
 
 
-def with_run(state: Path, counts: ConfusionMatrix, files: Sequence[Path]) -> dict[str, Any]:
+def with_run(state: Path, counts: Counted, files: Sequence[Path]) -> dict[str, Any]:
     """Return what a state holds once the counts of these files are one run more; the state's file stays as it is.
 
     Raises
@@ -50,7 +51,7 @@ def with_run(state: Path, counts: ConfusionMatrix, files: Sequence[Path]) -> dic
     return {**held, "runs": [*held["runs"], {"sha256": of_this_run, "counts": counts.counts.values.tolist()}]}
 
 
-def counts_of_runs(held: dict[str, Any], counts: ConfusionMatrix) -> ConfusionMatrix:
+def counts_of_runs(held: dict[str, Any], counts: Counted) -> ConfusionMatrix:
     """Return the counts of all runs of a state, with a leading dim ``run`` and the classes of the given counts."""
     tables = [run["counts"] for run in held["runs"]]
     return ConfusionMatrix.from_table(tables, labels=counts.labels, pos_label=counts.pos_label, dims=[RUN])

@@ -120,7 +120,7 @@ class Settings:
 
     # What columns are.
     actuals: tuple[str, ...] = _option(
-        (), "Column of actual labels [actual]. Repeated: each is a label that a row has or not, with its --predicted.",
+        (), "Column of actual labels [actual]. Repeated: one 0/1 column per label, each with its --predicted.",
         _READ, "--actual",
     )  # fmt: skip
     predictions: tuple[str, ...] = _option(
@@ -134,13 +134,13 @@ class Settings:
         None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", _READ,
         against=_OF_CLASSES | {"grade": "rows are right or wrong, or graded"},
     )  # fmt: skip
-    grade: str | None = _option(None, "Column of grades, as 1 to 5, in place of labels.", _READ, against=_OF_CLASSES)
+    grade: str | None = _option(None, "Column of grades, like 1 to 5, in place of labels.", _READ, against=_OF_CLASSES)
     threshold: float | None = _option(
         None, "Predictions are positive where --score is at least this; --predicted may stand beside.", _READ,
         needs={"scores": "it makes predictions of scores"},
     )  # fmt: skip
     split: str | None = _option(
-        None, "Column that says 'test' of what judges, else what sets thresholds.", "summary report",
+        None, "Column that is 'test' in test rows; other rows choose the thresholds.", "summary report",
         needs={"scores": "thresholds are chosen on scores"},
         against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
@@ -154,11 +154,11 @@ class Settings:
     )  # fmt: skip
     by: tuple[str, ...] = _option((), "Column of other groups to tell apart. Repeatable.", _READ)
     slices: tuple[str, ...] = _option(
-        (), "Column to look for failures by, as a site: one, or with several their combinations.", "summary report",
+        (), "Column to look for failures by, such as a site; several give their combinations.", "summary report",
         "--slice", against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
     clusters: tuple[str, ...] = _option(
-        (), "Column of what several examples are of, as a patient: they are alike. Repeatable, outer first.",
+        (), "Column of clusters, such as patients, whose examples are alike. Repeatable, outer first.",
         f"{_SHOW} check", "--cluster", against={"judge": _INDEPENDENT},
     )  # fmt: skip
     id: str | None = _option(
@@ -166,10 +166,10 @@ class Settings:
         needs={"against|baseline": "it matches the rows of two versions"},
     )  # fmt: skip
     judge: str | None = _option(
-        None, "Column of what a cheaper judge says of every example; --actual is empty where nobody looked.",
+        None, "Column of a cheaper judge's labels of every example; --actual is empty where unknown.",
         f"{_SHOW} check",
     )  # fmt: skip
-    verified_only: bool = _option(False, "Leave out the rows whose --actual is empty, and what a judge says.", _SHOW)
+    verified_only: bool = _option(False, "Use only rows whose --actual is filled in, and no judge.", _SHOW)
     parts: bool = _option(
         False, "Files are parts of one data set, not told apart.", "summary compare report plan",
     )  # fmt: skip
@@ -178,59 +178,57 @@ class Settings:
         f"{_SHOW} check", against={"top": "the baseline may not be among the best"},
     )  # fmt: skip
     # What they hold, and how it is written.
-    map: tuple[str, ...] = _option((), "A label as another, as 'Yes=yes', to merge two spellings. Repeatable.", _READ)
+    map: tuple[str, ...] = _option((), "Read a label as another, such as 'Yes=yes'. Repeatable.", _READ)
     decimal: str | None = _option(
-        None, "What decimals of scores are written with, '.' or ','. [as the file shows]", _READ, fault=_no_decimal
+        None, "Decimal mark of scores, '.' or ','. [as the file shows]", _READ, fault=_no_decimal
     )
     encoding: str | None = _option(
-        None, "Encoding of text, as cp1252. [UTF-8, or another that the file shows]", _READ, fault=_no_encoding
+        None, "Encoding of text, such as cp1252. [UTF-8, or another that the file shows]", _READ, fault=_no_encoding
     )
     labels: tuple[str, ...] = _option(
         (), "All classes, in order, comma-separated or repeated. [those that occur]", _READ, has_entries=True
     )
     pos_label: str | None = _option(None, "The positive class of a binary problem.", _READ)
-    drop_missing: bool = _option(False, "Leave out rows with missing values; with --id, such examples.", _READ)
+    drop_missing: bool = _option(False, "Remove rows with missing values; with --id, whole examples.", _READ)
     # What is asked.
     metrics: tuple[str, ...] = _option(
-        (), "Metrics, comma-separated or repeated. [the usual ones; of check accuracy]", f"{_SHOW} check", "--metric",
+        (), "Metrics, comma-separated or repeated. [the usual ones; for check accuracy]", f"{_SHOW} check", "--metric",
         "--metrics", has_entries=True, needs={"against|baseline": "it is what another version is compared by"},
     )  # fmt: skip
-    require: tuple[str, ...] = _option((), "A requirement, as 'recall>=0.8'. Repeatable.", "summary report plan check")
+    require: tuple[str, ...] = _option(
+        (), "A requirement, such as 'recall>=0.8'. Repeatable.", "summary report plan check"
+    )
     confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_confidence)
     rope: float = _option(
         0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_negative
     )
     ci_prob: float = _option(0.95, "Probability of the intervals.", _SHOW, fault=_no_probability)
     prior: str | None = _option(
-        None, "flat, jeffreys, perks, haldane or shared. [jeffreys; of 3 or more classes shared]", _READ
+        None, "flat, jeffreys, perks, haldane or shared. [jeffreys; for 3 or more classes shared]", _READ
     )
     top: int | None = _option(
-        None, "Show the best so many systems alone, by the first metric.", _SHOW, least=1,
+        None, "Show only this many systems, the best by the first metric.", _SHOW, least=1,
         against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
-    all: bool = _option(
-        False, "Print all pairs: of many systems not the best alone, nor those of --baseline.", "compare"
-    )
+    all: bool = _option(False, "Print all pairs, not only the best systems' or those of --baseline.", "compare")
     seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check")
     # Gates and plans.
     against: Path | None = _option(
-        None, "File of the version before: the new one must not be worse by --metric.", "check", against=_ONE
+        None, "File of the previous version: the new one must not be worse by --metric.", "check", against=_ONE
     )
     no_worse_by: float | None = _option(
         None, "How much worse than --against, or the --baseline, it may be. [0]", "check", fault=_no_margin,
         needs={"against|baseline": "it is a margin between two versions"},
     )  # fmt: skip
     state: Path | None = _option(
-        None, "File in which runs on new examples add up, to be looked at as often as one likes.", "check",
+        None, "File in which runs on new examples add up, valid however often you look.", "check",
         against=_ONE | {"against": "each is a check by itself"},
     )  # fmt: skip
-    evidence: str | None = _option(None, "Successes and trials of the metric so far, as 4/5. [0/0]", "plan")
+    evidence: str | None = _option(None, "Successes and trials of the metric so far, such as 4/5. [0/0]", "plan")
     assurance: float = _option(0.8, "Probability that the new examples will show it.", "plan", fault=_no_probability)
     question: str = _option("meet", "meet: show that it is met; settle: that it is or is not.", "plan")
-    look_every: int | None = _option(
-        None, "Plan for looks after every so many trials, by the confidence sequence.", "plan"
-    )
-    prevalence: float | None = _option(None, "Share of positives among the examples to come.", "plan")
+    look_every: int | None = _option(None, "Plan for a look after every N trials, with a confidence sequence.", "plan")
+    prevalence: float | None = _option(None, "Proportion of positives among the new examples.", "plan")
     # What is written.
     title: str | None = _option(None, "Title of the page.", "report")
     output: Path | None = _option(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Numbers with a comma for a point, and those that may be thousands.
 _COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*"
-# Rows of different files have different numbers: so many of a file at most.
+# Rows of different files have different numbers: at most this many rows per file.
 _ROWS = 1 << 40
 
 

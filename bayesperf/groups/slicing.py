@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Mix = Literal["same", "own"]
 # The rates of a slice, and whose examples each is a share of: of all, or of one class.
 _TWO_CLASSES = ("prevalence", "recall", "specificity")
-# The rate that a metric is of, if it is of one.
+# The rate that a metric depends on, if it depends on one.
 _RATES_OF = {"recall": ("recall",), "fnr": ("recall",), "specificity": ("specificity",), "fpr": ("specificity",)}
 # A trial more in each slice, so that slices that are all empty weigh the same.
 _LEAST_TRIALS = 1e-9

@@ -26,7 +26,7 @@ from bayesperf.groups.cluster_weights import share_of_questions
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-# Pseudo-questions that are failed, and as many that are solved: Jeffreys' prior.
+# Pseudo-questions that are failed, and the same number that are solved: Jeffreys' prior.
 _HALF = 0.5
 
 

@@ -16,7 +16,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.intervals.limits import labelled
 from bayesperf.intervals.proportions import broadcast, check_counts
 
-# Newton's steps end when they change a limit by less than this share of it, or after so many.
+# Newton's steps end when they change a limit by less than this fraction of it, or after this many.
 _SHORT, _MOST = 1e-15, 100
 
 
@@ -102,7 +102,7 @@ def _lower(k: Array, n: Array, log_bound: Array) -> Array:
     lead upwards and never past the root.
     """
     p = np.exp(log_bound / np.where(k > 0, k, 1))
-    # A root below the least floating-point number is 0.
+    # A root below the smallest floating-point number is 0.
     inside = (k > 0) & (k < n) & (p > 0)
     for _ in range(_MOST):
         missing = log_bound - xlogy(k, p) - xlog1py(n - k, -p)

@@ -21,7 +21,7 @@ from bayesperf.metrics.metric import ARGUMENTS, BINARY_ARGUMENTS, GivenSums, Met
 
 # How many complex cells are held at once.
 _AT_ONCE = 2**20
-# The step of complex differences, and that of real ones, which check them.
+# The step of complex differences, and the step of the real ones that check them.
 _STEP, _REAL_STEP = 1e-20, 1e-6
 # A standard error that is smaller than this, relative to the metric, is a rounding error of 0.
 _ROUNDING = 1e-14
@@ -212,7 +212,7 @@ def standard_error(statistic: Statistic, values: Array, design: str) -> Array:
     axes = len(statistic.cell_dims)
     total = counts.sum(tuple(range(-axes, 0)), keepdims=True)
     gradient = _gradient(statistic, counts / total)
-    # The axes of strata and of their cells come first, as those of cells do in the gradient.
+    # The axes of strata and of their cells come first, as the axes of cells do in the gradient.
     shares = np.moveaxis(strata(design, counts / total, axes), (-2, -1), (0, 1))
     gradient = gradient.reshape(*shares.shape[:2], *values.shape)
     total = total.reshape(shares.shape[2:])

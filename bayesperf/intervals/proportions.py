@@ -136,7 +136,7 @@ def _agresti_coull_add2(k: Array, n: Array, _: float, z: float) -> tuple[Array, 
 
 def _clopper_pearson(k: Array, n: Array, confidence: float, _: float) -> tuple[Array, Array]:
     tail = (1 - confidence) / 2
-    # Where the limit is 0 or 1, parameters of 1 stand in for those of 0.
+    # Where the limit is 0 or 1, parameters of 1 replace parameters of 0.
     lower = betaincinv(np.maximum(k, 1), n - k + 1, tail)
     upper = betainccinv(k + 1, np.maximum(n - k, 1), tail)
     return np.where(k == 0, 0, lower), np.where(k == n, 1, upper)

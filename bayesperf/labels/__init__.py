@@ -1,9 +1,9 @@
-"""Labels that are missing or wrong: a verified part with a judge of all, several raters, labels with noise.
+"""Labels that are missing or wrong: a verified part with a judge of all examples, several raters, noisy labels.
 
-`verify` is of systems of which only some predictions were verified, and `next_labels` says which to verify next.
-`noise` is of labels that are wrong at a rate known by a prior, `noise_sensitivity` of several such rates. `prevalence`
-is that of examples which nobody labelled, from calls whose errors are known. `truth` and `identifiability` are of fits
-of ratings by several raters (`bayesperf.Ratings`).
+`verify` handles systems with only some predictions verified, and `next_labels` says which examples to verify next.
+`noise` handles labels that are wrong at a rate with a known prior, `noise_sensitivity` several such rates. `prevalence`
+estimates the prevalence of unlabelled examples from calls with known errors. `truth` and `identifiability` describe
+fits of ratings by several raters (`bayesperf.Ratings`).
 """
 
 from bayesperf.labels.choosing_labels import NextLabels, next_labels

@@ -44,7 +44,7 @@ def described(prior: priors.Prior, sample: VerifiedSample) -> str:
 def joint_cells(
     sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int], draws: int, random_seed: int
 ) -> Array:
-    """Return joint draws of the cells of systems, by their positions, after those of the judge, (m, V, n, K, K).
+    """Return joint draws of the cells of systems, by position, after the judge's cells, (m, V, n, K, K).
 
     The strata are those of the judge, of these systems, and of the levels.
     """
@@ -63,10 +63,10 @@ def joint_cells(
 def spread_over_strata(
     sample: VerifiedSample, prior: priors.Prior, systems: Sequence[int]
 ) -> list[tuple[Strata, Array]]:
-    """Return all strata that there can be, and the Dirichlet weights of their true classes, of each matrix.
+    """Return all possible strata, and the Dirichlet weights of their true classes, for each matrix.
 
-    The weights of a class are spread evenly over what the judge says and over the levels, and over the systems as if
-    they were independent given the class, so that those of each system sum to its α.
+    The weights of a class are spread evenly over the judge's labels and over the levels, and over the systems as if
+    they were independent given the class, so that each system's weights sum to its α.
     """
     classes, judges = len(sample.labels), int(sample.has_judge)
     shape = (int(sample.levels.max()) + 1, *(classes,) * (judges + len(systems)))

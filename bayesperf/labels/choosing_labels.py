@@ -22,19 +22,20 @@ from bayesperf.posteriors.posterior import Posterior
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NextLabels:
-    """How many examples of each stratum to verify next. Made by `bayesperf.labels.next_labels`.
+    """Number of examples of each stratum to verify next. Made by `bayesperf.labels.next_labels`.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        The strata as `VerifiedSample.table` has them, and in the column ``advised`` how many to verify.
+        The strata as in `VerifiedSample.table`, with the number to verify in the column ``advised``.
     rows : numpy.ndarray or None
-        The positions of the examples to verify, chosen by chance in each stratum; if they were given one by one.
+        The positions of the examples to verify, chosen at random in each stratum; None if examples were given as
+        counts.
     metric : str
-        What is to become more certain.
+        The metric to make more certain.
     sd, sd_advised, sd_by_chance : float
-        Standard deviation of the posterior of the metric, and what it is expected to be after the labels advised, or
-        after as many by chance.
+        Standard deviation of the metric's posterior, and its expected value after the advised labels, or after the same
+        number chosen at random.
     """
 
     table: pd.DataFrame
@@ -45,7 +46,7 @@ class NextLabels:
     sd_by_chance: float
 
     def in_words(self) -> str:
-        """Return a sentence on what the labels are expected to bring."""
+        """Return a sentence on the expected gain from the labels."""
         n = int(self.table["advised"].sum())
         return (
             f"The standard deviation of {metric_title(self.metric)} is {format_value(self.sd)}. After {n:,} more "
@@ -67,7 +68,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     Parameters
     ----------
     posterior : Posterior
-        Of one system, as `bayesperf.labels.verify` returns it; or of two, and the labels are then for their
+        The posterior of one system, as `bayesperf.labels.verify` returns it; or of two, and the labels then serve their
         difference.
     n : int
         Number of labels to spend.
@@ -89,9 +90,10 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
 
     Notes
     -----
-    Labels go where p_c s_c is large for the number of labels there already: p_c is the share of the examples in a
-    stratum and s_c the standard deviation of what one of its labels tells the metric (Neyman's allocation, for a metric
-    linearised at the posterior mean). Verified again after every batch, the advice follows what was found.
+    Labels go where p_c s_c is large relative to the number of labels there already: p_c is the proportion of examples
+    in a stratum and s_c the standard deviation of what one of its labels tells about the metric (Neyman's allocation,
+    for a metric linearised at the posterior mean). If you verify again after every batch, the advice follows the
+    results.
 
     Examples
     --------
@@ -126,7 +128,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
 
 
 def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Metric]:
-    """Return what labels are worth to the posterior of a partly verified sample, and the metric by itself."""
+    """Return the value of labels for the posterior of a partly verified sample, and the metric alone."""
     source = verified_of(posterior)
     sample = source.sample
     if sample.counts.ndim > 1 or len(sample.positions) > 2:
@@ -144,7 +146,7 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
 
 
 def verified_of(posterior: Posterior) -> Verified:
-    """Return the source of the posterior of a partly verified sample, or raise."""
+    """Return the source of the posterior of a partly verified sample; raise if it has another."""
     source = getattr(posterior, "source", None)
     if not isinstance(source, Verified):
         kind = type(posterior if source is None else source).__name__

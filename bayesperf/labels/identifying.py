@@ -1,4 +1,4 @@
-"""What the data of a fit cannot settle, so that its prior does: counts of parameters, overlap, chains, modes."""
+"""What the data of a fit leave to its prior: counts of parameters, overlap, chains, modes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIGURES = {"mean": float, "overlap": float, "r_hat": float, "modes": int}
 
 @checked
 def identifiability(tree: xr.DataTree) -> pd.DataFrame:
-    """Return for each parameter how far its posterior overlaps its prior, and whether chains and modes agree.
+    """Return, for each parameter, how far its posterior overlaps its prior, and whether chains and modes agree.
 
     The table finds what the data leave open. It cannot show that the data determine a parameter: see the notes.
 
@@ -35,20 +35,20 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row a parameter: ``variable``, its coordinates, ``mean``, ``overlap`` (1: the posterior is the prior; 0: they
-        share no values, which may mean a conflict), ``r_hat`` and ``modes``. Of the rates of raters the right answers
-        are shown. Its ``attrs`` say how many ``parameters`` and ``degrees_of_freedom`` there are, where the model
-        knows, and whether ``labels_switched`` between chains.
+        One row per parameter: ``variable``, its coordinates, ``mean``, ``overlap`` (1: the posterior is the prior; 0:
+        they share no values, which may mean a conflict), ``r_hat`` and ``modes``. For raters, only the rates of right
+        answers are shown. ``attrs`` hold the numbers of ``parameters`` and ``degrees_of_freedom``, if the model knows
+        them, and whether ``labels_switched`` between chains.
 
     Raises
     ------
     TypeError
-        If `tree` is no fit.
+        If `tree` is not a fit.
 
     Notes
     -----
-    With fewer degrees of freedom than parameters no number of items determines them. An overlap of more than .35 is
-    taken for weak identification (Garrett & Zeger 2000, Biometrics 56). A second mode counts if the density halves
+    With fewer degrees of freedom than parameters, no number of items determines them. An overlap of more than .35
+    counts as weak identification (Garrett & Zeger 2000, Biometrics 56). A second mode counts if the density halves
     between it and the first.
 
     An overlap near 0 does not mean that the data determine the parameter. The posterior also leaves its prior where
@@ -82,7 +82,7 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
 
 
 def warn_of_what_is_not_settled(tree: xr.DataTree) -> None:
-    """Warn of what the data of a fit do not settle, and note it in the attributes of the tree."""
+    """Warn about parameters that the data of a fit do not determine, and note them in the attributes of the tree."""
     frame = identifiability(tree)
     facts = frame.attrs
     said = {}
@@ -115,7 +115,7 @@ def warn_of_what_is_not_settled(tree: xr.DataTree) -> None:
 
 
 def labels_switched(posterior: xr.Dataset) -> bool:
-    """Return whether in some chain raters fit the classes better in another order than in their own."""
+    """Return whether, in some chain, raters fit the classes better in another order than in their own."""
     from scipy.optimize import linear_sum_assignment
 
     if "rates" not in posterior or "rating" not in posterior["rates"].dims:
@@ -126,7 +126,7 @@ def labels_switched(posterior: xr.Dataset) -> bool:
 
 
 def _estimated(tree: xr.DataTree) -> list[str]:
-    """Return the parameters of a fit that both groups have: rates and prevalences, or else all that have a prior."""
+    """Return the parameters of a fit in both groups: rates and prevalences, or else all that have a prior."""
     names = [str(name) for name in tree["log_prior"].data_vars]
     # For raters from a population, the rates themselves are computed.
     names = ["rates", *[name for name in names if name != "rates"]] if "rater" in tree["posterior"].coords else names
@@ -164,7 +164,7 @@ def _figures(prior: Array, posterior: Array) -> dict[str, Any]:
 
 
 def _densities(*samples: Array) -> list[Array]:
-    """Return the shares of samples in bins of a common grid, smoothed by Silverman's width, reflected at the ends."""
+    """Return the proportions of samples in bins of a common grid, smoothed by Silverman's width, with reflection."""
     from scipy.ndimage import gaussian_filter1d
 
     low, high = min(x.min() for x in samples), max(x.max() for x in samples)
@@ -180,7 +180,7 @@ def _densities(*samples: Array) -> list[Array]:
 
 
 def _modes(density: Array) -> int:
-    """Return how many modes a density has, between which it falls below half of the lower one."""
+    """Return the number of modes of a density, between which it falls below half of the lower one."""
     from scipy.signal import find_peaks
 
     _, found = find_peaks(np.pad(density, 1), height=0.1 * density.max(), prominence=0)

@@ -31,11 +31,11 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 # Nodes at which the likelihood of the error rate is computed, and rates that draws are given.
 _NODES, _RATES = 65, 200
-# How far below its greatest value a log density counts as nothing.
+# How far below its maximum a log density counts as nothing.
 _NOTHING = 45.0
 # Distance from singular at which labels say next to nothing of the truth.
 _SINGULAR = 1e-3
-# Most combinations of predictions of systems judged on the same examples.
+# Largest number of combinations of predictions of systems tested on the same examples.
 _MOST_COLUMNS = 4096
 
 
@@ -46,9 +46,9 @@ class NoisyLabels(StoredDraws):
     Attributes
     ----------
     error_rates : numpy.ndarray (draw,), optional
-        The rate of wrong labels in each draw; None where the errors are fixed.
+        The rate of wrong labels in each draw; None if the errors are fixed.
     joint : bool
-        Whether the draws of systems judged on the same examples are joint, example by example.
+        Whether the draws of systems tested on the same examples are joint, example by example.
     """
 
     error_rates: Array | None = field(default=None, kw_only=True)
@@ -59,9 +59,9 @@ class NoisyLabels(StoredDraws):
 
     @property
     def label_error(self) -> Marginal:
-        """Posterior of the rate of wrong labels: its prior, and what the counts add to it.
+        """Posterior of the rate of wrong labels: its prior, and the information that the counts add.
 
-        Where labels and predictions agree too often for many labels to be wrong, it is below the prior.
+        If labels and predictions agree too often for many labels to be wrong, it is below the prior.
         """
         if self.error_rates is None:
             raise InputError("label_error", "the errors were given, not a distribution of their rate.")
@@ -82,13 +82,13 @@ def noise(
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> Posterior:
-    """Return the posterior of the true cells if the labels that are recorded in `cm` may be wrong.
+    """Return the posterior of the true cells if the labels recorded in `cm` may be wrong.
 
     Parameters
     ----------
     cm : ConfusionMatrix
         Counts by *recorded* label and prediction. All matrices share one source of labels and its error rate; systems
-        judged on the same examples have the same labels, and their draws are joint.
+        tested on the same examples have the same labels, and their draws are joint.
     error : float, (a, b) or array-like (K, K)
         The rate ε of wrong labels: a number, or a Beta(a, b) prior, such as (5, 95) if 5 of 100 checked labels were
         wrong. A wrong label is any of the K − 1 others with the same probability. Or P(recorded | true), with a row for
@@ -103,15 +103,15 @@ def noise(
     Returns
     -------
     Posterior
-        The posterior of the true cells; the observed values are of the recorded counts. ``source.label_error`` is the
-        posterior of ε, if it had a prior. Draws are independent, except with more than two classes and errors that
+        The posterior of the true cells; the observed values come from the recorded counts. ``source.label_error`` is
+        the posterior of ε, if it had a prior. Draws are independent, except with more than two classes and errors that
         depend on the truth: these draws come from a sampler.
 
     Raises
     ------
     ValueError
         If labels would be worse than chance (ε above (K − 1)/K), the errors are not probabilities, the prior is not a
-        Dirichlet prior of every cell, nobody counted the true negatives, or the systems' predictions have too many
+        Dirichlet prior of every cell, the true negatives were not counted, or the systems' predictions have too many
         combinations.
 
     Warns
@@ -130,11 +130,11 @@ def noise(
 
     The counts say little about ε but an upper bound: if a system agrees with 98 % of the labels, not many more than 2 %
     are wrong. With many classes the prior expects a system to confuse few pairs, so errors spread evenly over all
-    classes pass for wrong labels, and move a Beta prior up a little.
+    classes look like wrong labels, and raise a Beta prior slightly.
 
     References
     ----------
-    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36; here one test's are known.
+    Hui & Walter (1980), Estimating the error rates of diagnostic tests, Biometrics 36; here one test's rates are known.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def noise(
 
 
 class Rate(NamedTuple):
-    """A Beta(a, b) of the rate at which labels of K classes are wrong, cut off where they are chance."""
+    """A Beta(a, b) for the rate of wrong labels among K classes, cut off where labels are chance."""
 
     a: float
     b: float
@@ -193,7 +193,7 @@ class Rate(NamedTuple):
 
     @property
     def most(self) -> float:
-        """The rate at which labels are chance."""
+        """The rate at which labels are no better than chance."""
         return 1 - 1 / self.classes
 
     def at(self, rate: float) -> Replacement:
@@ -238,7 +238,7 @@ def _axis(low: float, high: float, centre: float, scale: float) -> Axis:
 
 
 def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
-    """Return the errors of labels that a caller gives, or raise."""
+    """Return the caller's errors of labels, checked."""
     try:
         values = np.asarray(error, dtype=float)
     except (TypeError, ValueError):
@@ -270,7 +270,7 @@ def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
 
 
 def _parsed_matrix(matrix: Array) -> Replacement | Array:
-    """Return a matrix P(recorded | true), or what it comes to if the wrong labels do not depend on the truth."""
+    """Return a matrix P(recorded | true), or its simpler form if the wrong labels do not depend on the truth."""
     if (matrix < 0).any() or not np.allclose(matrix.sum(1), 1, rtol=0, atol=1e-9):
         raise InputError(
             "error",
@@ -298,7 +298,7 @@ def _warn_if_singular(distance: float) -> None:
 
 
 def _refuse_impossible(recorded: RecordedCounts, noise: Rate | Replacement | Array, labels: list[Any]) -> None:
-    """Raise if the posterior is improper, or a label has been recorded that cannot be."""
+    """Raise if the posterior is improper, or an impossible label has been recorded."""
     if (recorded.weights <= 0).any():
         raise InputError("prior", "labels that may be wrong need weight in every cell.", "Take another, as 'jeffreys'.")
     if isinstance(noise, Rate):
@@ -329,7 +329,7 @@ class Columns(NamedTuple):
     counts, weights : array (p, K, Z)
         Examples, and Dirichlet weights, by label and column.
     predicted : array (Z, M)
-        What each of M systems predicted for the examples of a column.
+        Each system's prediction for the examples of a column.
     template : xarray.DataArray
         An array with the dims of the counts of all matrices.
     """
@@ -357,7 +357,7 @@ class Columns(NamedTuple):
 
 
 def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
-    """Return the columns of matrices: of each by itself, or of systems judged on the same examples together."""
+    """Return the columns of matrices: each alone, or systems tested on the same examples together."""
     classes, outcomes = len(cm.labels), cm.outcomes
     if outcomes is None:
         counts = cm.counts.values.reshape(-1, classes, classes).astype(float)
@@ -395,9 +395,9 @@ _WARMUP, _THIN = 300, 5
 
 
 def draw_shares(counts: Array, weights: Array, error: Array, n: int, rng: np.random.Generator) -> Array:
-    """Return n draws a chain of the proportions of the true labels in each column, (CHAINS, n, K, Z).
+    """Return n draws per chain of the proportions of the true labels in each column, (CHAINS, n, K, Z).
 
-    `counts` and Dirichlet `weights` are (K, Z), of recorded and of true labels; `error` is P(recorded | true), (K, K),
+    `counts` (recorded labels) and Dirichlet `weights` (true labels) are (K, Z); `error` is P(recorded | true), (K, K),
     with rows of true labels.
     """
     column, recorded = np.nonzero(counts.T)

@@ -1,4 +1,4 @@
-"""Several systems with the same verified examples: each pair by the strata of both and of the judge."""
+"""Several systems with the same verified examples: each pair by the strata of both systems and of the judge."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def marginal_of_verified_systems(
 ) -> Marginal:
     """Return a metric of all systems of a partly verified sample, along the dim ``model``, together.
 
-    Strata are what the two systems of a pair and the judge say together: for the difference of two systems it matters
-    which of the two is right where they differ. The default priors are in the notes of `bayesperf.labels.verify`.
+    A stratum is a combination of labels from the two systems of a pair and the judge: for the difference of two systems
+    it matters which of the two is right where they differ. The notes of `bayesperf.labels.verify` describe the default
+    priors.
     """
     sides = _pairs(source, post, metric, draws, random_seed)
     joint = _joint_draws(source, post, metric, sides, random_seed).transpose(..., MODEL, "draw")
@@ -64,7 +65,7 @@ def _pairs(
 
 
 def _at_prevalence(cells: Array, prevalence: Any, random_seed: int) -> Array:
-    """Return joint draws (m, 2, n, K, K) at a prevalence, the same in a draw of both systems."""
+    """Return joint draws (m, 2, n, K, K) at a prevalence, which both systems share in each draw."""
     if not isinstance(prevalence, Prevalence):
         return cells
     shares = prevalence.draw(np.random.default_rng([random_seed, 2]), cells.shape[2])
@@ -76,9 +77,9 @@ def _joint_draws(
 ) -> xr.DataArray:
     """Return joint draws of the metric of all systems, (…, draw, model).
 
-    Of two systems they are those of the pair. Of more, the draws of each system are put into an order in which their
-    ranks are those of normal variables with the correlations of the pairs (Iman & Conover 1982, Communications in
-    Statistics B 11, 311–334).
+    For two systems they are the pair's draws. For more, the draws of each system are reordered so that their ranks are
+    those of normal variables with the correlations of the pairs (Iman & Conover 1982, Communications in Statistics B
+    11, 311–334).
     """
     first, second = (side.isel(chain=0, drop=True) for side in sides)
     if first.sizes["pair"] == 1:
@@ -100,7 +101,7 @@ def _coupled(values: Array, correlations: Array, rng: np.random.Generator) -> Ar
     matrix = np.eye(systems)
     matrix[np.triu_indices(systems, 1)] = correlations
     matrix = np.triu(matrix, 1).T + matrix
-    # Correlations of pairs need not be those of any joint distribution: what is negative there is left out.
+    # Correlations of pairs may not come from any joint distribution: their negative part is omitted.
     sizes, directions = np.linalg.eigh(matrix)
     scores = rng.standard_normal((n, systems)) @ (directions * np.sqrt(np.maximum(sizes, 0))).T
     ranks = stats.rankdata(scores, axis=0).astype(int) - 1

@@ -1,18 +1,18 @@
-"""The posterior of true cells given labels some of which were replaced at random, by exact and independent draws.
+"""The posterior of true cells if some labels were replaced at random, by exact and independent draws.
 
-With probability d the label that is recorded of an example is the true one, and else one that is drawn whatever the
-truth is: r with probability ν_r, where d + Σν = 1. Of the examples of one prediction z (of a column), a proportion s_t
-is truly t, so that
+With probability d the recorded label of an example is the true one; otherwise it is drawn independently of the truth: r
+with probability ν_r, where d + Σν = 1. Among the examples with one prediction z (a column), a proportion s_t is truly
+t, so that
 
     P(recorded = r | z) = ν_r + d·s_r,    s ~ Dirichlet(α).
 
-Of the C_r examples recorded as r let b_r have a replaced label. Given b, s is Dirichlet(α + C − b), and
+Among the C_r examples recorded as r, let b_r have a replaced label. Given b, s is Dirichlet(α + C − b), and
 
     P(b) ∝ Π_r binom(C_r, b_r) ν_r^b_r d^(C_r − b_r) Γ(α_r + C_r − b_r) / Γ(Σα + Σ(C − b)).
 
-But for the last factor the b_r are independent, with tables of a few hundred probabilities each. The logarithm of that
-factor is a concave function of Σb, and lies below its tangent, which is a power that the tables take in. What is drawn
-from the tables is accepted with the ratio of the two: nearly always, if few labels are replaced. The sum over all b,
+Except for the last factor, the b_r are independent, with tables of a few hundred probabilities each. The logarithm of
+that factor is a concave function of Σb, and lies below its tangent, which is a power that the tables can include. Draws
+from the tables are accepted with the ratio of the two: nearly always, if few labels are replaced. The sum over all b,
 which is the likelihood of ν and d, is a convolution of the tables.
 """
 
@@ -48,7 +48,7 @@ class Tables(NamedTuple):
     Attributes
     ----------
     probability : array (c, w)
-        Of the numbers from `least` on.
+        Probabilities of the numbers from `least` on.
     least : array (c,)
         Smallest number of each table.
     log_total : array (c,)
@@ -89,7 +89,7 @@ class RecordedCounts:
 
     @cached_property
     def _columns(self) -> tuple[Codes, Codes, Codes]:
-        """The columns with examples, where the cells of each begin, and which of them each cell is in."""
+        """The columns with examples, the first cell of each, and the column of each cell."""
         return np.unique(self._cells[1], return_index=True, return_inverse=True)
 
     @cached_property
@@ -104,7 +104,7 @@ class RecordedCounts:
     def tables(self, noise: Replacement) -> Tables:
         """Return the tables of the cells with examples.
 
-        The tangent touches at the mean of Σb under the tables, which themselves depend on it: by Newton's method.
+        The tangent touches at the mean of Σb under the tables, which themselves depend on it; Newton's method finds it.
         """
         low, high = np.zeros(len(self._columns[0])), self._sums(self.counts[self._cells])
         touched = (1 - noise.kept) * high
@@ -197,7 +197,7 @@ class RecordedCounts:
         return np.asarray(values - (touching * tables.tangent - special.gammaln(touching)))
 
     def _at_touched(self, tables: Tables) -> Array:
-        """Return −ln Γ(Σα + n − touched), with the power that the tables took in, less the prior's."""
+        """Return −ln Γ(Σα + n − touched), with the power included in the tables, minus the prior's value."""
         touching = self._weight_of_columns - tables.touched
         seen = self.counts.sum(0)[self._columns[0]]
         return np.asarray((seen - tables.touched) * tables.tangent - special.gammaln(touching))

@@ -30,10 +30,10 @@ MODEL = "model"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerifiedSample(Saved, HasPositive):
-    """How many examples the judge and the systems call what, and the true classes of those that were verified.
+    """Numbers of examples by the labels of the judge and the systems, and the true classes of the verified ones.
 
-    Immutable. Make one with `from_predictions` or `from_frame`. Examples that neither the judge, nor any system, nor
-    `strata` tells apart are a stratum.
+    Immutable. Make one with `from_predictions` or `from_frame`. A stratum holds the examples with the same labels from
+    the judge and every system, and the same level of `strata`.
 
     Attributes
     ----------
@@ -42,9 +42,10 @@ class VerifiedSample(Saved, HasPositive):
     verified : xarray.DataArray
         Numbers of verified examples, (…, stratum, actual).
     votes : numpy.ndarray (stratum, V)
-        What the judge, if there is one, and each system calls the examples of a stratum, as positions in `labels`.
+        The labels of the judge, if there is one, and of each system for the examples of a stratum, as positions in
+        `labels`.
     levels : numpy.ndarray (stratum,)
-        The level of `strata` that the examples of a stratum belong to; zeros if there are none.
+        The level of `strata` for the examples of a stratum; zeros if there are no levels.
     systems : tuple
         Names of the systems along the dim ``model``; empty if there is one, without a name.
     has_judge : bool
@@ -52,8 +53,8 @@ class VerifiedSample(Saved, HasPositive):
     pos_label : label or None
         The positive class.
     rows : numpy.ndarray (n,), optional
-        The stratum of each example of which the truth is not known, and −1 for the others; if examples were given one
-        by one, without `by`.
+        The stratum of each example whose truth is unknown, and −1 for the others; if examples were given one by one,
+        without `by`.
 
     Examples
     --------
@@ -89,14 +90,14 @@ class VerifiedSample(Saved, HasPositive):
         Parameters
         ----------
         y_true : array-like (n,)
-            True labels; None, NaN or NA where nobody looked.
+            True labels; None, NaN or NA if unknown.
         y_pred : array-like (n,) or mapping
-            Predicted labels; a mapping of the names of systems to their columns becomes the dim ``model``.
+            Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``.
         judge : array-like (n,), optional
-            What somebody or something cheaper than the truth says of every example.
+            Labels for every example from a cheaper source than the truth.
         strata : array-like (n,), optional
-            A property of the examples by which those to be verified were chosen, or that tells how often systems err:
-            a bin of the score, a source.
+            A property that decided which examples to verify, or that predicts how often systems err: a bin of the
+            score, a source.
         labels, pos_label, by
             As in `ConfusionMatrix.from_predictions`.
 
@@ -131,25 +132,25 @@ class VerifiedSample(Saved, HasPositive):
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
     ) -> VerifiedSample:
-        """Count in a data frame; the group-by runs in the frame's own engine and only counts come back.
+        """Count in a data frame; the group-by runs in the frame's own engine, which returns only counts.
 
         Parameters
         ----------
         frame : native frame
-            As in `ConfusionMatrix.from_frame`, a row an example.
+            As in `ConfusionMatrix.from_frame`, one row per example.
         actual : str
-            Column of the true labels, missing where nobody looked.
+            Column of the true labels, missing if unknown.
         predicted : str or sequence of str
             Column of the predicted labels, or one for each system.
         judge, strata : str, optional
-            Columns of what `from_predictions` takes by these names.
+            Columns with the arguments of these names in `from_predictions`.
         by, labels, pos_label
             As in `ConfusionMatrix.from_frame`.
 
         Raises
         ------
         TypeError, ValueError
-            As `from_predictions` and `ConfusionMatrix.from_frame`.
+            As in `from_predictions` and `ConfusionMatrix.from_frame`.
 
         Examples
         --------
@@ -183,7 +184,7 @@ class VerifiedSample(Saved, HasPositive):
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
     ) -> VerifiedSample:
-        """Count columns of which each entry stands for several examples, as many as `rows` says; see `from_frame`."""
+        """Count columns whose entries stand for `rows` examples each; see `from_frame`."""
         keys, systems = list(by), [predicted] if isinstance(predicted, str) else list(predicted)
         judges, levels = [[] if name is None else [name] for name in (judge, strata)]
         if not len(rows):
@@ -210,7 +211,7 @@ class VerifiedSample(Saved, HasPositive):
         pos_label: Any,
         weights: Counts | None = None,
     ) -> VerifiedSample:
-        """Count encoded columns; the first column of class labels is the truth where it is known."""
+        """Count encoded columns; the first column of class labels is the truth, if known."""
         actual, *votes = columns.cells.values()
         classes = columns.classes.tolist()
         levels = np.zeros(len(actual), int) if level is None else level.codes
@@ -254,7 +255,7 @@ class VerifiedSample(Saved, HasPositive):
         return range(int(self.has_judge), self.votes.shape[1])
 
     def voters(self) -> list[Any]:
-        """Return what the votes are called: ``judge``, and ``predicted`` or the names of the systems."""
+        """Return the names of the votes: ``judge``, and ``predicted`` or the names of the systems."""
         return [*(["judge"] if self.has_judge else []), *(self.systems or ["predicted"])]
 
     def strata_of(self, votes: Sequence[int]) -> list[Strata]:
@@ -269,7 +270,7 @@ class VerifiedSample(Saved, HasPositive):
         return [Strata(chosen[first], each[:, 0], each[:, 1:], self.levels[first]) for each in merged]
 
     def table(self) -> pd.DataFrame:
-        """Return a row for each stratum: what it is called, numbers of examples, and of verified ones by true class."""
+        """Return a row for each stratum: its name, its number of examples, and its verified examples by true class."""
         labels = np.asarray(self.labels)
         named = dict(zip(self.voters(), labels[self.votes].T, strict=True))
         if self.levels.any():
@@ -285,7 +286,7 @@ class VerifiedSample(Saved, HasPositive):
     def verified_only(self) -> ConfusionMatrix:
         """Return the confusion matrix of the verified examples.
 
-        It is one of all examples if those were chosen by chance from all; not if strata had quotas.
+        It represents all examples if the verified ones were chosen at random from all; not if strata had quotas.
         """
         leading = self.counts.isel(stratum=0, drop=True)
         strata, actual = np.nonzero(self.verified.values.any(tuple(range(leading.ndim))))
@@ -333,7 +334,7 @@ def _missing(values: Any) -> Booleans:
 
 
 def _truth(values: Any, known: Booleans, name: str) -> Column:
-    """Encode true labels where they are known; the codes of the others mean nothing."""
+    """Encode true labels that are known; the other codes mean nothing."""
     if not known.any():
         raise InputError(
             name,

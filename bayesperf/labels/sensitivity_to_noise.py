@@ -1,4 +1,4 @@
-"""How a metric, and the order of systems by it, depend on the share of labels that are taken to be wrong."""
+"""How a metric, and the order of systems by it, depend on the assumed rate of wrong labels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def noise_sensitivity(
     cm : ConfusionMatrix
         Counts of one system, or of several along `dim`.
     metric : str or Metric
-        A metric with one value a system.
+        A metric with one value per system.
     rates : sequence of float, optional
         Rates of wrong labels, in increasing order; by default 0, 1 %, … 10 %.
     dim : str
@@ -61,9 +61,9 @@ def noise_sensitivity(
     Returns
     -------
     pandas.DataFrame
-        A row a rate and, of several systems, a system: ``mean``, ``ci_lower`` and ``ci_upper`` of the metric, and the
-        ``rank`` of the system by that mean, 1 being the best. ``attrs["note"]``, which stands below the table, says in
-        words up to which rate the order of the systems holds, or what the metric is at the ends.
+        One row per rate and, for several systems, per system: ``mean``, ``ci_lower`` and ``ci_upper`` of the metric,
+        and the ``rank`` of the system by that mean; 1 is the best. ``attrs["note"]``, shown below the table, says in
+        words up to which rate the order of the systems holds, or gives the metric at the ends.
         `bayesperf.plots.noise_sensitivity` draws it.
 
     Raises
@@ -73,8 +73,8 @@ def noise_sensitivity(
 
     Notes
     -----
-    The order is that of the posterior means, which are means of draws: two systems that hardly differ may change places
-    by chance.
+    The order follows the posterior means, which are means of draws: two systems that hardly differ may change places by
+    chance.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def noise_sensitivity(
 
 
 def _in_words(dataset: xr.Dataset) -> str:
-    """Return a sentence: up to which rate the order of the systems holds, or what the metric is at the ends."""
+    """Return a sentence: up to which rate the order of the systems holds, or the metric at the ends."""
     facts = dataset.attrs
     title, rates = metric_title(facts["metric"]), [_percentage(rate) for rate in dataset["rate"].values]
     if facts["dim"] not in dataset.dims:
@@ -153,7 +153,7 @@ def _along_rate(values: Sequence[xr.DataArray], grid: Array) -> xr.DataArray:
 
 
 def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
-    """Return ranks along a dim, 1 of the least value; 1 if there is no such dim."""
+    """Return ranks along a dim, 1 for the smallest value; 1 if there is no such dim."""
     if dim not in values.dims:
         return xr.ones_like(values, dtype=int)
     at = values.get_axis_num(dim)

@@ -1,4 +1,4 @@
-"""What a fit of raters says of each item: the probabilities of its actual classes."""
+"""The probabilities of each item's actual classes, from a fit of raters."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from bayesperf.labels.ratings import Ratings, model_data
 
 @checked
 def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
-    """Return the posterior probability of each actual class, a row an item.
+    """Return the posterior probability of each actual class, one row per item.
 
     Parameters
     ----------
     tree : xarray.DataTree
         A fit of the model ``raters``.
     ratings : Ratings
-        The ratings that it was fitted to, or others by the same raters of the same classes.
+        The ratings that it was fitted to, or other ratings by the same raters with the same classes.
 
     Returns
     -------
     pandas.DataFrame
-        A column a class; ``idxmax(axis=1)`` is the most probable one. The index has the ids of the items or, where
+        One column per class; ``idxmax(axis=1)`` is the most probable one. The index has the ids of the items or, if
         patterns were counted, the patterns, and their populations.
 
     Raises
     ------
     TypeError
-        If `tree` is no fit of raters, or `ratings` are none.
+        If `tree` is not a fit of the raters model, or `ratings` is not a Ratings object.
     ValueError
-        If raters, classes or populations are not those of the fit.
+        If raters, classes or populations differ from those of the fit.
 
     Notes
     -----
-    By Bayes' theorem in every draw, and averaged over the draws (Dawid & Skene 1979, eq. 2.5). It is computed once for
-    all items of a pattern.
+    The probabilities follow from Bayes' theorem in every draw, averaged over the draws (Dawid & Skene 1979, eq. 2.5),
+    computed once for all items with the same pattern.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def _fit_of_raters(tree: Any) -> tuple[xr.Dataset, dict[str, Any]]:
 
 
 def _check_same(posterior: xr.Dataset, ratings: Ratings, options: dict[str, Any]) -> None:
-    """Refuse ratings whose raters, classes or populations are not the fit's."""
+    """Refuse ratings whose raters, classes or populations differ from the fit's."""
     raters = [rater for rater in ratings.raters if not (options.get("cut") and rater == options.get("system"))]
     same = {
         "raters": (raters, posterior["rater"].values.tolist()),

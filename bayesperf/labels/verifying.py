@@ -1,4 +1,4 @@
-"""The posterior of a system's cells if the true labels of some examples only are known.
+"""The posterior of a system's cells if only some true labels are known.
 
 Examples of a stratum have the same labels from the judge and the system. If the verified ones were chosen at random
 within strata, the likelihood separates over the strata, without any assumption on how judge and system depend on each
@@ -43,7 +43,8 @@ from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
-# The default number of draws falls with the square of the number of classes, as strata become many, down to the least.
+# The default number of draws falls with the square of the number of classes, as strata become many, down to the
+# minimum.
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
@@ -63,20 +64,20 @@ def verify(
 ) -> Posterior:
     """Return the posterior of systems if only some predictions were verified, with or without a judge of all of them.
 
-    It is right however the judge errs, if the verified examples were chosen at random among those that the judge, the
-    system and `strata` do not tell apart: from all, by quotas, or only where judge and system disagree. A good judge
-    makes it more precise than the verified examples alone; a bad one costs little.
+    It is right whatever the judge's errors, if the verified examples were chosen at random among examples with the same
+    labels from judge and system and the same level of `strata`: from all, by quotas, or only where judge and system
+    disagree. A good judge makes it more precise than the verified examples alone; a bad one costs little.
 
     Parameters
     ----------
     y_true : array-like (n,) or VerifiedSample
-        True labels; None, NaN or NA where nobody looked. Or counts, from `VerifiedSample.from_frame`.
+        True labels; None, NaN or NA if unknown. Or counts, from `VerifiedSample.from_frame`.
     y_pred : array-like (n,) or mapping
-        Predicted labels; a mapping of the names of systems to their columns becomes the dim ``model``.
+        Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``.
     judge : array-like (n,), optional
         Labels of every example from a source that is cheaper than the truth.
     strata : array-like (n,), optional
-        What decided which examples to verify, or tells how often systems err: a bin of the score, a source.
+        The property that decided which examples to verify, or that predicts errors: a bin of the score, a source.
     prior : str or Prior, optional
         Prior of the cells of each system. By default Jeffreys', spread evenly over the judge's labels, for two classes
         without `strata`; otherwise the strata share a prior (`bayesperf.labels.votes`).
@@ -90,8 +91,8 @@ def verify(
     Returns
     -------
     Posterior
-        Its source is `Verified`, with independent draws; if nothing is missing, as in `bayesperf.posterior`.
-        `bayesperf.labels.verifying` has the mathematics, docs/coverage.md how often intervals cover.
+        Its source is `Verified`, with independent draws; if nothing is missing, it is as in `bayesperf.posterior`.
+        `bayesperf.labels.verifying` has the mathematics, docs/coverage.md shows how often intervals cover.
 
     Raises
     ------
@@ -103,8 +104,8 @@ def verify(
     SelectionWarning
         If examples on which systems differ were verified more often than others.
     PriorWarning
-        If the prior decides, because nobody looked at a level, at a class that the judge or a system gives, or at
-        examples like 1 % of all.
+        If the prior decides, because nobody verified an example of a level, of a class that the judge or a system
+        gives, or like 1 % of all examples.
     ConvergenceWarning
         If the draws of the shared model are worth fewer than 100 independent ones.
 
@@ -156,13 +157,13 @@ class Verified(StoredDraws):
     Attributes
     ----------
     sample : VerifiedSample
-        What is known of the examples.
+        The sample, with its verified examples.
     prior : Prior or None
-        The prior of each system that was named; None for the default.
+        The named prior of each system; None for the default.
     random_seed : int
         Seed of the draws.
     reweighted : bool
-        Whether the cells are at another prevalence than that of the sample.
+        Whether the cells have another prevalence than the sample.
     """
 
     sample: VerifiedSample = field(kw_only=True)
@@ -233,11 +234,11 @@ class Verified(StoredDraws):
 
     @cached_property
     def unknown(self) -> xr.DataArray:
-        """Share of the examples with no verified example like them, over the leading dims.
+        """Proportion of the examples with no verified example like them, over the leading dims.
 
-        Under a prior of each stratum these are the examples of strata without a verified one. If strata share a prior,
-        they are the examples of a level, or of a class that the judge or the system gives, without a verified one, and
-        those on which judge and system agree, or differ, if none such is.
+        If each stratum has its own prior, these are the examples of strata without a verified one. If strata share a
+        prior, they are the examples of a level, or of a class that the judge or the system gives, without a verified
+        one; and if judge and system never agree, or never differ, in a verified example, the examples on which they do.
         """
         judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
         shares = [[_unknown(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
@@ -246,10 +247,11 @@ class Verified(StoredDraws):
         return leading.copy(data=np.transpose(shares).reshape(leading.shape)).rename("unknown")
 
     def effective_number(self, metric: str | Metric) -> xr.DataArray:
-        """Return how many examples verified by chance, with nothing known of the others, say as much of a metric.
+        """Return the number of randomly verified examples that, alone, would tell as much about a metric.
 
-        It is the number of verified examples times the ratio of two posterior variances: without what is known of the
-        others, and with it. Below the number of verified examples if these were chosen badly for this metric.
+        It is the number of verified examples times the ratio of two posterior variances: without and with the
+        information about the other examples. It is below the number of verified examples if these were chosen badly for
+        this metric.
 
         Parameters
         ----------
@@ -282,7 +284,7 @@ class Verified(StoredDraws):
             raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
     def strata(self) -> pd.DataFrame:
-        """Return the strata: what they are called, numbers of examples, and of verified ones by their true class."""
+        """Return the strata: names, numbers of examples, and verified examples by their true class."""
         return self.sample.table()
 
     # ── In words ──
@@ -295,7 +297,7 @@ class Verified(StoredDraws):
 
 
 def _unknown(strata: Strata, shared: bool) -> float:
-    """Return the share of the examples with no verified example like them."""
+    """Return the proportion of examples with no verified example like them."""
     alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
     seen = strata.verified.sum(1)
     known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
@@ -309,7 +311,7 @@ def _warn_of_unknown(source: Verified) -> None:
 
 # ── In words ──
 
-# The share of the examples, and the number of names, from which on it is said that nobody looked at any like them.
+# From this proportion of the examples, and this number of names, on, the text says that no such example was verified.
 _UNKNOWN_COUNTS, _NAMED = 0.01, 5
 
 
@@ -321,7 +323,7 @@ def verified_in_words(sample: VerifiedSample) -> str:
 
 
 def worth_in_words(source: Verified, metric: Metric) -> list[str]:
-    """Return sentences on what unverified examples add, on what is unknown, and on the assumption."""
+    """Return sentences on the gain from unverified examples, on what is unknown, and on the assumption."""
     sample, said = source.sample, []
     if source.template.ndim == 2 and not source.reweighted:
         known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
@@ -377,9 +379,9 @@ _CHOSEN = 4
 
 
 def warn_of_selection(sample: VerifiedSample) -> None:
-    """Warn if examples on which the systems differ were verified more, or less, often than others like them.
+    """Warn if examples on which the systems differ were verified more, or less, often than similar ones.
 
-    A system's own strata do not tell these apart. The test is that of Mantel & Haenszel over its strata.
+    A system's own strata do not distinguish these. The test is the Mantel–Haenszel test over its strata.
     """
     differ = (sample.votes[:, list(sample.positions)] != sample.votes[:, [sample.positions[0]]]).any(1)
     if not differ.any():

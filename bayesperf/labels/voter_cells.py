@@ -1,12 +1,12 @@
 """Draws of the cells of voters, from examples of which some are verified.
 
 Examples of one stratum have the same labels from every voter: from the judge, if there is one, and from the systems.
-Of N_c examples of stratum c some are verified, and G_ct of these are of class t. If they were chosen at random among
-those of their stratum, the likelihood is Π_c p_c^N_c Π_t p(t | c)^G_ct, whatever the dependence of the voters (Begg &
+Among the N_c examples of stratum c some are verified, and G_ct of these have class t. If they were chosen at random
+within their stratum, the likelihood is Π_c p_c^N_c Π_t p(t | c)^G_ct, whatever the dependence of the voters (Begg &
 Greenes 1983, Biometrics 39, 207–215), and the cells of a voter are sums of p_c p(t | c).
 
 Under a Dirichlet prior of the cells, p and p(· | c) are Dirichlet variables (`dirichlet_cells`). Under the prior that
-strata share (`shared_cells`), they are so given the parameters of a logit model (`vote_model`).
+strata share (`shared_cells`), they are Dirichlet variables given the parameters of a logit model (`vote_model`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def shared_truth(strata: Strata, n: int, rng: np.random.Generator) -> Array:
 
 
 def _with_agreement(strata: Strata) -> Strata:
-    """Add the strata of examples to which all voters give the same class, as far as there are none."""
+    """Add the missing strata of examples to which all voters give the same class."""
     alike = np.repeat(np.arange(strata.classes)[:, None], strata.votes.shape[1], 1)
     absent = ~(strata.votes == alike[:, None]).all(-1).any(1)
     votes, added = np.concatenate([strata.votes, alike[absent]]), int(absent.sum())
@@ -90,7 +90,7 @@ def _with_agreement(strata: Strata) -> Strata:
 
 
 def _shared_masses(strata: Strata, n: int, rng: np.random.Generator) -> Callable[[slice], Array]:
-    """Return what draws Gamma variables of κ m + Y in each stratum, (S, K, size), for some of n draws."""
+    """Return a function that draws Gamma variables of κ m + Y in each stratum, (S, K, size), for some of n draws."""
     model = vote_model(*strata)
     drawn = posterior_draws(model, n, rng)
 
@@ -128,6 +128,6 @@ def _cells(strata: Strata, weights: Array, masses: Callable[[slice], Array], n: 
 
 
 def agreement(votes: Codes) -> Codes:
-    """Return for each stratum which voters agree with each other, as a code that is the same where these are."""
+    """Return, for each stratum, a code of which voters agree with each other."""
     alike = (votes[:, :, None] == votes[:, None]).reshape(len(votes), -1)
     return np.unique(alike, axis=0, return_inverse=True)[1].ravel()

@@ -1,14 +1,14 @@
 """The true classes in strata of votes: a logit model that the strata share.
 
-Examples of stratum s have the votes s_v, and Y_st of the verified ones are of class t. In each stratum
+Examples of stratum s have the votes s_v, and Y_st of the verified ones have class t. In each stratum
 
     p(· | s) ~ Dirichlet(κ m_s),   m_s(t) ∝ exp η_st,
     η_st = a_t + Σ_v [t = s_v] (b_v + c_vl + β_vt − γ_v (ℓ_t − mean ℓ)) + Σ_{v<w} [t = s_v = s_w] d_vw.
 
-a_t is how popular a class is; b_v how good a voter is, c_vl how much better in level l of the strata, if there are
-levels, and β_vt for class t; γ_v whether a voter's errors fall on popular classes; and d_vw how much less two votes for
-one class say than their sum, as voters err together. ℓ_t is the log share of class t among the examples on which all
-voters agree. η is linear in these parameters x: η = X x.
+a_t is the popularity of a class; b_v the quality of a voter, c_vl its difference in level l of the strata, if there are
+levels, and β_vt its difference for class t; γ_v says whether a voter's errors fall on popular classes; and d_vw how
+much less two votes for one class say than their sum, because voters err together. ℓ_t is the log proportion of class t
+among the examples on which all voters agree. η is linear in these parameters x: η = X x.
 
 The posterior given x and κ is p(· | s) ~ Dirichlet(κ m_s + Y_s). Draws of (x, κ) come from importance sampling. For
 each of a few spreads τ of β and precisions k, Newton's method finds the mode of the multinomial logit model in which
@@ -93,7 +93,7 @@ class ModelDraws(NamedTuple):
 
 
 def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) -> VoteModel:
-    """Return the model of strata, of what `labels.voter_cells.Strata` holds."""
+    """Return the model of strata, from the fields of `labels.voter_cells.Strata`."""
     (size, voters), classes = votes.shape, verified.shape[1]
     unanimous = (votes == votes[:, :1]).all(1)
     popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)
@@ -171,8 +171,8 @@ def posterior_draws(model: VoteModel, n: int, rng: np.random.Generator) -> Model
 def weighted_draws(model: VoteModel, rng: np.random.Generator) -> tuple[ModelDraws, Array]:
     """Return draws in random order, and their weights by the posterior, which sum to 1.
 
-    The first round draws from all proposals alike, the next ones from those to which the weighted draws belong and from
-    one with their moments, until they are enough.
+    The first round draws from all proposals equally; the next rounds draw from the proposals behind the weighted draws
+    and from one with their moments, until there are enough.
     """
     proposals = _proposals(model)
     shares = np.full(len(proposals), 1 / len(proposals))

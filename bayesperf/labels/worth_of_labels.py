@@ -1,11 +1,11 @@
-"""What further verified examples of each stratum are worth for a metric: the variance that they are expected to leave.
+"""The value of further verified examples of each stratum for a metric: the variance that they should leave.
 
-To first order a metric is m(θ) ≈ m(θ̄) + Σ_tz ∂m/∂θ_tz (θ_tz − θ̄_tz), and θ is a sum over strata c of p_c p(t | c).
-An example of stratum c tells p_c times the slope at its true class, which varies with the standard deviation s_c. After
-n_c of them the variance is about Σ_c p_c² s_c²/(n_c + κ_c) + v, where κ_c are the labels that the prior is worth (from
-the posterior as it is) and v what labels cannot help: how common the strata are. It is least for n_c + κ_c proportional
-to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625). What strata share makes them err
-together, and the sum is scaled to the variance that there is now.
+To first order a metric is m(θ) ≈ m(θ̄) + Σ_tz ∂m/∂θ_tz (θ_tz − θ̄_tz), and θ is a sum over strata c of p_c p(t | c). An
+example of stratum c contributes p_c times the slope at its true class, which varies with the standard deviation s_c.
+After n_c of them the variance is about Σ_c p_c² s_c²/(n_c + κ_c) + v. Here κ_c is the number of labels that the prior
+is worth (from the current posterior) and v is the part that labels cannot reduce: how common the strata are. It is
+smallest for n_c + κ_c proportional to p_c s_c (Neyman 1934, Journal of the Royal Statistical Society 97, 558–625).
+Shared parameters make strata err together, and the sum is scaled to the present variance.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class LabelValue(Held):
     scale : Array (S,)
         p_c s_c, in proportion.
     worth : Array (S,)
-        Labels that prior and verified examples are worth, n_c + κ_c.
+        The number of labels that prior and verified examples are worth, n_c + κ_c.
     fixed : float
-        The variance that labels cannot help.
+        The variance that labels cannot reduce.
     """
 
     available: Counts
@@ -57,11 +57,11 @@ class LabelValue(Held):
         return float((self.scale**2 / (self.worth + labels)).sum() + self.fixed)
 
     def by_chance(self, n: int) -> Array:
-        """Return how many of n labels, chosen at random, are expected in each stratum."""
+        """Return the expected number in each stratum of n labels chosen at random."""
         return np.asarray(self.available * (n / max(int(self.available.sum()), 1)))
 
     def allocation(self, n: int) -> Counts:
-        """Return the allocation of n labels that leaves the least variance, in whole numbers."""
+        """Return the allocation of n labels that leaves the smallest variance, in whole numbers."""
         least = float(self.scale[self.scale > 0].min(initial=np.inf))
         low, high = 0.0, float((self.worth + n).max()) / max(least, 1e-12)
         for _ in range(_HALVINGS):
@@ -72,7 +72,7 @@ class LabelValue(Held):
 
 
 def _whole(labels: Array, n: int, available: Counts) -> Counts:
-    """Return whole numbers of labels, n in total; the largest remainders get what is left over."""
+    """Return whole numbers of labels, n in total; the largest remainders get the rest."""
     labels = labels * min(1.0, n / max(labels.sum(), 1e-12))
     whole = np.floor(labels + 1e-9).astype(int)
     for place in np.argsort(whole - labels, kind="stable"):
@@ -86,7 +86,7 @@ def _whole(labels: Array, n: int, available: Counts) -> Counts:
 
 
 def label_value(source: Verified, metric: Metric) -> LabelValue:
-    """Return what labels are worth for the metric of a system, or for its difference if there are two."""
+    """Return the value of labels for a system's metric, or for the difference if there are two systems."""
     sample = source.sample
     systems = list(sample.positions)
     prior = resolved(source.prior, sample, len(systems))

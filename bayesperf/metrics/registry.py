@@ -209,7 +209,7 @@ def _of_outcomes(metric: Metric, grades: Sequence[Any], graded: bool) -> Metric:
 
 # What computes a metric of scores; others are scores that can be weighted.
 _OF_SCORES = {"roc_auc": "roc_auc(y_true, y_score)"}
-# Metrics of right and wrong outcomes that are those of classes, too.
+# Metrics for classes that also apply to right and wrong outcomes.
 _OF_RIGHT = ("accuracy", "error_rate")
 
 

@@ -63,11 +63,13 @@ def anytime_in_words(data: xr.Dataset) -> str:
     facts = data.attrs
     name, relation = metric_title(facts["metric"]), "at least" if facts["greater_is_better"] else "at most"
     if "anytime_verdict" not in data:
-        return f"As {name} is no share of independent examples, no interval here holds however often one looks."
+        return (
+            f"As {name} is not a proportion of independent examples, no interval here is valid however often you look."
+        )
     last = data.isel({facts["dim"]: -1})
     bound, error = f"{relation} {facts['requirement']:g}", percentage(round(1 - facts["ci_prob"], 9))
     verdicts, names = last["anytime_verdict"].values.ravel().tolist(), places_in_words(last["anytime_verdict"])
-    opening = f"However often one looks, with {percentage(facts['ci_prob'])} confidence"
+    opening = f"However often you look, with {percentage(facts['ci_prob'])} confidence"
     if len(names) > _MOST_PLACES:
         counts = enumerated([f"{verdict} for {count}" for verdict, count in Counter(verdicts).items()])
         return f"{opening} each, the requirement ({name} {bound}) is {counts}."

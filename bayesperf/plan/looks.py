@@ -46,8 +46,8 @@ class LooksCost(NamedTuple):
         once = "more than a million" if self.at_the_end is None else f"{self.at_the_end:,}"
         after = "each" if self.every == 1 else f"every {self.every:,}"
         return (
-            f"Who looks after {after} and stops once it is decided either way takes {self.mean:,.0f} of them on "
-            f"average; one look at the end, by the posterior probability, takes {once}."
+            f"If you look after {after} and stop once it is decided either way, you need {self.mean:,.0f} of them on "
+            f"average; one look at the end, by the posterior probability, needs {once}."
         )
 
 

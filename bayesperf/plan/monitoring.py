@@ -74,7 +74,7 @@ class Monitor(Answer):
         >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
         >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" With a look")[0])
         After 3 steps: recall is 0.844 (95 % HDI 0.672–0.987; observed 13 of 15). With probability 93 % it is at \
-        least 0.7. However often one looks, with 95 % confidence recall is between 0.499 and 0.990, which leaves open \
+        least 0.7. However often you look, with 95 % confidence recall is between 0.499 and 0.990, which leaves open \
         whether it is at least 0.7.
         """
         facts = self.dataset.attrs

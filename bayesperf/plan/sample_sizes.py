@@ -304,7 +304,7 @@ def _looks(so_far: MetricEvidence, requirement: float, confidence: float, every:
     if "trials" not in observed.coords or not isinstance(so_far.distribution, Beta):
         raise InputError(
             "look_every",
-            f"{so_far.metric.name} is no share of independent examples, and has no confidence sequence.",
+            f"{so_far.metric.name} is not a proportion of independent examples, and has no confidence sequence.",
             "Plan for its parts, as recall and precision, or for one look: leave look_every out.",
         )
     trials = int(observed["trials"])
@@ -463,7 +463,7 @@ def _claim(model: AssuranceModel, text: PlanText, either_way: bool) -> str:
     """Return what is to be shown, and how, in words."""
     if isinstance(model, Looks):
         which = f"whether {text.claim}" if either_way else text.claim
-        return f"{which}, with {percentage(model.confidence)} confidence however often one looks"
+        return f"{which}, with {percentage(model.confidence)} confidence however often you look"
     contrary = f" or ≤ {1 - model.confidence:g}" if either_way else ""
     return f"P({text.claim}) ≥ {model.confidence:g}{contrary}"
 

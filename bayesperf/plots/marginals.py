@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 __all__ = ["density", "forest", "joint", "panel"]
 
-# The strip beneath a density in which its interval and mean are, for each curve, and for what is written there:
-# as shares of the greatest density.
+# Heights, relative to the maximum density: the strip beneath a density for its interval and mean, per curve, and the
+# strip for the text.
 _STRIP, _WRITTEN = 0.07, 0.13
-# An interval narrower than this share of the axis has its limits written outside it, where they do not touch.
+# If an interval is narrower than this fraction of the axis, its limits are written outside it, where they do not touch.
 _NARROW = 0.25
 # Height of a row of a forest, by itself and for each further system in it, in inches.
 _ROW, _FURTHER = 0.24, 0.1

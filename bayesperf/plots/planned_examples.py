@@ -179,7 +179,7 @@ def _write_legends(top: Axes, bottom: Axes, data: xr.Dataset, columns: int) -> N
     interval = short_interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
     top.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{interval} after each {data.attrs['dim']}")
     if "anytime_verdict" in data:
-        top.plot([], [], ":", color=GREY, lw=1.2, label=f"{confidence} confidence sequence: however often one looks")
+        top.plot([], [], ":", color=GREY, lw=1.2, label=f"{confidence} confidence sequence: however often you look")
     top.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=columns)
     if bottom.collections:
         bottom.scatter([], [], 55, color=GREY, marker="D", label="settled by the confidence sequence")

@@ -40,7 +40,7 @@ __all__ = ["calibration", "recalibration", "reliability"]
 _METHODS = {"isotonic": "isotonic", "bins": "bins of equally many examples", "logistic": "logistic recalibration"}
 # The strip beneath the diagram that shows how many examples have each probability: its height, and its bars.
 _STRIP, _BARS = 0.16, 50
-# A line of recalibration is drawn at so many probabilities.
+# A line of recalibration is drawn at this many probabilities.
 _POINTS = 101
 # What is drawn of the measures of calibration: each stands for others beside it.
 _MEASURES = ("calibration_in_the_large", "calibration_slope", "squared_calibration_error", "brier", "log_loss")
@@ -121,7 +121,7 @@ def _draw_curve(axes: Axes, curve: ReliabilityCurve, prob: float, kind: str, col
     points, band = curve.dataset, curve.band(prob, kind)["frequency"]
     x, y = points["probability"].values, points["frequency"].values
     lower, upper = (band.sel(ci_bound=bound).values for bound in ("lower", "upper"))
-    # Of several systems the band has no line in the legend.
+    # With several systems the band has no line in the legend.
     label, of_band = shorten(name) or "frequency", "_band" if name else band_name(prob, kind)
     if curve.method == "bins":
         axes.vlines(x, lower, upper, color=colour, lw=1.5, alpha=0.6, label=of_band, zorder=2)
@@ -129,7 +129,7 @@ def _draw_curve(axes: Axes, curve: ReliabilityCurve, prob: float, kind: str, col
         return
     axes.plot(x, y, color=colour, lw=1.5, label=label, zorder=3)
     if curve.method == "isotonic":
-        # Between two points the lower bound is that of the first, the upper that of the second.
+        # Between two points the lower bound belongs to the first, the upper bound to the second.
         x, lower, upper = np.repeat(x, 2)[1:-1], np.repeat(lower[:-1], 2), np.repeat(upper[1:], 2)
     axes.fill_between(x, lower, upper, color=colour, alpha=0.2, lw=0, label=of_band, zorder=2)
 

@@ -48,7 +48,7 @@ _METHODS = {"bayesian_bootstrap": "Bayesian bootstrap", "beta": "each threshold'
             "binormal": "scores normal in either class", "wilson": "Wilson at each threshold",
             "clopper_pearson": "Clopper–Pearson at each threshold",
             "agresti_coull": "Agresti–Coull at each threshold"}  # fmt: skip
-# On which both error rates are alike, or precision and recall (there are as many false positives as false negatives).
+# The line on which both error rates are equal, or precision and recall (false positives equal false negatives).
 _BREAK_EVEN = {"roc": ([0, 1], [1, 0]), "det": ([0, 1], [0, 1]), "precision_recall": ([0, 1], [0, 1])}
 _BREAK_EVEN_WORDS = {"roc": "fnr = fpr", "det": "fnr = fpr", "precision_recall": "precision = recall"}
 _TICKS = np.array([0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999])
@@ -141,7 +141,7 @@ def _draw_curves(
     band = band_name(*of_band[:2])
     for colour, (system, each) in zip(SERIES, curves.items(), strict=False):
         points, x, y = each.dataset, each.curve_kind.x, each.curve_kind.y
-        # Between two points precision is that of the greater recall, as the average precision sums it.
+        # Between two points precision belongs to the higher recall, as the average precision sums it.
         axes.plot(points[x], points[y], color=colour, lw=1.5, zorder=3, label=_label(system, each, of_band[0], ci_kind),
                   drawstyle="steps-pre" if each.name == "precision_recall" else "default")  # fmt: skip
         axes.fill(*_outline(each.band(*of_band), x, y), color=colour, alpha=0.2, lw=0,

@@ -160,7 +160,7 @@ def prior_sensitivity(
     return figure
 
 
-# How the density of a prior is drawn, beneath that of its posterior.
+# The style of a prior's density, drawn beneath its posterior's.
 _OF_PRIOR: dict[str, Any] = {"linestyle": "--", "linewidth": 1.0}
 
 

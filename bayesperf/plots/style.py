@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-    # Axes to draw in: those of the only panel, or of each.
+    # Axes to draw in: of the only panel, or of each panel.
     type Panels = Axes | Sequence[Axes]
 
 # Okabe & Ito's palette, whose colours readers with colour vision deficiency can tell apart.

@@ -132,7 +132,7 @@ def _linear_grid(ends: Array, bounds: tuple[float, float], unit: Array) -> Array
 
 # ── In a notebook: figures in a sentence, and a small density for each place ──
 
-# Of more places the rest is counted.
+# Beyond these places the rest is only counted.
 MOST_PLACES = 12
 # Size of a density in pixels, the height of what is written beneath it, and points of its curve.
 _WIDTH, _HEIGHT, _WRITTEN, _POINTS = 260, 44, 14, 81

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from bayesperf.plots.style import Panels
 
-# Of more places nothing is said in words unless it is asked for.
+# With more places the words are left out unless they are asked for.
 _MOST_IN_WORDS = 100
 
 Kind = Literal["hdi", "eti"]

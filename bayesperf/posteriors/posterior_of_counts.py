@@ -22,8 +22,8 @@ from bayesperf.posteriors.sources.shared_cells import SharedClasses
 from bayesperf.posteriors.sources.source import Source
 
 _DESIGNS = ("joint", "by_actual")
-# Greatest default number of draws, and the number of cells in all of them that lowers it to `DRAWS`; the number of
-# classes in all of them that lowers it further, and the least.
+# Largest default number of draws; the number of cells in all of them that lowers it to `DRAWS`; the number of classes
+# in all of them that lowers it further; and the smallest number.
 _MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_000_000, 1000
 
 

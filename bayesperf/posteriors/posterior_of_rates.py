@@ -87,7 +87,7 @@ def posterior_of_rate(
     """
     wanted = None if metric == RATE else metrics.get(metric)
     if wanted is not None and not isinstance(wanted.exact_form(2), Proportion):
-        raise InputError("metric", f"{wanted.name} is no share of trials, of which so many succeed.")
+        raise InputError("metric", f"{wanted.name} is not a proportion of trials.")
     counts = {"successes": successes, "trials": trials}
     for name, value in counts.items():
         checks.whole_numbers(name, xr.DataArray(value).values)

@@ -20,9 +20,9 @@ from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import GivenSums
 
-# The greatest number of classes for which every cell is drawn to compute a metric.
+# The largest number of classes for which every cell is drawn to compute a metric.
 FEW_CLASSES = 30
-# The greatest prior weight of a class whose mass two atoms can stand for, and pieces broken from it before.
+# The largest prior weight of a class whose mass two atoms can represent, and the pieces broken from it before.
 MOST_WEIGHT, STICKS = 1.0, 7
 # Maximum size of temporary arrays: they stay in the processor's cache.
 _BLOCK = 2**19
@@ -63,7 +63,7 @@ def class_sums(
             cell = (atoms + classes * np.arange(size)[:, None, None])[wrong]
             fp = np.bincount(cell, prior[wrong], size * classes).reshape(size, classes)
             sums[:, system] = tp, mass - tp, fp + seen @ false_alarms[system]
-        # A class that no piece fell on has the least mass that ratios of are still normal numbers.
+        # A class without any piece has the smallest mass whose ratios are still normal numbers.
         yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
 
 

@@ -153,7 +153,7 @@ def _by_prior(cm: ConfusionMatrix, metrics: Any, given: Priors | None, ci_prob: 
 # ── Other priors of a fit ──
 
 _FIT_AGAIN = "Fit it under each prior and give the fits: priors={'mine': bp.fit(…)}."
-# Draws within this share of the range of a prior's draws are at its end; another prior goes on beyond it if it has more
+# Draws within this fraction of the range of a prior's draws are at its end; another prior goes beyond it if it has more
 # than this probability there.
 _NEAR, _BEYOND = 0.02, 0.01
 

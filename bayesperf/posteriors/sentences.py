@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from bayesperf.posteriors.marginal import Kind, Marginal
     from bayesperf.posteriors.posterior import Posterior
 
-# From this share of the weight on, it is said that it is the prior's.
+# From this proportion of the weight on, a sentence says that it is the prior's.
 _PRIOR_COUNTS = 0.1
-# From this share of an interval's width on, the Monte Carlo error of its limits is said.
+# From this fraction of an interval's width on, a sentence gives the Monte Carlo error of its limits.
 _ERROR_COUNTS = 0.02
 # With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, an area's interval is too
 # narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).

@@ -106,7 +106,7 @@ class ClassesModel:
         self, index: int, n: int, rng: np.random.Generator, prevalence: Prevalence | None
     ) -> tuple[Array, Shared]:
         """Return n draws of the class proportions, and of the shared parameters."""
-        # By a generator of their own, so that recalls are the same at any prevalence.
+        # They have their own generator, so that recalls are the same at any prevalence.
         of_shares = rng.spawn(1)[0]
         if prevalence is None:
             totals = self.counts[index].sum(-1)

@@ -23,11 +23,11 @@ from bayesperf.distributions.drawing import gamma_masses, resampled, stepwise, w
 _NODES, _RANGE, _SCANS, _FALL = 17, (-16.0, 16.0), 3, 12.0
 # The power of the rough density of log η from which it is proposed: a wider one.
 _POWER = 0.7
-# The share of proposals of g that are wider, and how many counts they have, as a share of the others'.
+# The proportion of wider proposals of g, and their counts, as a fraction of the others'.
 _WIDE, _WIDER = 0.2, 0.2
 # Steps to the number of errors that are no repeats.
 _STEPS = 10
-# The least share of a class: its logarithm is finite.
+# The smallest proportion of a class: its logarithm is finite.
 _LEAST = 1e-300
 
 
@@ -75,7 +75,7 @@ def _log_likelihood(errors: Array, drawn: SharedErrors) -> Array:
     log_weight, popularity = drawn
     # Summed, not subtracted from 1: the most popular class may have all but a tiny part.
     others = sums_of_others(popularity)
-    # Of weight w, k errors in a cell have the likelihood w (w + 1) … (w + k − 1), whose first factor is a ratio.
+    # With weight w, k errors in a cell have the likelihood w (w + 1) … (w + k − 1), whose first factor is a ratio.
     seen = errors > 0
     total = np.log(popularity) @ seen.sum(0) - np.log(others) @ seen.sum(1)
     in_rows, often = np.unique(errors.sum(1)[seen.any(1)], return_counts=True)
@@ -97,7 +97,7 @@ def _approximation(errors: Array, popularity: Array, clumping: tuple[float, floa
         nodes = np.linspace(low, high, _NODES)
         counted = _weights_of_popularity(errors, np.exp(nodes), popularity)
         mean = counted / counted.sum(-1, keepdims=True)
-        # The density of a mean over that of its Dirichlet there is roughly the mass.
+        # The density at a mean divided by its Dirichlet's density there approximates the mass.
         log_mass = log_density(errors, SharedErrors(nodes, mean), popularity, clumping) + _log_beta(counted)
         log_mass -= (np.log(mean) * (counted - 1)).sum(-1)
         low, high = with_mass(nodes, log_mass, _FALL)

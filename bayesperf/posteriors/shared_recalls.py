@@ -23,13 +23,13 @@ from bayesperf.distributions.drawing import interpolated, resampled, stepwise, w
 
 # Nodes of the logit of ρ, scans that narrow down the range of its mass, and how far its log density falls there.
 _NODES, _SCANS, _FALL = 65, 3, 12.0
-# The least logit of ρ: recalls of a dispersion of 1e-10 are the same, and log-gamma functions have lost few digits.
+# The smallest logit of ρ: at dispersion 1e-10 recalls are equal, and log-gamma functions have lost few digits.
 _LEAST_LOGIT = -23.0
 # Newton steps to the mode of the logistic regression, and the longest of them.
 _NEWTON_STEPS, _LONGEST = 20, 2.0
 # Degrees of freedom of the proposals of m and β.
 _FREEDOM = 5.0
-# The least weight of an outcome: products of tiny shares underflow to 0.
+# The smallest weight of an outcome: products of tiny proportions underflow to 0.
 _LEAST_WEIGHT = 1e-300
 
 

@@ -1,4 +1,4 @@
-"""The report: it calls the library, and shows what it says, as a page, on a terminal, or as JSON."""
+"""The report: it calls the library, and shows the results as a page, on a terminal, or as JSON."""
 
 import lazy_loader
 

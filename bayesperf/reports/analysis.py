@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from bayesperf.reports.scores import ScoredSystems
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
-# So many systems at most are shown class by class, and of up to so many classes other priors are tried.
+# Largest number of systems shown class by class, and of classes for which other priors are tried.
 MOST_SHOWN, _MOST_CLASSES = 6, 40
 # What stands in the place of a prior where weights of the examples are drawn.
 OF_WEIGHTS = "none on the scores, which may have any distribution: weights of the examples are Dirichlet(1)"
@@ -65,7 +65,7 @@ class Analysis:
     Attributes
     ----------
     counts : ConfusionMatrix or Outcomes
-        Counts with all leading dims that were asked for.
+        Counts with all requested leading dims.
     pooled : Posterior
         The posterior of each system, folds pooled.
     folds : Posterior or None
@@ -77,17 +77,17 @@ class Analysis:
     paired : ConfusionMatrix, Outcomes or None
         Counts of the systems matched example by example, if a column identifies the examples.
     selection : str
-        How the systems shown were chosen from all, in words; empty if they are all.
+        How the shown systems were chosen, in words; empty if all are shown.
     repeats : str
         A sentence on rows of one system that repeat an example; empty if none is known to.
     notes : tuple of str
         Sentences on rows left out and columns not used.
     warnings : tuple of str
-        Sentences on what is probably a mistake in the data, repeats among them.
+        Sentences on probable mistakes in the data, including repeats.
     of_file : bool
-        Whether it comes of files, read by the command line.
+        Whether it comes from files, read by the command line.
     handed_in : bool
-        Whether the posterior was handed in, so that its prior is not known by name.
+        Whether the caller passed the posterior, so that its prior has no known name.
     sliced : ConfusionMatrix, Outcomes or None
         The counts of each system also by the dims of slices, folds pooled.
     command : str
@@ -136,14 +136,14 @@ class Analysis:
 
     @cached_property
     def class_by_class(self) -> dict[str, Marginal]:
-        """Recall, precision and F1 of every class of the foremost systems, by their titles; none of two classes."""
+        """Recall, precision and F1 of every class of the foremost systems, by their titles; nothing for two classes."""
         if len(self.counts.labels) == 2 or self.counts.graded:
             return {}
         return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
 
     @cached_property
     def foremost(self) -> Posterior:
-        """The posterior of the systems that are shown class by class: all of few, else the best by the first metric."""
+        """The posterior of the systems shown class by class: all if they are few, else the best by the first metric."""
         system, size = self.settings.system, self.pooled.leading.size
         if size <= MOST_SHOWN or self.handed_in or system is None:
             return self.pooled
@@ -176,21 +176,21 @@ class Analysis:
 
     @property
     def foremost_counts(self) -> xr.DataArray:
-        """The counts of the foremost systems; where only some examples are verified, those of these."""
+        """The counts of the foremost systems; if only some examples are verified, the counts of these."""
         observed = self.foremost.observed
         return self.pooled_counts.counts if observed is None else observed
 
     @cached_property
     def prob_worst(self) -> xr.DataArray:
-        """The probability that each class is the least recognised, of the foremost systems."""
+        """The probability that each class has the lowest recall, for the foremost systems."""
         return self.foremost.prob_worst("recall_per_class")
 
     @cached_property
     def under_other_priors(self) -> dict[str, Marginal]:
-        """The first metric of the foremost systems under the usual priors; none of many classes, which take long.
+        """The first metric of the foremost systems under the usual priors; nothing for many classes, which take long.
 
-        Of more than two classes flat and Jeffreys' priors are left out: they put weight on every pair of classes, and
-        say beforehand that a system with many classes is a bad one.
+        With more than two classes, flat and Jeffreys' priors are omitted: they put weight on every pair of classes, and
+        assume beforehand that a system with many classes is a bad one.
         """
         name, counts, classes = self.metric_names[0], self.foremost.observed, len(self.counts.labels)
         metric = metrics.get(name)
@@ -205,9 +205,9 @@ class Analysis:
 
     @cached_property
     def headline(self) -> list[str]:
-        """The metrics that answer the question, required, asked for or called for; the first of them tells the best.
+        """The metrics that answer the question, required, requested or usual; the first decides which is best.
 
-        Beside a rare positive class accuracy says little, and so it does of more than two classes.
+        With a rare positive class, or with more than two classes, accuracy says little.
         """
         if self.requirements:
             return list(dict.fromkeys(requirement.metric for requirement in self.requirements))
@@ -226,13 +226,13 @@ class Analysis:
 
     @cached_property
     def metric_names(self) -> list[str]:
-        """Canonical names of the metrics shown, the headline first, those of the requirements among them."""
+        """Canonical names of the shown metrics, the headline first, including the required ones."""
         asked = [metrics.get(name).name for name in self.settings.metrics]
         return list(dict.fromkeys([*self.headline, *(asked or self._usual)]))
 
     @property
     def _usual(self) -> list[str]:
-        """The usual metrics; balanced accuracy is macro recall, and stands there by one of these names."""
+        """The usual metrics; balanced accuracy equals macro recall, and appears under one of these names."""
         if self.settings.scores_alone and self.scores is not None:
             return self.scores.metric_names
         same = "recall_macro" if len(self.counts.labels) == 2 else "balanced_accuracy"
@@ -241,13 +241,13 @@ class Analysis:
 
     @cached_property
     def _shares(self) -> Array:
-        """The share of each class (..., class) among the examples of each system."""
+        """The proportion of each class (..., class) among the examples of each system."""
         by_class = self.pooled_counts.counts.sum("predicted").transpose(..., "actual").values
         return np.asarray(by_class / np.maximum(by_class.sum(-1, keepdims=True), 1))
 
     @property
     def majority(self) -> str:
-        """The accuracy of always calling the majority class, in words: of the systems' examples, from least to most."""
+        """The accuracy of always calling the majority class, in words: over the systems, from lowest to highest."""
         shares = self._shares.max(-1)
         low, high = f"{shares.min():.3f}", f"{shares.max():.3f}"
         return low if low == high else f"{low} to {high}"
@@ -271,7 +271,7 @@ class Analysis:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """What is shown of each requirement and system."""
+        """The verdict on each requirement and system."""
         return verdicts_of(self)
 
     @property
@@ -280,7 +280,7 @@ class Analysis:
         return OF_WEIGHTS if self.settings.scores_alone else self.pooled.prior_text
 
     def colours(self, leading: xr.DataArray) -> list[str]:
-        """Return the colour of each place: that of its system, which has one throughout."""
+        """Return the colour of each place: the colour of its system, which is the same throughout."""
         system = self.settings.system
         if system not in leading.dims:
             return [colour(i) for i in range(leading.size)]
@@ -288,7 +288,7 @@ class Analysis:
         return [self.colour_of([name]) for name in along.values.ravel().tolist()]
 
     def colour_of(self, names: Sequence[Any]) -> str:
-        """Return the colour of a system, by its name and the places that it is in."""
+        """Return the colour of a system, by its name and its places."""
         order = self.pooled_counts.counts[self.settings.system].values.tolist() if self.settings.system else []
         texts = list(map(str, order))
         return colour(texts.index(str(names[0])) if names and str(names[0]) in texts else 0)
@@ -312,7 +312,7 @@ class Analysis:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """The pooled summary; with folds also that of each fold, told apart by a column ``fold``."""
+        """The pooled summary; with folds also each fold's summary, in a column ``fold``."""
         prob, (of_counts, of_scores) = self.settings.ci_prob, _apart(self.metric_names)
         if of_scores:
             pooled = _summary_of_scores([self.marginals[name] for name in of_scores], prob)
@@ -346,7 +346,7 @@ class Analysis:
 
     @property
     def of_labels(self) -> bool:
-        """Whether what is told apart are the labels of examples that have several: no rivals to be compared."""
+        """Whether the matrices are the labels of examples with several labels, which are not systems to compare."""
         return same_examples(self.counts.counts) == self.settings.system == LABEL
 
     @cached_property
@@ -403,22 +403,22 @@ def analyse(
     notes: tuple[str, ...] = (),
     warned: tuple[str, ...] = (),
 ) -> Analysis:
-    """Count predictions and take the posteriors that a report shows.
+    """Count predictions and compute the posteriors that a report shows.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        A row an example, or a row for each combination that occurs.
+        One row per example, or per combination that occurs.
     settings : Settings
-        What a user asks for.
+        The user's options.
     rows : numpy.ndarray, optional
-        How many examples each row stands for.
+        Number of examples behind each row.
     repeats : str
-        A sentence on rows that repeat an example, to be shown with the results.
+        A sentence on rows that repeat an example, to show with the results.
     edges : numpy.ndarray, optional
-        Edges of the bins whose lower ones stand for the scores in them.
+        Edges of the bins whose lower edges stand for the scores in them.
     notes, warned : tuple of str
-        Sentences on what was left out, and on what is probably a mistake, to be shown with the results.
+        Sentences on omitted data and on probable mistakes, to show with the results.
 
     Raises
     ------
@@ -489,7 +489,7 @@ def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.Data
 
 
 def _requirements(settings: Settings) -> tuple[Requirement, ...]:
-    """Return the requirements; refuse metrics of what is not there, scores or labels, and slices of scores alone."""
+    """Return the requirements; refuse metrics of missing scores or labels, and slices with scores only."""
     requirements = tuple(Requirement.parse(text) for text in settings.require)
     asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
     for option, name in asked:
@@ -518,7 +518,7 @@ def _judged(
     notes: tuple[str, ...],
     warned: tuple[str, ...],
 ) -> Analysis:
-    """Return the analysis of examples of which some are verified, and of which a judge says something of all."""
+    """Return the analysis of examples of which some are verified, and all have a judge's label."""
     from bayesperf.labels.verifying import verify
 
     labels = named_labels(frame, settings) if settings.labels else None
@@ -545,7 +545,7 @@ def _clustered(
     notes: tuple[str, ...],
     warned: tuple[str, ...],
 ) -> Analysis:
-    """Return the analysis of examples that come in clusters, by weights of these."""
+    """Return the analysis of examples in clusters, by cluster weights."""
     labels = named_labels(frame, settings) if settings.labels else None
     each = np.ones(len(frame), np.int64) if rows is None else rows
     with warnings.catch_warnings(record=True) as caught:
@@ -623,7 +623,7 @@ def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> Conf
 
 
 def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
-    """Return the counts of labels of the same rows; each label is there or not."""
+    """Return the counts of several labels per row; each label is present or not."""
     if len(counts.labels) > 2:
         raise InputError(
             "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."

@@ -1,7 +1,7 @@
-"""Blocks: what a section of a report says, whoever shows it. Renderers know these types, and no section.
+"""Blocks: the contents of a section of a report, for every renderer. Renderers know these types, but no section.
 
-A table holds records of full precision; its columns say which of their values are shown, and how they are written. So
-all renderers write the same figures, and JSON holds the records themselves.
+A table holds records of full precision; its columns say which values are shown, and how they are written. All renderers
+therefore write the same figures, and JSON holds the records themselves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, or several; `lead` names what it is about."""
+    """A sentence, or several; `lead` names the subject."""
 
     text: str
     lead: str = ""
@@ -38,9 +38,9 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Note:
-    """What is set apart: small print, what was read, an answer, a warning, a quotation, or text to be copied.
+    """Text that is set apart: small print, data, an answer, a warning, a quotation, or text to copy.
 
-    Advice names options of the command line, and is for who types them: for a terminal alone.
+    Advice names options of the command line, so it is shown on a terminal only.
     """
 
     text: str
@@ -74,7 +74,7 @@ class Rows:
     records : sequence of mappings
         A record for each row.
     title, about : str
-        What the rows are, and a few words on it.
+        Title of the rows, and a few words on them.
     draw : callable, optional
         Function that returns a picture for each row, and the axis beneath them: a terminal draws nothing.
     """
@@ -98,11 +98,11 @@ class Table:
     parts : sequence of Rows
         Its rows.
     of : str
-        What each part is of, as a heading: "metric".
+        The heading of the parts, such as "metric".
     reading : str
-        How its pictures are to be read.
+        How to read its pictures.
     name : tuple of str
-        Where JSON has its records.
+        The keys of its records in JSON.
     """
 
     title: str

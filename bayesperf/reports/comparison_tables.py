@@ -18,7 +18,7 @@ from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.counted import Counted
 from bayesperf.files.settings import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Marginal
@@ -128,7 +128,7 @@ def named_baseline(wanted: str | None, names: Sequence[Any]) -> Any:
 
 
 def compare_systems(
-    pooled: Posterior, paired: ConfusionMatrix | None, names: Sequence[str], **options: Any
+    pooled: Posterior, paired: Counted | None, names: Sequence[str], **options: Any
 ) -> list[MetricComparison]:
     """Compare systems by each metric.
 
@@ -136,7 +136,7 @@ def compare_systems(
     ----------
     pooled : Posterior
         The posterior of each system.
-    paired : ConfusionMatrix or None
+    paired : Counted or None
         Counts of the same systems matched example by example, if they are.
     names : sequence of str
         Metrics.
@@ -161,10 +161,8 @@ def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, Me
     return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
 
 
-def _compare_by(
-    name: str, pooled: Posterior, paired: ConfusionMatrix | None, options: dict[str, Any]
-) -> MetricComparison:
-    # Whether systems are taken for independent is said beside the table.
+def _compare_by(name: str, pooled: Posterior, paired: Counted | None, options: dict[str, Any]) -> MetricComparison:
+    # The text beside the table says whether systems are treated as independent.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)
     beaten = {}
@@ -186,7 +184,7 @@ def about_contenders(contenders: Sequence[Any], systems: int) -> str:
     not_worse = {0: "all others are", 1: "1 other is not"}.get(others, f"{others:,} others are not")
     return (
         f"{contenders[0]} has the best expected rank of {systems:,} systems; {not_worse} clearly worse (probability "
-        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} left out."
+        f"{'of at least' if not others else 'below'} {CLEARLY}); {rest:,} {'are' if rest != 1 else 'is'} not shown."
     )
 
 
@@ -200,8 +198,8 @@ def monte_carlo(summary: pd.DataFrame) -> str:
 
 
 INDEPENDENT = (
-    "Independent: the systems are taken as judged on different examples. If they judged the same examples, the true "
-    "uncertainty is smaller."
+    "Independent: systems are assumed to be tested on different examples. If they were tested on the same examples, "
+    "the true uncertainty is smaller."
 )
 PAIRING_ADVICE = "To compare them example by example, name the column that identifies the examples, as --id example."
 

@@ -15,7 +15,7 @@ from bayesperf.data.joint_outcomes import JointOutcomes, same_examples
 from bayesperf.files.settings import FILE, FOLD, SYSTEM
 from bayesperf.reports.analysis import Analysis
 
-# Of more classes than these only the number is said, and the sizes of the smallest and the largest.
+# With more classes than these, the text gives only their number and the smallest and largest sizes.
 _MOST_CLASSES = 6
 _HAVE_PLURALS = (SYSTEM, "system", FOLD, FILE, LABEL)
 
@@ -103,7 +103,7 @@ def positive_advice(analysis: Analysis) -> str:
 
 # ── The head ──
 
-# Of more systems or files than these only the number is said.
+# With more systems or files than these, the text gives only their number.
 _MOST_NAMED = 6
 # So many hexadecimal digits of the digest are shown: by chance two data sets in 10¹⁹ share them.
 _DIGITS = 16

@@ -1,4 +1,4 @@
-"""Files whose examples come in clusters, such as several of each patient, or of which only some are verified."""
+"""Files whose examples come in clusters, such as several per patient, or of which only some are verified."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def clustered_counts(
     frame: pd.DataFrame, settings: Settings, rows: Counts, labels: list[Any] | None
 ) -> ConfusionMatrix:
-    """Count the rows of a frame, each of which stands for several examples, with the clusters that these come in."""
+    """Count the rows of a frame, each of which stands for several examples, with their clusters."""
     from bayesperf.data.frames import clusters_of_totals, tabulate
     from bayesperf.data.matrix import ConfusionMatrix
 
@@ -33,19 +33,19 @@ def clustered_counts(
 
 
 def about_clusters(source: ClusterWeights, within: Sequence[str]) -> str:
-    """Return a sentence on the clusters that examples come in; clusters `within` are of the others."""
-    inner = f" (and what is within, by {listed(within)})" if within else ""
-    return (
-        f"Examples come in {source.clusters.size:,} clusters, by column {source.dim!r}{inner}, and intervals allow for "
-        "it."
-    )
+    """Return a sentence on the clusters of examples; clusters `within` lie inside the others."""
+    inner = f", and clusters within them by {listed(within)}" if within else ""
+    by = f"by column {source.dim!r}{inner}"
+    return f"Examples come in {source.clusters.size:,} clusters ({by}); intervals allow for this."
 
 
 def about_gaps(column: str | None, settings: Settings) -> str:
-    """Return what else can be done if actual labels are missing."""
+    """Return advice if actual labels are missing."""
     if column != settings.actual or settings.correct or settings.grade:
         return ""
-    return " If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."
+    return (
+        " If nobody checked these rows, use --verified-only, or --judge COLUMN with a cheaper judge's labels for all."
+    )
 
 
 def verified_rows(
@@ -63,13 +63,13 @@ def verified_rows(
 def judged_sample(
     frame: pd.DataFrame, settings: Settings, rows: Counts | None, labels: list[Any] | None
 ) -> VerifiedSample:
-    """Count the rows of a frame; systems on the same examples are told apart by the id, a row an example."""
+    """Count the rows of a frame; the id identifies the examples that systems share, one row per example."""
     from bayesperf.labels.sample import VerifiedSample
 
     if settings.id is None and SYSTEM in settings.by:
         raise InputError(
             f"--by {SYSTEM}",
-            "with --judge, this column means systems judged on the same examples.",
+            "with --judge, this column means systems tested on the same examples.",
             "Name the column that says which rows are the same one, as --id example; or rename the column.",
         )
     if settings.id is None:
@@ -89,11 +89,13 @@ def judged_sample(
         raise InputError(f"--id {settings.id}", "name the column that tells the systems apart, as --system model.")
     if frame.duplicated([settings.id, system]).any():
         raise InputError(
-            f"--id {settings.id}", "a system has an example twice.", "A row is a judgement of one example."
+            f"--id {settings.id}",
+            "a system has an example twice.",
+            "A row must be one prediction.",
         )
     predictions = frame.pivot(index=settings.id, columns=system, values=settings.predicted)
     if predictions.isna().to_numpy().any():
-        raise InputError(f"--id {settings.id}", "systems must be judged on the same examples, and some are missing.")
+        raise InputError(f"--id {settings.id}", "systems must be tested on the same examples, and some are missing.")
     facts = frame.drop(columns=[system, settings.predicted]).drop_duplicates()
     if facts[settings.id].duplicated().any():
         raise InputError(

@@ -1,4 +1,4 @@
-"""The documents that are made of an analysis: a page, Markdown, text on a terminal, JSON."""
+"""The documents made from an analysis: a page, Markdown, text on a terminal, JSON."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from bayesperf.reports.blocks import Column, Figure, Record
 from bayesperf.reports.scores import ScoredSystem
 
 type Drawn = tuple[Sequence[Markup], Markup]
-# Of more rows than these intervals are drawn, without densities.
+# With more rows than these, intervals are drawn without densities.
 _MOST_DENSITIES = 20
 _BETTER = {True: "more is better", False: "less is better", None: ""}
 

@@ -1,4 +1,4 @@
-"""Many systems or groups: what is said before they are printed, and how the best are chosen."""
+"""Many systems or groups: the announcement before they are printed, and the choice of the best."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
+from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -13,16 +14,16 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 # More than these are announced.
 _MANY_SYSTEMS = 100
 _MANY_GROUPS = 10_000
-# Of more than these not every one is printed.
+# Beyond these numbers not every one is printed.
 _MOST_SHOWN = 20_000
 # More systems than this are not compared pair by pair.
 _MOST_COMPARED = 1_000
 
 
 def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[ConfusionMatrix, str]:
-    """Return the systems of greatest posterior mean, or least if less is better, and what is said of the choice.
+    """Return the systems with the best posterior mean, and a sentence on the choice.
 
-    Systems are those of --system, judged by the first metric, all other leading dims pooled.
+    The systems are those of --system, ranked by the first metric, with all other leading dims pooled.
 
     Raises
     ------
@@ -43,16 +44,16 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
     order = np.argsort(post[metric.name].mean().values * (-1 if metric.greater_is_better else 1), kind="stable")
     if len(order) <= top:
         return counts, ""
-    words = "greatest" if metric.greater_is_better else "least"
+    words = "highest" if metric.greater_is_better else "lowest"
     said = (
-        f"Shown are the {top:,} of {len(order):,} systems ({system!r}) of {words} mean {metric.title}. Chosen as the "
-        "best of many, they look better than they are."
+        f"The report shows the {top:,} of {len(order):,} systems ({system!r}) with the {words} mean {metric.title}. "
+        "Chosen as the best of many, they look better than they are."
     )
     return counts.sel(**{system: counts.counts[system].values[np.sort(order[:top])].tolist()}), said
 
 
-def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
-    """Return how much will be printed, if it is much, and how to have less of it; else nothing.
+def announcement(counts: Counted, settings: Settings) -> str:
+    """Return how much will be printed, if it is much, and how to print less; else nothing.
 
     Raises
     ------
@@ -64,21 +65,21 @@ def announcement(counts: ConfusionMatrix, settings: Settings) -> str:
     if groups > _MOST_SHOWN:
         raise InputError(
             f"--by {settings.system or FOLD}",
-            f"{groups:,} systems or groups, of which every metric has a row, are too many to print.",
-            "If the column says which example a row is of, it is no --by; if they are systems, "
-            "take the best alone, as --top 10.",
+            f"{groups:,} systems or groups, with a row for each in every metric, are too many to print.",
+            "If the column identifies examples, do not name it as --by; if it names systems, "
+            "show only the best, as --top 10.",
         )
     if systems <= _MANY_SYSTEMS and groups <= _MANY_GROUPS:
         return ""
     folds = f", {groups:,} with the folds" if groups > systems else ""
     return (
         f"{systems:,} combinations of {', '.join(name for name in settings.by if name != FOLD)}{folds}: every metric "
-        "has a row for each. For the best alone: --top 10."
+        "has a row for each. To show only the best: --top 10."
     )
 
 
-def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
-    """Refuse to compare more systems than their pairs can be held.
+def refuse_many(counts: Counted, settings: Settings) -> None:
+    """Refuse to compare systems whose pairs are too many to hold.
 
     Raises
     ------
@@ -90,5 +91,5 @@ def refuse_many(counts: ConfusionMatrix, settings: Settings) -> None:
         raise InputError(
             f"--system {settings.system}",
             f"{systems:,} systems are {systems * (systems - 1) // 2:,} pairs, too many to compare.",
-            "Take the best alone, as --top 10.",
+            "Show only the best, as --top 10.",
         )

@@ -1,4 +1,4 @@
-"""The report in a notebook: the page of the command line, from matrices, posteriors or labels at hand."""
+"""The report in a notebook: the page of the command line, from matrices, posteriors or labels."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Report:
     Attributes
     ----------
     analysis : Analysis
-        What it shows.
+        The analysis that it shows.
     title : str or None
         Its heading.
     """
@@ -112,27 +112,28 @@ def report(
     Parameters
     ----------
     data : ConfusionMatrix, Outcomes, Posterior or array-like (n,)
-        Counts; a posterior of them; or the actual labels, in which case the next argument must be the predicted ones.
-        A leading dim ``fold`` is pooled and shown fold by fold; along the first other dim systems are compared, example
-        by example if the matrix was made with ``example=ids``. Of repeated cross-validation (a leading dim ``repeat``,
-        by `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
+        Counts; a posterior of them; or the actual labels, if the next argument is the predicted labels. A leading dim
+        ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
+        the matrix was made with ``example=ids``. For repeated cross-validation (a leading dim ``repeat``, from
+        `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
     y_pred : array-like (n,), optional
         Predicted labels.
     requirements : sequence of str, or mapping of str to float
-        Bounds that metrics are to meet: ``["recall>=0.8"]``, or ``{"recall": 0.8}`` by the metric's own direction.
+        Bounds that metrics must meet: ``["recall>=0.8"]``, or ``{"recall": 0.8}`` in the metric's own direction.
     metrics : sequence of str
         Metrics to show, the first in the summary; by default the usual ones.
     title : str, optional
         The heading of the page.
     prior, labels, pos_label, by, random_seed
-        As in `bayesperf.posterior`; not beside a posterior.
+        As in `bayesperf.posterior`; not allowed with a posterior.
     slices : sequence of str
-        Leading dims by which the page says where it fails, as a site and a device; other figures are of all their
-        examples together. Slices by several dims are sampled (model ``slices``, in which pairs of dims interact).
+        Leading dims by which the page says where the system fails, such as site and device; the other figures describe
+        all their examples together. Slices by several dims are sampled (model ``slices``, in which pairs of dims
+        interact).
     ci_prob : float
         Probability of the intervals.
     rope : float
-        Differences up to this, on the metric's scale, are taken not to matter.
+        Differences up to this, on the metric's scale, do not matter.
     baseline : hashable, optional
         Name of the system that the others are compared with, as in `bayesperf.compare`.
 
@@ -144,9 +145,9 @@ def report(
     Raises
     ------
     ValueError
-        If a requirement or another argument is not of its kind, or a posterior knows of no counts.
+        If a requirement or another argument is invalid, or a posterior has no counts.
     TypeError
-        If the data are of another kind, or come with arguments that are not for them.
+        If the data are of another kind, or come with arguments that do not apply to them.
 
     Examples
     --------
@@ -192,7 +193,7 @@ def report(
 
 
 def _each_example_once(counts: Counted) -> tuple[Counted, tuple[str, ...]]:
-    """Return the counts, of repeated cross-validation their means over the repeats, and a sentence that says so."""
+    """Return the counts (for repeated cross-validation, their means over the repeats) and a sentence that says so."""
     again = repeated_dim(counts.counts)
     if again != REPEAT or FOLD not in counts.dims:
         return counts, ()
@@ -224,7 +225,7 @@ def _without_slices(counts: Counted, pooled: Posterior | None, slices: Sequence[
 
 
 def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) -> tuple[Counted, Posterior | None]:
-    """Return the counts, and the posterior if one was handed in."""
+    """Return the counts, and the posterior if the caller passed one."""
     is_counted = isinstance(data, Counted | Posterior)
     given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
     if is_counted and given:

@@ -57,7 +57,7 @@ _NEGLIGIBLE = 1e-12
 
 
 class Split(NamedTuple):
-    """A split into test rows, which systems are judged by, and development rows, on which thresholds are chosen."""
+    """A split into test rows, on which systems are tested, and development rows, on which thresholds are chosen."""
 
     column: str
     test: str
@@ -82,7 +82,7 @@ class ScoredSystem:
     names : tuple of str
         Values of the columns that tell systems apart, that of the system itself first.
     test : LabelledScores
-        Examples by which the system is judged.
+        Examples on which the system is tested.
     dev : LabelledScores or None
         Examples on which its thresholds are chosen.
     pos_label : label
@@ -90,7 +90,7 @@ class ScoredSystem:
     prior, random_seed
         As in `bayesperf.posterior`.
     by_score : BinnedScores
-        The examples by which the system is judged, counted by score, or by the bins in which a file was counted.
+        The test examples, counted by score, or by the bins in which a file was counted.
     counted : BinnedScores or None
         The same in fewer bins, if they are many.
     """
@@ -142,14 +142,14 @@ class ScoredSystem:
 
     @property
     def threshold(self) -> float:
-        """The threshold of least half total error rate on the development examples."""
+        """The threshold with the smallest half total error rate on the development examples."""
         return float(self.expected.dataset["threshold"].sel(alpha=ALPHA))
 
     # ── Of scores that are probabilities ──
 
     @cached_property
     def probabilities(self) -> BinnedScores | None:
-        """The scores counted by probability, neighbours together if many occur; None if they are no probabilities."""
+        """The scores counted by probability, neighbours merged if many occur; None if they are not probabilities."""
         values, edges = self.by_score.values, self.by_score.edges
         if values[0] < 0 or values[-1] > 1:
             return None
@@ -233,7 +233,7 @@ class ScoredSystems:
     split : Split or None
         Which rows thresholds are chosen on, if any.
     paired : bool
-        Whether the systems were judged on the same examples, which are then in the same order.
+        Whether the systems were tested on the same examples, which are then in the same order.
     settings : Settings
         Options of the command line.
     """
@@ -259,13 +259,13 @@ class ScoredSystems:
 
     @property
     def no_probabilities(self) -> str:
-        """A sentence that says why scores are not judged as probabilities; empty if they are."""
+        """A sentence that says why scores are not treated as probabilities; empty if they are."""
         if self.are_probabilities:
             return ""
         ends = np.array([system.by_score.values[[0, -1]] for system in self.systems])
         return (
-            f"The scores are no probabilities, for they go from {ends.min():.4g} to {ends.max():.4g}: whether they can "
-            "be trusted as such, and at which thresholds they are useful, is not asked here."
+            f"The scores go from {ends.min():.4g} to {ends.max():.4g}, so they are not probabilities. This report "
+            "therefore does not ask whether they can be trusted, or at which thresholds they are useful."
         )
 
     @cached_property
@@ -308,7 +308,7 @@ class ScoredSystems:
 
     @cached_property
     def compared_areas(self) -> dict[str, Comparison]:
-        """The comparison of areas under ROC curves at each place, if systems were judged on the same examples."""
+        """The comparison of areas under ROC curves at each place, if systems were tested on the same examples."""
         if not self.paired:
             return {}
         return {
@@ -328,7 +328,7 @@ class ScoredSystems:
 
     @property
     def warnings(self) -> list[str]:
-        """Sentences on scores that are probably no scores of the positive class."""
+        """Sentences on scores that are probably not scores of the positive class."""
         return about_scores(self)
 
     @property
@@ -339,8 +339,8 @@ class ScoredSystems:
     def marginal(self, name: str, leading: xr.DataArray) -> Marginal:
         """Return a metric of scores over the leading dims of the systems.
 
-        Its draws are joint: of systems that were judged on the same examples by the same weights of these, of others
-        by weights of their own.
+        Its draws are joint: systems tested on the same examples share their weights, other systems have weights of
+        their own.
         """
         if name not in self.metric_names:
             raise InputError(f"--metric {name}", "it is of probabilities.", self.no_probabilities)
@@ -353,7 +353,7 @@ class ScoredSystems:
         parts = self._together(name) if self.paired else {names: by_names[names].metric(name) for names in order}
         drawn = np.stack([draws_along(parts[names])[0] for names in order])
         if not self.paired:
-            # Systems with as many examples have the same weights, which are of others.
+            # Systems with the same number of examples would share weights that belong to other examples.
             drawn = np.random.default_rng(self.settings.seed).permuted(drawn, axis=1)
         totals = np.reshape([by_names[names].by_score.class_totals for names in order], (*leading.shape, 2))
         observed = np.reshape([by_names[names].observed(name) for names in order], leading.shape)
@@ -409,8 +409,8 @@ class ScoredSystems:
     def expected_rows(self) -> list[dict[str, Any]]:
         """A row for each quantity and system: error rates at thresholds chosen on the development examples.
 
-        The half total error rate is that at the threshold for α = ½. All rates are those of the test examples, with
-        equal-tailed intervals.
+        The half total error rate is measured at the threshold for α = ½. All rates are measured on the test examples,
+        with equal-tailed intervals.
         """
         if self.split is None:
             return []
@@ -467,7 +467,7 @@ class ScoredSystems:
 
 
 def about_scores(scores: ScoredSystems) -> list[str]:
-    """Return warnings of scores that are probably no scores of the positive class: the label, reversed, percentages."""
+    """Return warnings about scores that are probably the label, reversed, or percentages."""
     said = []
     for system in scores.systems:
         by_score, of = system.by_score, f" of {', '.join(system.names)}" if system.names else ""
@@ -482,23 +482,23 @@ def about_scores(scores: ScoredSystems) -> list[str]:
                 f"(area under the ROC curve {area:.3f}). Name the other class as --pos-label, or change their sign."
             )
         elif few:
-            said.append(f"The score{of} has two values only, as labels have: read it by --predicted.")
+            said.append(f"The score{of} has only two values, like labels: pass its column as --predicted.")
     least, greatest = (
         end(system.by_score.values[at] for system in scores.systems) for end, at in ((min, 0), (max, -1))
     )
     if least >= 0 and _PERCENT[0] < greatest <= _PERCENT[1]:
         said.append(
-            f"The scores go from {least:.4g} to {greatest:.4g}, as percentages do. Only their order counts here; to "
+            f"The scores go from {least:.4g} to {greatest:.4g}, like percentages. Only their order counts here; to "
             "judge them as probabilities, divide them by 100."
         )
     return said
 
 
 ABOUT_EXPECTED = (
-    "The rates are those of the test rows; intervals, equal-tailed, are of the system with these thresholds. HTER, the "
-    "half total error rate, is (FAR + FRR)/2, with FAR the false positive rate and FRR the false negative rate. The "
-    "threshold of α = ½ is the one of least HTER on the other rows. E_V1 is the mean HTER over thresholds chosen there "
-    "for every FAR from 0 to 1, E_V2 for every FRR, and G the mean of both."
+    "Rates are measured on the test rows; the equal-tailed intervals describe the system with these thresholds. HTER, "
+    "the half total error rate, is (FAR + FRR)/2, with FAR the false positive rate and FRR the false negative rate. "
+    "The threshold for α = ½ has the smallest HTER on the development rows. E_V1 is the mean HTER over thresholds "
+    "chosen there for every FAR from 0 to 1, E_V2 for every FRR, and G is the mean of both."
 )
 
 
@@ -508,20 +508,20 @@ def about_areas(scores: ScoredSystems) -> str:
     text = "Areas by the Bayesian bootstrap"
     text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
     if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
-        text += f" By so few positives ({fewest}) the average precision is hardly known."
+        text += f" With so few positives ({fewest}) the average precision is very uncertain."
     return text
 
 
 def about_split(split: Split) -> str:
     """Return which rows are test rows and which choose thresholds."""
     return (
-        f"Only the {split.n_test:,} rows that {split.column!r} calls {split.test!r} judge; the {split.n_dev:,} that it "
-        f"calls {split.dev!r} choose thresholds."
+        f"Systems are tested on the {split.n_test:,} test rows ({split.column} {split.test!r}); thresholds are chosen "
+        f"on the {split.n_dev:,} development rows ({split.column} {split.dev!r})."
     )
 
 
 def of_systems(systems: Sequence[ScoredSystem]) -> str:
-    """Return of which systems a picture is."""
+    """Return the systems of a picture, in words."""
     names = [", ".join(system.names) for system in systems if system.names]
     return f" of {', '.join(names)}" if names else ""
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from bayesperf.data.counted import Counted
     from bayesperf.groups.slicing import Slices
 
-# Of two classes these are shown, unless others are asked for.
+# For two classes these are shown, unless others are requested.
 _USUAL = ("recall", "specificity", "precision")
-# Of more slices sampling takes minutes.
+# With more slices, sampling takes minutes.
 _MOST_SLICES = 500
 
 

@@ -19,9 +19,9 @@ from bayesperf.files.settings import BESIDE, FOLD, Settings
 from bayesperf.reports.class_columns import label_of
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 
-# Of more scores than this curves are drawn from counts in bins, each of at most one in so many of either class.
+# With more scores than this, curves are drawn from counts in bins, each with at most one in this many of either class.
 _MANY, _BINS = 10_000, 2_048
-# Value of the --split column for the rows that systems are judged by.
+# Value of the --split column for the test rows.
 TEST = "test"
 _NUMBER = re.compile(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")

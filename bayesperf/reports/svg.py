@@ -16,7 +16,7 @@ from bayesperf.posteriors.densities import Curves, path_points
 WIDTH, HEIGHT, FLAT, TALL = 320, 46, 18, 164
 # Number of steps between the ends of a heat map's colours, and up to how many cells a side have room for their values.
 _SHADES, _MOST_WRITTEN = 40, 25
-# Up to this many rows of a heat map are named, each name by so many characters at most; of more, numbers are written.
+# Up to this many rows of a heat map are named, each name with at most this many characters; further rows are numbered.
 _MOST_NAMED, _NAME = 40, 16
 # Number of points of a curve that can be told apart at this size.
 _MOST_POINTS = 500

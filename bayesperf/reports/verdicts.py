@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 # A report takes a requirement for settled if it is met with this probability, or with one less this.
 CONFIDENCE = 0.95
-# Of more systems it takes too long to say how many examples would settle each.
+# With more systems it takes too long to compute how many examples would settle each.
 _MOST_PLANNED = 50
 # How probable it is that the examples which would settle a requirement do so.
 ASSURANCE = 0.8
@@ -84,7 +84,7 @@ def by_probability(confidence: float) -> str:
 def by_sequence(confidence: float, steps: int) -> str:
     """Return the rule of repeated checks, in words."""
     run = "1 run so far" if steps == 1 else f"{steps} runs so far"
-    return f"by a confidence sequence, {percentage(confidence)}, which holds however often one looks; {run}"
+    return f"by a {percentage(confidence)} confidence sequence, which is valid however often you look; {run}"
 
 
 # ── Of an analysis ──

@@ -149,11 +149,11 @@ class CompiledModel:
         Maps a point (n,) and what `before` returns to the log density and its gradient (n,). Threads may call it at
         once.
     before : callable
-        Maps the data to what the density needs of them, which is the same at every point.
+        Maps the data to the values that the density needs, which are the same at every point.
     variables : callable
         Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
     dims : dict
-        The dims of each of these variables, without that of the draws.
+        The dims of each of these variables, without the dim of the draws.
     start : array (n,)
         Where sampling starts, up to a jitter.
     data : dict
@@ -342,7 +342,7 @@ def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
 def _function(points: Sequence[Any], outputs: Iterable[Any], given: Mapping[Any, Array], mode: Any) -> Any:
     """Return a function of points and of the values given of variables, which threads then do not share.
 
-    Of their lengths only 1 is known, as it says what is repeated: for other lengths nothing is compiled again.
+    Only length 1 is known in advance, because it means repetition: for other lengths nothing is compiled again.
     """
     import pymc as pm
     from pytensor.graph.replace import clone_replace
@@ -453,7 +453,7 @@ def _log_density(model: pm.Model, shapes: Sequence[tuple[int, ...]]) -> tuple[An
 
 
 def _transforms(model: pm.Model) -> dict[Any, Any]:
-    """Return the model's transforms, with a simplex that takes less to compile in the place of PyMC's."""
+    """Return the model's transforms, with a simplex in place of PyMC's that takes less time to compile."""
     return {**model.rvs_to_transforms, **dict.fromkeys(_simplexes(model), simplex())}
 
 
@@ -801,7 +801,7 @@ def _known(model: pm.Model, dims: Sequence[Any]) -> bool:
 
 
 def _aligned(before: Any, after: Any, missing: int) -> Any:
-    """Return a repeated parameter (chain, draw, …) with as many dims as the others have; one not repeated as it is."""
+    """Return a repeated parameter (chain, draw, …) with the same number of dims as the others; else unchanged."""
     from pytensor.tensor import expand_dims
 
     return after if after.ndim == before.ndim else expand_dims(after, tuple(range(2, 2 + missing)))

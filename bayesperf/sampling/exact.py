@@ -27,7 +27,7 @@ def exact_draws(
     size: tuple[int, int],
     seed: int,
 ) -> xr.Dataset:
-    """Return independent draws (chain, draw), those of each system from a stream of its own.
+    """Return independent draws (chain, draw); each system's draws come from its own random stream.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def exact_draws(
 
 
 def _parameters(definition: Any, model: pm.Model) -> dict[str, Array]:
-    """Return the parameters of each prior, along the last axis; refuse those of other families than the default's."""
+    """Return the parameters of each prior, along the last axis; refuse families other than the default's."""
     found = {}
     # The options may leave some of them out of the model.
     for name, default in [(name, prior) for name, prior in definition.PRIORS.items() if name in model.named_vars]:

@@ -118,7 +118,7 @@ def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
 
 
 def with_a_dim(name: str, group: xr.Dataset) -> xr.Dataset:
-    """Give data that are single numbers a dim, as those of the rates of one matrix are: ArviZ plots them along one."""
+    """Give data that are single numbers, such as the rates of one matrix, a dim: ArviZ plots them along one."""
     if name not in ("observed_data", "prior_predictive", "posterior_predictive", "log_likelihood"):
         return group
     single = [variable for variable in group.data_vars.values() if not set(variable.dims) - {"chain", "draw"}]
@@ -133,7 +133,7 @@ def describe(
     own_priors: Mapping[str, Any] | None,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return attributes: the model, its priors and options, what its file says of the cells, and versions."""
+    """Return attributes: the model, its priors and options, its file's description of the cells, and versions."""
     position = positive(built, counts)
     priors = priors_in_words(built)
     plain = json.dumps(options, default=lambda v: v.values.tolist() if isinstance(v, xr.DataArray) else repr(v))
@@ -174,7 +174,7 @@ def _prior_in_words(variable: Any) -> str:
 
 
 def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the cells are of as attributes: the kind of scope that a model states, or a sentence of its own."""
+    """Return attributes that describe the cells: the kind of scope that a model states, or a sentence of its own."""
     if estimand not in SCOPES:
         return {"estimand": estimand.format_map(options)}
     scope = Scope(estimand, str(options.get("dim", "")) if "{dim}" in SCOPES[estimand][1] else "")

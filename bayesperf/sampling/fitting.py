@@ -240,7 +240,7 @@ def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
 
 
 def _exact(method: str, *arguments: Any) -> xr.Dataset | None:
-    """Return exact draws; None where there are none to be had, and the method does not ask for them."""
+    """Return exact draws; None if there is no exact form and the method does not ask for one."""
     if method == "mcmc":
         return None
     try:
@@ -337,7 +337,7 @@ def _around(
     options: Mapping[str, Any],
     seeds: Sequence[int],
 ) -> tuple[dict[str, xr.Dataset], str]:
-    """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for what is left out."""
+    """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for omissions."""
     groups, left_out = given_data(model), ""
     if not model.observed_RVs:
         reason = getattr(definition, "POTENTIAL", f"the likelihood is {potentials_in_words(model)}")
@@ -356,7 +356,7 @@ def _around(
 def _log_likelihood(
     posterior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
 ) -> tuple[xr.Dataset, str]:
-    """Return the group log_likelihood, empty if it is left out, and the reason why."""
+    """Return the group log_likelihood, empty if it is omitted, and the reason."""
     if not hasattr(definition, "log_likelihood"):
         densities, too_many = log_likelihoods(model, posterior)
         return densities, _TOO_MANY if too_many else ""

@@ -61,7 +61,7 @@ def log_densities(model: pm.Model, variables: Sequence[Any], posterior: xr.Datas
 def log_likelihoods(model: pm.Model, posterior: xr.Dataset) -> tuple[xr.Dataset, bool]:
     """Return the log-likelihood of observed variables, and whether some had too many values.
 
-    That of multinomial counts is of each example, because a whole table is too much to leave out.
+    For multinomial counts it is the log-likelihood of each example, because a whole table is too much to leave out.
     """
     import pymc as pm
 

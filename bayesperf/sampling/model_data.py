@@ -164,7 +164,7 @@ def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.
     """Return counts of transitions (sequence, actual_before, predicted_before, actual, predicted).
 
     The attribute ``samples`` has the counts of all samples (sequence, actual, predicted), the first ones included. The
-    option ``by`` is taken out: it is of the data, not of the model.
+    option ``by`` is removed: it belongs to the data, not to the model.
     """
     by = options.pop("by", None)
     if not isinstance(data, tuple) or len(data) != 2:
@@ -223,7 +223,7 @@ def _scores_of_two_classes(data: Any, model: Any, options: Options, pos_label: A
 def _probabilities(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return a row (case, column) for the examples of a group with the same log-odds, of many with similar ones.
 
-    The option ``by``, which is of the data, is taken out.
+    The option ``by``, which belongs to the data, is removed.
     """
     by = options.pop("by", None)
     if not isinstance(data, tuple) or len(data) != 2:
@@ -293,7 +293,7 @@ def _positive(pos_label: Any) -> dict[str, Any]:
     return {} if pos_label is None else {"pos_label": pos_label}
 
 
-# What a model's file declares as DATA, and how such data are read. Options that are of the data are taken out.
+# Each DATA that a model's file may declare, and the reader of such data. Options that belong to the data are removed.
 READERS: dict[str, Callable[[Any, Any, Options, Any], xr.DataArray]] = {
     "counts": _counts,
     "paired counts": _paired_counts,

@@ -150,7 +150,7 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
         ([], "--require: say what must be met"),
         (["--require", "recall>=0.8", "--confidence", "0.5"], "--confidence must be above 0.5"),
         (["--require", "recall>=0.8", "--no-worse-by", "0.1"], "--no-worse-by needs --against"),
-        (["--require", "f1>=0.8", "--state", "runs.json", "--pos-label", "yes"], "f1 is no share of independent"),
+        (["--require", "f1>=0.8", "--state", "runs.json", "--pos-label", "yes"], "f1 is not a proportion of"),
         (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
         (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),

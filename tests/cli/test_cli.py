@@ -258,7 +258,7 @@ def many(tmp_path_factory):
 def test_many_systems_are_announced_and_the_best_can_be_had_alone(many, call):
     done = call("summary", "many.csv", "--by", "model", "--metrics", "accuracy,error_rate", "--json", cwd=many)
     assert done.stderr == (
-        "bayesperf: 120 combinations of model: every metric has a row for each. For the best alone: --top 10.\n"
+        "bayesperf: 120 combinations of model: every metric has a row for each. To show only the best: --top 10.\n"
     )
     every = pd.DataFrame(json.loads(done.stdout)["summary"])
     for metrics in ("accuracy,error_rate", "error_rate"):
@@ -267,8 +267,8 @@ def test_many_systems_are_announced_and_the_best_can_be_had_alone(many, call):
         best = pd.DataFrame(document["summary"])
         assert done.stderr == ""
         assert best["model"].unique().tolist() == [117, 118, 119]
-        words = "greatest" if metrics.startswith("acc") else "least"
-        assert f"Shown are the 3 of 120 systems ('model') of {words} mean" in document["selection"]
+        words = "highest" if metrics.startswith("acc") else "lowest"
+        assert f"The report shows the 3 of 120 systems ('model') with the {words} mean" in document["selection"]
         # Figures are those of all systems' table.
         expected = every[every["metric"].isin(metrics.split(",")) & every["model"].isin([117, 118, 119])]
         means = [each.sort_values(["metric", "model"])["mean"].tolist() for each in (best, expected)]
@@ -412,7 +412,7 @@ def test_compare_prints_a_row_a_pair_and_how_each_system_stands(folder, call):
         # Precision of the rule that calls nothing malignant is 0/0.
         f"decision_tree │ {probability_value(precise)} │ >0.999 │ —",
         "(region of practical equivalence ±0.01), with its 95 % highest-density interval. Prior: Jeffreys' Dirichlet",
-        "Independent: the systems are taken as judged on different examples.",
+        "Independent: systems are assumed to be tested on different examples.",
         "name the column that identifies the examples, as --id example.",
         "The best of 3 is probably partly lucky",
     ):
@@ -510,7 +510,7 @@ INCOMPARABLE = {
     "ids twice": (["--by", "model", "--id", "only"], "--id only: 'z' occurs twice for model 'a' (and 1 more"),
     "ids that do not match": (
         ["--by", "model", "--id", "row"],
-        "--id row: systems must be judged on the same examples",
+        "--id row: systems must be tested on the same examples",
     ),
     "ids of other places": (
         ["--by", "model", "--by", "site", "--id", "example"],
@@ -581,7 +581,7 @@ def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
         "Areas by the Bayesian bootstrap, standard error of the mean at most",
         "error rate ┃ model ┃ threshold ┃ on test ┃ 90 % ETI",
         "E_V1 (by FAR) │ logistic_regression │",
-        f"Only the {len(scored.query("part == 'Test'"))} rows that 'part' calls 'Test' judge",
+        f"tested on the {len(scored.query("part == 'Test'"))} test rows (part 'Test')",
     ):
         assert words in text
 

@@ -80,19 +80,19 @@ def test_looks_again_and_again(call):
     options = ["--require", "recall>=0.7", "--evidence", "40/50", "--look-every", "10"]
     text = " ".join(call(*options).stdout.split())
     plan = sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10)
-    asked = "To show that it is met (with 95 % confidence however often one looks) with assurance 0.8:"
+    asked = "To show that it is met (with 95 % confidence however often you look) with assurance 0.8:"
     assert f"{asked} {plan.n} more positives." in text
     assert plan.looks.in_words() in text
     document = json.loads(call(*options, "--json").stdout)
     assert document["looks"] == plan.looks._asdict()
     assert (document["look_every"], document["n"]) == (10, plan.n)
     settled = " ".join(call(*GUIDE, "--look-every", "10").stdout.split())
-    assert "To settle whether it is met (with 95 % confidence however often one looks) with the same" in settled
-    assert "Who looks after every 10" in settled
+    assert "To settle whether it is met (with 95 % confidence however often you look) with the same" in settled
+    assert "If you look after every 10" in settled
 
 
 BAD = {
-    "looks": (["--require", "f1>=0.7", "--look-every", "5"], "--look-every: f1 is no share of independent examples"),
+    "looks": (["--require", "f1>=0.7", "--look-every", "5"], "--look-every: f1 is not a proportion of independent"),
     "no requirement": ([], "--require: say what is required, as --require 'recall>=0.7'."),
     "requirement": (["--require", "recall=0.7"], "requirement 'recall=0.7' is not of the form recall>=0.8."),
     "direction": (["--require", "fpr>=0.7"], "of fpr, smaller is better: use <="),

@@ -59,7 +59,7 @@ def test_a_comparison_has_the_prior_that_was_asked_for_and_says_if_it_is_not_pai
     expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy", prior="flat")
     assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
     apart = shell(*asked)
-    assert "taken as judged on different examples" in apart.stdout
+    assert "assumed to be tested on different examples" in apart.stdout
     assert apart.stderr == ""
 
 

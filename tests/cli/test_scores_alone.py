@@ -90,9 +90,9 @@ def test_predicted_labels_stand_beside_where_the_file_has_them(call, tmp_path):
 
 SUSPECTS = {
     "the label": (ACTUAL, "The score has two values, one for each actual class: it is the label, not a score."),
-    "labels": (SCORES["new"] > 0.5, "The score has two values only, as labels have"),
+    "labels": (SCORES["new"] > 0.5, "The score has only two values, like labels"),
     "reversed": (-SCORES["new"], "Scores are reversed: 1 is the positive class and has the smaller scores"),
-    "percentages": (100 * SCORES["new"], "as percentages do. Only their order counts here"),
+    "percentages": (100 * SCORES["new"], "like percentages. Only their order counts here"),
 }
 
 
@@ -110,7 +110,10 @@ REFUSED = {
     "no scores": (["summary", "--predicted", "actual", "--require", "auc>=.8"], "it is a metric of scores. Name their"),
     "slices": (["summary", *PAIR, "--slice", "case"], "--slice: it needs predicted labels"),
     "a plan": (["plan", "--score", "new", "--require", "auc>=0.8"], "--require roc_auc: it is a metric of scores"),
-    "runs": (["check", "--score", "new", "--require", "auc>=0.8", "--state", "s.json"], "no share of independent exam"),
+    "runs": (
+        ["check", "--score", "new", "--require", "auc>=0.8", "--state", "s.json"],
+        "a proportion of independent exam",
+    ),
     "no probabilities": (["summary", "--score", "case", "--metric", "brier"], "--metric brier: it is of probabilities"),
 }
 

@@ -364,8 +364,8 @@ def test_missing_values_are_refused_with_the_option_that_leaves_them_out(tmp_pat
     gappy(tmp_path)
     assert refusal(call("summary", "long.csv")) == (
         "column 'actual' has 4 missing values in 120 rows. Leave such rows out by --drop-missing, or give them a name "
-        "of their own. If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of "
-        "all."
+        "of their own. If nobody checked these rows, use --verified-only, or --judge COLUMN with a cheaper judge's "
+        "labels for all."
     )
     assert "such rows, and their examples in all systems, out" in refusal(call("summary", "wide.csv", *PAIR))
     (tmp_path / "p.csv").write_text("actual,predicted\n1,\n,0\n")
@@ -594,7 +594,7 @@ def test_a_system_has_an_example_once(judged, tmp_path):
     pd.concat([LOOKED_LONG, LOOKED_LONG[:1]]).to_csv(tmp_path / "twice.csv", index=False)
     done = judged("compare", "twice.csv", "--system", "model", "--id", "id", "--judge", "judge", "--pos-label", "spam")
     assert done.returncode == 2
-    assert "--id id: a system has an example twice. A row is a judgement of one example." in done.stderr
+    assert "--id id: a system has an example twice. A row must be one prediction." in done.stderr
 
 
 @pytest.mark.slow
@@ -649,7 +649,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
 @pytest.mark.parametrize(
     ("file", "options", "says", "says_not"),
     [
-        ("looked.csv", ["--judge", "judge"], ["With 40 verified examples", "were not verified were drawn by those of"],
+        ("looked.csv", ["--judge", "judge"], ["With 40 verified examples", "unverified examples were drawn from"],
          ["No value is missing", "Dirichlet prior on its cells"]),
         ("looked.csv", ["--verified-only"], ["With 40 examples"], ["No value is missing"]),
         ("wide.csv", ["--cluster", "patient"], ["Clusters are treated as independent draws", "No value is missing"],
@@ -667,7 +667,10 @@ def test_a_page_says_what_is_so_of_gaps_and_clusters(judged, clustered, tmp_path
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ([], "If nobody looked at them: --verified-only, or --judge COLUMN of what a cheaper judge says of all."),
+        (
+            [],
+            "If nobody checked these rows, use --verified-only, or --judge COLUMN with a cheaper",
+        ),
         (["--judge", "judgement"], "no column 'judgement', for --judge"),
         (
             ["--judge", "judge", "--score", "s_a"],
@@ -711,7 +714,7 @@ def test_rows_of_one_patient_are_drawn_together(clustered):
     assert means(done)["f1"] == pytest.approx(pooled.mean["f1"].mean().item(), rel=1e-12)
     said = " ".join(clustered("summary", "wide.csv", *ONE_SYSTEM, "--cluster", "patient").stdout.split())
     worth = pooled.mean.source.independent_examples("accuracy").item()
-    assert "come in 20 clusters, by column 'patient'" in said
+    assert "come in 20 clusters (by column 'patient')" in said
     assert f"60 examples say as much as {worth:,.0f} independent ones" in said
 
 
@@ -737,7 +740,7 @@ def test_a_report_of_clusters(clustered, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "p.html").read_text()
-    assert "drawn by weights of the clusters" in page
+    assert "drawn with weights on the clusters" in page
     assert "compared on the clusters that they share" in page
 
 
@@ -748,7 +751,7 @@ def test_of_clusters_within_clusters_the_outer_are_drawn(clustered, tmp_path):
     nested = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "patient", "--json")
     assert means(nested) == means(outer)
     words = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "patient").stdout
-    assert "5 clusters, by column 'hospital' (and what is within, by 'patient')" in " ".join(words.split())
+    assert "5 clusters (by column 'hospital', and clusters within them by 'patient')" in " ".join(words.split())
     refused = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "person")
     assert "no column 'person', for --cluster" in refusal(refused)
     twice = clustered("summary", "nested.csv", *ONE_SYSTEM, "--cluster", "hospital", "--cluster", "hospital")

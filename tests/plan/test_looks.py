@@ -119,16 +119,16 @@ def test_words_figures_and_files(tmp_path):
     plan = sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1, look_every=10)
     assert plan.in_words() == (
         "790 new positives, in some 7,900 examples, are enough: with probability 80 % they will show recall > 0.7, "
-        "with 95 % confidence however often one looks (80 % was asked for). Who looks after every 10 and stops once it "
-        "is decided either way takes 296 of them on average; one look at the end, by the posterior probability, takes "
-        "138."
+        "with 95 % confidence however often you look (80 % was asked for). If you look after every 10 and stop once "
+        "it is decided either way, you need 296 of them on average; one look at the end, by the posterior probability, "
+        "needs 138."
     )
     assert plan.plot() is not None
     plan.save(tmp_path / "plan.nc")
     assert bp.load(tmp_path / "plan.nc").looks == plan.looks
     each = sample_size(0.7, metric="recall", evidence=(40, 50), question="settle", look_every=1)
-    assert "Who looks after each and stops" in each.in_words()
-    assert each.claim == "whether recall > 0.7, with 95 % confidence however often one looks"
+    assert "If you look after each and stop" in each.in_words()
+    assert each.claim == "whether recall > 0.7, with 95 % confidence however often you look"
 
 
 def test_what_cannot_be_planned():
@@ -137,7 +137,7 @@ def test_what_cannot_be_planned():
     assert caught.value.settles.looks.every == 10
     for metric in ("f1", "mcc"):
         cm = bp.ConfusionMatrix.from_counts(tp=20, fn=5, fp=5, tn=20)
-        with pytest.raises(ValueError, match=rf"look_every: {'f1' if metric == 'f1' else 'matthews'}.* no share"):
+        with pytest.raises(ValueError, match=rf"look_every: {'f1' if metric == 'f1' else 'matt'}.* not a proportion"):
             sample_size(0.6, metric=metric, evidence=cm, look_every=10)
     with pytest.raises(ValueError, match="look_every must be a whole number of at least 1"):
         sample_size(0.7, look_every=0)

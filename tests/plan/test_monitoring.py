@@ -81,7 +81,7 @@ def test_what_stopping_early_does():
     np.testing.assert_allclose(data["prob_met"], special.betaincc(1 + found, 1 + data["examples"] - found, 0.7))
 
 
-# ── However often one looks ──
+# ── However often you look ──
 
 
 def weeks(found, size=10):
@@ -114,7 +114,7 @@ def test_verdicts():
         mirrored = bp.monitor(weeks([tp] * 12), 1 - 0.7, "fnr", dim="week").dataset
         assert mirrored["anytime_verdict"].values.tolist() == monitor.dataset["anytime_verdict"].values.tolist()
     lower, upper = (good.dataset[f"anytime_{end}"].values[-1] for end in ("lower", "upper"))
-    said = "However often one looks, with 95 % confidence recall is between"
+    said = "However often you look, with 95 % confidence recall is between"
     assert f"{said} {lower:.3f} and {upper:.3f}, and so at least 0.7." in good.in_words()
     assert ", and so not at least 0.7." in bad.in_words()
     assert good.plot().axes[1].get_legend().get_texts()[0].get_text() == "settled by the confidence sequence"
@@ -132,7 +132,7 @@ def test_batches_that_differ_contradict_each_other():
 def test_metrics_that_are_no_share_have_no_sequence():
     monitor = bp.monitor(NEW, 0.5, "f1")
     assert not [name for name in monitor.dataset if "anytime" in str(name)]
-    assert "As F1 is no share of independent examples, no interval here holds" in monitor.in_words()
+    assert "As F1 is not a proportion of independent examples, no interval here is valid" in monitor.in_words()
     assert monitor.in_words().startswith("After 6 steps: F1 is ")
     assert "sequence" not in " ".join(text.get_text() for text in monitor.plot().axes[0].get_legend().get_texts())
 
@@ -177,7 +177,7 @@ def test_the_figure_shows_the_dataset(cm):
     assert (bottom.get_xlabel(), bottom.get_ylabel()) == ("examples so far, step by step", "P(precision ≥ 0.5)")
     names = ["old", "new"] if cm is BATCHES else ["posterior mean"]
     labels = [text.get_text() for text in top.get_legend().get_texts()]
-    sequence = "80 % confidence sequence: however often one looks"
+    sequence = "80 % confidence sequence: however often you look"
     assert labels == ["required: ≥ 0.5", *names, "80 % HDI after each step", sequence]
     assert "prob_met" in repr(monitor)
     assert "prob_met" in monitor._repr_html_()

@@ -123,7 +123,7 @@ def test_plans_refuse(evidence, metric, prior, error, words):
         ((0, 5, "haldane"), {}, ValueError, "prior: under 'haldane' a rate without a success"),
         ((1, 5, "perks"), {}, ValueError, "prior must be one of 'jeffreys', 'flat', 'haldane', or"),
         ((1, 5, bp.prior.shared()), {}, ValueError, "it is 'shared'"),
-        ((1, 5), {"metric": "f1"}, ValueError, "metric: f1 is no share of trials"),
+        ((1, 5), {"metric": "f1"}, ValueError, "metric: f1 is not a proportion of trials"),
         ((1, 5), {"metric": "recal"}, ValueError, "recal"),
         (([1, 2], [3, 4, 5]), {}, ValueError, "successes and trials do not broadcast"),
         (

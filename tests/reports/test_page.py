@@ -328,7 +328,7 @@ def test_an_observed_macro_average_is_marked_where_it_is_not_that_of_scikit_lear
     frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
     expected = precision_score(frame["actual"], frame["predicted"], average="macro", zero_division=0)
     notes = [block.text for block in how_good.blocks(analyse(frame, Settings())) if isinstance(block, Note)]
-    assert any("precision macro leaves out 1 class" in text and f"gives {expected:.3f}." in text for text in notes)
+    assert any("precision macro omits 1 class" in text and f"gives {expected:.3f}." in text for text in notes)
 
 
 def test_no_two_rows_are_the_same():
@@ -364,10 +364,10 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     post = bp.posterior(twelve.counts)
     (said,) = where_it_fails.in_words(twelve)
     mean = post["recall_per_class"].mean().sel(label="class 1").item()
-    assert said.startswith(f"The least recognised class is class 1, with recall {mean:.3f} (95 % HDI ")
+    assert said.startswith(f"The worst class is class 1, with recall {mean:.3f} (95 % HDI ")
     table = twelve.counts.counts
     wrong, support = table.sel(actual="class 1", predicted="class 0").item(), table.sel(actual="class 1").sum().item()
-    assert said.endswith("and most often class 1 is taken for class 0.")
+    assert said.endswith("and the most frequent error is class 1 predicted as class 0.")
     (pairs,) = tables(twelve, where_it_fails)
     assert pairs.records[0] == {
         "actual": "class 1", "taken": "class 0", "examples": wrong, "support": support, "share": wrong / support
@@ -380,7 +380,7 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
 def test_no_class_is_named_worst_that_the_data_do_not_point_to():
     digits = bp.datasets.load("digits").query("model == 'logistic_regression'")
     (said,) = where_it_fails.in_words(analyse(digits, Settings()))
-    assert said == "Most often 8 is taken for 1."
+    assert said == "The most frequent error is 8 predicted as 1."
 
 
 @pytest.mark.slow
@@ -451,8 +451,8 @@ def test_of_batches_it_says_what_holds_however_often_one_looks():
     share, other = enough_data.looks_in_words(analysis)
     monitor = bp.monitor(analysis.counts, 0.6, "accuracy")
     assert share in monitor.in_words()
-    assert share.startswith("However often one looks, with 95 % confidence accuracy is between")
-    assert other.startswith("As F1 is no share of independent examples")
+    assert share.startswith("However often you look, with 95 % confidence accuracy is between")
+    assert other.startswith("As F1 is not a proportion of independent examples")
     assert "The batches (step) come one after another" in as_html(analysis)
 
 

@@ -117,7 +117,7 @@ def test_it_compares_the_systems_example_by_example(page):
     for words in (
         "Which is better?",
         "Paired: rows with the same 'example' are one example",
-        "shaded: differences of at most 0.01, which are taken not to matter",
+        "shaded: differences too small to matter, at most 0.01",
         "The Monte Carlo standard error of a mean difference is at most ",
     ):
         assert words in text
@@ -146,7 +146,7 @@ def test_without_ids_it_says_that_systems_are_taken_as_independent():
     settings = Settings(by=("model",), pos_label="malignant", metrics=("recall", "prevalence"))
     analysis = analyse(bp.datasets.load("breast_cancer").query("model != 'naive_bayes'"), settings)
     text = words_of(as_html(analysis))
-    assert "Independent: the systems are taken as judged on different examples." in text
+    assert "Independent: systems are assumed to be tested on different examples." in text
     assert "--id" not in text
     assert "below inside above" not in text
     assert "P(best)" not in text

@@ -135,7 +135,7 @@ def test_without_ids_areas_are_not_compared(frame):
     analysis = analyse(frame, settings)
     assert analysis.scores.compared_areas == {}
     text = text_of(as_html(analysis))
-    assert "of systems judged by different examples, if thresholds had been chosen on other development rows" in text
+    assert "for systems tested on different examples, with thresholds chosen on other development rows" in text
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
         assert ("How well do the scores rank?" in page) == ("Where to put the threshold" in page) == present
         advice = "A threshold looks too good on the examples that chose it"
         assert (advice in " ".join(page.split())) == present
-        assert "What is to be expected?" not in page
+        assert "What can be expected?" not in page
         assert "choose thresholds." not in page
 
 
@@ -200,7 +200,7 @@ def test_few_positives_get_a_remark():
     actual = np.repeat([0, 1], [60, 7])
     frame = pd.DataFrame({"actual": actual, "predicted": actual, "score": np.random.default_rng(0).normal(actual)})
     page = as_html(analyse(frame, Settings(score="score", metrics=("recall",))))
-    assert "By so few positives (7) the average precision is hardly known." in text_of(page)
+    assert "With so few positives (7) the average precision is very uncertain." in text_of(page)
 
 
 def test_scores_of_which_most_are_the_same_are_shown_over_their_whole_range():
@@ -220,8 +220,11 @@ def test_performance_is_that_of_the_test_rows(frame, analysis, page):
     np.testing.assert_array_equal(analysis.counts.counts, counts.counts)
     assert analysis.paired.counts.sum() == len(test)
     text = text_of(page)
-    assert "Only the 240 rows that 'part' calls 'test' judge; the 240 that it calls 'dev' choose thresholds." in text
-    assert text.index("Rows 240") < text.index("Only the 240 rows") < text.index("Curve: posterior density")
+    assert (
+        "tested on the 240 test rows (part 'test'); thresholds are chosen on the 240 development rows (part 'dev')."
+        in text
+    )
+    assert text.index("Rows 240") < text.index("tested on the 240 test rows") < text.index("Curve: posterior density")
 
 
 def test_neither_part_speaks_for_the_other(frame, analysis):
@@ -236,7 +239,7 @@ def test_neither_part_speaks_for_the_other(frame, analysis):
 
 def test_the_threshold_is_the_best_of_the_other_rows_and_its_error_rate_that_of_the_test_rows(frame, analysis, page):
     rows = pd.DataFrame(analysis.scores.expected_rows).query("quantity == 'half_total_error_rate'").set_index("system")
-    text = text_of(section(page, "What is to be expected?"))
+    text = text_of(section(page, "What can be expected?"))
     for system in ("new", "old"):
         dev, test = (part_of(frame, system, part) for part in ("dev", "test"))
         errors = {cut: half_total_error(*dev, cut) for cut in dev[1]}
@@ -261,7 +264,7 @@ def half_total_error(y_true, score, threshold):
 
 def test_expected_performance_is_the_librarys(frame, analysis, page):
     rows = pd.DataFrame(analysis.scores.expected_rows).set_index(["quantity", "system"])
-    text = text_of(section(page, "What is to be expected?"))
+    text = text_of(section(page, "What can be expected?"))
     for system in ("new", "old"):
         found = bp.curves.epc(part_of(frame, system, "dev"), part_of(frame, system)).expected_performance()
         for name in ("E_V1", "E_V2", "G"):
@@ -273,7 +276,7 @@ def test_expected_performance_is_the_librarys(frame, analysis, page):
 
 
 def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page):
-    shown = section(page, "What is to be expected?")
+    shown = section(page, "What can be expected?")
     picture = re.search(r"<svg.*?</svg>", shown)[0]
     dev = {name: part_of(frame, name, "dev") for name in ("new", "old")}
     test = (part_of(frame, "new")[0], {name: part_of(frame, name)[1] for name in dev})
@@ -287,14 +290,14 @@ def test_it_is_shaded_where_the_band_of_the_difference_leaves_out_0(frame, page)
         shaded |= (at > float(x) - 0.1) & (at < float(x) + float(width) + 0.1)
     np.testing.assert_array_equal(shaded, differs.values)
     words = (
-        "Shaded: α at which the 95 % simultaneous band of the difference new − old leaves out 0, of systems judged by"
+        "Shaded: α at which the 95 % simultaneous band of the difference new − old excludes 0, for systems tested on"
     )
-    chosen = "if thresholds had been chosen on other development rows like these"
+    chosen = "with thresholds chosen on other development rows like these"
     assert f"{words} the same examples, {chosen}." in text_of(shown)
 
 
 def test_expected_curves_are_drawn_in_steps(frame, page):
-    picture = re.search(r"<svg.*?</svg>", section(page, "What is to be expected?"))[0]
+    picture = re.search(r"<svg.*?</svg>", section(page, "What can be expected?"))[0]
     curve = bp.curves.epc(part_of(frame, "new", "dev"), part_of(frame, "new"))
     line = lines_of(picture)[0]
     values = curve.dataset["half_total_error_rate"].values
@@ -310,7 +313,7 @@ def test_expected_curves_are_drawn_in_steps(frame, page):
 def test_systems_alike_are_nowhere_said_to_differ():
     analysis = analyse(simulated({"a": 1, "b": 1}, n=120), SPLIT)
     text = text_of(as_html(analysis))
-    assert "At no α the 95 % simultaneous band of the difference a − b leaves out 0" in text
+    assert "At no α the 95 % simultaneous band of the difference a − b excludes 0" in text
 
 
 # ── Drawing ──
@@ -400,7 +403,7 @@ def test_calibration_is_the_librarys(judged, judged_page):
         for row in calibration.summary().to_dict("records"):
             for name in ("observed", "ci_lower", "ci_upper", "calibrated_lower", "calibrated_upper", "tail"):
                 assert rows.loc[(system, row["metric"]), name] == pytest.approx(row[name], nan_ok=True)
-    assert "extreme : Too extreme: what it calls nearly certain is less certain." in shown
+    assert "extreme : Too extreme: outcomes it calls nearly certain are less certain." in shown
     assert "right : Too" not in shown
 
 
@@ -433,7 +436,7 @@ def test_scores_that_are_no_probabilities_are_not_judged_as_such(page, analysis)
     assert not analysis.scores.are_probabilities
     assert "Can its probabilities be trusted?" not in page
     ends = np.concatenate([system.test.y_score for system in analysis.scores.systems])
-    assert f"The scores are no probabilities, for they go from {ends.min():.4g} to {ends.max():.4g}" in text_of(page)
+    assert f"The scores go from {ends.min():.4g} to {ends.max():.4g}, so they are not probabilities." in text_of(page)
 
 
 @pytest.mark.slow

@@ -99,7 +99,7 @@ def test_of_several_systems_the_best_is_sliced(call, tmp_path):
     cm = bp.ConfusionMatrix.from_predictions(SYSTEMS["actual"], SYSTEMS["predicted"], by=by, pos_label="sick")
     for said in bp.slices(cm.sel(model="a")).sentences("recall"):
         assert said in page
-    assert "rates of slices by site were drawn towards each other by a hierarchical model" in page.lower()
+    assert "rates of slices by site were shrunk towards each other by a hierarchical model" in page.lower()
     # The worst slice is said at the top, too.
     top = page.partition('<section id="how_good"')[0]
     assert "Of 3 slices, the most probable to be the worst is site west" in top

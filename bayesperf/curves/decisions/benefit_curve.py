@@ -45,7 +45,7 @@ from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.quantity import Quantity
 
-# Random streams of one seed, beside that of the examples.
+# Random streams of one seed, besides the stream of the examples.
 _PREVALENCE, _EXAMPLES_TO_COME = 1, 2
 
 

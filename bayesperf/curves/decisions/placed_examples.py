@@ -94,7 +94,7 @@ def of_examples(
     units = np.arange(examples) if cluster is None else cluster
     group = at_random(1 + int(units.max()), MOST_UNITS, rng)[units]
     shapes = weight_shapes(np.bincount(group))
-    # All weights are of one mean, whatever their shape.
+    # All weights have the same mean, whatever their shape.
     table = _table(group, cells, size) * (mean_weight(len(shapes)) / shapes)[:, None]
     return PlacedExamples(shapes, table.tocsr(), counts)
 

@@ -66,7 +66,7 @@ class ThresholdRequirement:
 
     # The requirement.
     metric: Metric
-    # The bound that was asked for: at least if more is better, else at most.
+    # The requested bound: at least if more is better, else at most.
     bound: float
     # The cell that is to be large, and the one that is to be small.
     success: str

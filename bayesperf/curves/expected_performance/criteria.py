@@ -24,7 +24,7 @@ from bayesperf.metrics.registry import single_valued
 # What breaks ties is added to a criterion times this: greater than the rounding errors that would hide a tie, and less
 # than any difference that matters.
 _TIE = 1e-10
-# The greatest number of candidates that a drawn development set chooses among.
+# The largest number of candidates that a drawn development set chooses among.
 _MOST_DRAWN = 512
 
 CriterionFunction = Callable[[Array, Array, float], Any]

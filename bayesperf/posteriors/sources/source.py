@@ -45,7 +45,7 @@ class Source(Held, ABC):
     chains: int = 1
     n_draws: int = 10_000
     random_seed: int = 0
-    # By how many examples, or clusters of them, variances of joint draws are known.
+    # Number of examples, or clusters of them, behind the variances of joint draws.
     units: float = np.inf
     # Dirichlet weights of the cells, where these have such.
     concentration: xr.DataArray | None = None

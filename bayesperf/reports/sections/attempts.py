@@ -39,7 +39,7 @@ def _of_k(analysis: Analysis, source: ClusterWeights, k: int) -> Iterator[str]:
         found = source.probability_of_k(k, every)
         yield found.in_words(ci_prob=prob)
     if analysis.comparisons:
-        yield compare(found, dim=analysis.settings.system, rope=analysis.settings.rope).in_words(ci_prob=prob)
+        yield compare(found, dim=str(analysis.settings.system), rope=analysis.settings.rope).in_words(ci_prob=prob)
 
 
 def _differences(analysis: Analysis, source: ClusterWeights) -> Iterator[str]:

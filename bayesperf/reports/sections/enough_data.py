@@ -14,7 +14,7 @@ from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN
 # The dim of batches that come one after another, after each of which somebody may look.
 STEP = "step"
 _BATCHES = (
-    "The batches (step) come one after another. Whoever stops after the first batch with a clear answer errs more "
+    "The batches (step) come one after another. If you stop after the first batch with a clear answer, you err more "
     "often than the probability at one look says; a confidence sequence allows for that."
 )
 
@@ -54,7 +54,7 @@ def _open(analysis: Analysis) -> list[Block]:
 
 
 def looks_in_words(analysis: Analysis) -> list[str]:
-    """Return a sentence on each requirement that holds however often one looks, of examples that come in batches."""
+    """Return a sentence on each requirement that holds however often you look, of examples that come in batches."""
     settings = analysis.settings
     if STEP not in analysis.pooled_counts.dims or settings.cluster or settings.judge:
         return []

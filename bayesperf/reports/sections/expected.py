@@ -25,8 +25,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     ci_prob = scores.settings.ci_prob
     formula = scores.systems[0].expected.dataset.attrs["formula"]
     reading = (
-        f"For every α the threshold minimises {formula} on the examples that choose. Line: what comes of it on those "
-        f"that judge; {BAND} band: with probability {percentage(ci_prob)} it contains the system's whole curve."
+        f"For every α the threshold minimises {formula} on the development rows. Line: the result on the test rows; "
+        f"{BAND} band: with probability {percentage(ci_prob)} it contains the system's whole curve."
     )
     parts = []
     for quantity, title in EXPECTED.items():
@@ -78,13 +78,11 @@ def _curves(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[s
 def _differs(both: ExpectedPerformanceCurve, ci_prob: float) -> str:
     """Return a sentence that says where two systems differ."""
     a, b = both.names
-    what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} leaves out 0"
+    what = f"the {percentage(ci_prob)} {BAND} band of the difference {a} − {b} excludes 0"
     related = "the same examples" if both.paired else "different examples"
     spans = significant_spans(both.difference(ci_prob=ci_prob, kind=BAND))
     where = f"Shaded: α at which {what}" if spans else f"At no α {what}"
-    return (
-        f"{where}, of systems judged by {related}, if thresholds had been chosen on other development rows like these."
-    )
+    return f"{where}, for systems tested on {related}, with thresholds chosen on other development rows like these."
 
 
-SECTION = Section(80, "expected", "What is to be expected?", blocks, (REPORT, SUMMARY))
+SECTION = Section(80, "expected", "What can be expected?", blocks, (REPORT, SUMMARY))

@@ -18,7 +18,8 @@ from bayesperf.reports.comparison_tables import MOST_IN_PAIRS, RULES, monte_carl
 from bayesperf.reports.drawing import about, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
-# So many metrics stand open. Of more classes than the next the table is folded, and so many of the worst stand open.
+# Number of metrics that stand open. With more classes than the next number the table is folded, and this many of the
+# worst stand open.
 _MOST_METRICS, _MOST_CLASSES, _WORST = 2, 20, 10
 
 
@@ -71,7 +72,7 @@ def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     beside = f"; always the majority class: {analysis.majority}" if of_classes else ""
     marginal = analysis.marginals[name]
     if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
-        # Of many systems the best stand first.
+        # With many systems the best come first.
         order = np.argsort(marginal.mean().values * (1 if metric.greater_is_better is False else -1), kind="stable")
         marginal, records = marginal.isel(**{str(marginal.dims[0]): order.tolist()}), [records[i] for i in order]
     draw = densities(analysis, marginal, metric.title)
@@ -89,7 +90,7 @@ def _macro_notes(analysis: Analysis) -> Iterator[Note]:
         counted = values.fillna(0).mean("label").values.ravel()
         left_out = int(undefined.sum("label").max())
         yield Note(
-            f"Observed {metric_title(name)} leaves out {left_out} class{'es' * (left_out > 1)} for which it is 0/0; "
+            f"Observed {metric_title(name)} omits {left_out} class{'es' * (left_out > 1)} for which it is 0/0; "
             f"scikit-learn counts these as 0, which gives {enumerated([f'{value:.3f}' for value in counted[:6]])}."
         )
 
@@ -110,12 +111,12 @@ def _of_classes(analysis: Analysis) -> Iterator[Block]:
             continue
         worst = sorted(records, key=lambda row: row["recall"])[:_WORST]
         shown: list[Block] = [
-            _class_table(analysis, f"The {_WORST} least recognised classes{of}", worst, i),
+            _class_table(analysis, f"The {_WORST} classes with the lowest recall{of}", worst, i),
             Folded(f"All {len(records):,} classes{of}", [every], is_printed=False),
         ]
         yield from shown if i == 0 else [Folded(title, shown, is_printed=False)]
     if left_out and analysis.class_by_class:
-        yield Note(f"Class by class, of the best systems alone; {left_out:,} more have the metrics above.")
+        yield Note(f"The tables by class are for the best systems only; {left_out:,} more have the metrics above.")
 
 
 def _class_records(analysis: Analysis, at: tuple[int, ...], name: str) -> list[dict[str, Any]]:
@@ -157,7 +158,7 @@ def _beaten(analysis: Analysis) -> Iterator[Sentence]:
         try:
             found[rule] = compare(analysis.pooled, rule, analysis.headline[0]).prob_better.values
         except ValueError:
-            # Of the rule the metric is undefined (0/0), or neither direction is better.
+            # The rule's metric is undefined (0/0), or neither direction is better.
             continue
     for at, names in analysis.systems if found else []:
         values = {rule: probability_value(float(np.asarray(each[at]))) for rule, each in found.items()}

@@ -20,7 +20,7 @@ from bayesperf.reports.scores import about_split
 from bayesperf.reports.sections import REPORT, SUMMARY, Section, slices, trust, where_it_fails
 from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, by_probability, in_one_sentence
 
-# So many sentences follow the answer itself, and so many classes are named.
+# Number of sentences that follow the answer itself, and of classes that are named.
 _MOST_MORE, _MOST_NAMED = 3, 5
 _ALL = "all at once"
 

@@ -50,16 +50,16 @@ def paragraph(analysis: Analysis) -> str:
     if analysis.slices is not None:
         found = analysis.slices.found
         said.append(
-            f"rates of slices by {enumerated(list(found.dims))} were drawn towards each other by a hierarchical model "
+            f"rates of slices by {enumerated(list(found.dims))} were shrunk towards each other by a hierarchical model "
             f"({found.prior_text}) [gelman2007data]"
         )
     if analysis.requirements:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"we report the posterior probability that each requirement is met ({asked})")
     if analysis.headline_comparison:
-        apart = "as if judged on different examples" if settings.cluster is None else "on the clusters that they share"
+        apart = "as if tested on different examples" if settings.cluster is None else "on the clusters that they share"
         related = "on the same examples" if analysis.is_paired else apart
-        rope = f", with differences of at most {settings.rope:g} taken to be equivalent" if settings.rope else ""
+        rope = f", with differences of at most {settings.rope:g} treated as equivalent" if settings.rope else ""
         said.append(f"systems were compared {related} by the posterior of their difference{rope} [benavoli2017time]")
     if analysis.scores is not None:
         said.append("areas under curves were obtained by the Bayesian bootstrap [rubin1981bayesian]")
@@ -81,15 +81,15 @@ def _modelled(analysis: Analysis) -> str:
         )
     if settings.cluster is not None:
         return (
-            "cells of the confusion matrix were drawn by weights of the clusters that examples come in "
+            "cells of the confusion matrix were drawn with weights on the clusters of examples "
             f"({prior}) [rubin1981bayesian]"
         )
     if settings.judge is not None:
         return (
-            "the actual classes of examples that were not verified were drawn by those of verified examples on which "
-            f"system and judge say the same ({prior})"
+            "the actual classes of unverified examples were drawn from those of verified examples with the same labels "
+            f"from system and judge ({prior})"
         )
-    return f"figures are of a posterior that was given ({prior})"
+    return f"figures come from a given posterior ({prior})"
 
 
 SECTION = Section(120, "methods", "Methods, to cite", blocks, (REPORT,))

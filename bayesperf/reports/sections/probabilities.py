@@ -42,9 +42,9 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 # ── The verdict ──
 
-# A slope within these bounds, and a mean within this of the frequency, are near enough to those of a calibrated system.
+# A system counts as calibrated if its slope is within these bounds, and its mean within this of the frequency.
 _SLOPES, _NEAR = (2 / 3, 3 / 2), 0.05
-_TOO_EXTREME = "Too extreme: what it calls nearly certain is less certain."
+_TOO_EXTREME = "Too extreme: outcomes it calls nearly certain are less certain."
 _IMPOSSIBLE = "Too extreme: it gave probability 0 to some outcomes that happened."
 
 
@@ -70,11 +70,11 @@ def _verdict(table: Any) -> str:
     else:
         lower, upper = ends.loc["calibration_slope"].to_numpy()
     if upper < 1 and lower <= 0:
-        return "Useless: greater probabilities are not shown to go with what happens."
+        return "Useless: outcomes are not shown to be more frequent at higher probabilities."
     if upper < 1:
         return _TOO_EXTREME
     if lower > 1:
-        return "Too timid: what it calls probable is more so."
+        return "Too timid: outcomes it calls likely are even more likely."
     if mean[0] > 0 or mean[1] < 0:
         return f"Shifted: on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
@@ -94,7 +94,7 @@ def _reliability(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tu
             system.reliability.band(analysis.settings.ci_prob)["frequency"].values,
         )
         x, y = points["probability"].values, points["frequency"].values
-        # Between two points the lower bound is that of the first, the upper that of the second.
+        # Between two points the lower bound belongs to the first, the upper bound to the second.
         along = np.repeat(x, 2)[1:-1]
         bounds = np.stack([np.repeat(band[:-1, 0], 2), np.repeat(band[1:, 1], 2)], -1)
         corner = np.ones(len(along), bool)

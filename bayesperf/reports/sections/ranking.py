@@ -23,7 +23,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     scores = analysis.scores
     if scores is None:
         return []
-    nothing = "The scores may have any distribution: examples of a class get Dirichlet weights."
+    nothing = "No distribution of the scores is assumed: the examples of a class get Dirichlet weights."
     return [
         *shared_figures(analysis, _curves, _reading(scores.settings.ci_prob)),
         *_areas(analysis),

@@ -49,10 +49,10 @@ def _about(analysis: Analysis) -> str:
     found, name = analysis.slices.found, analysis.slices.system
     best = f" of {name}, the best," if name and len(analysis.systems) > 1 else f" of {name}" if name else ""
     sizes = " × ".join(f"{found.cm.counts.sizes[dim]} {dim}" for dim in found.dims)
-    several = " Levels have their own mix of the other dims; gaps are between levels at the same mix."
+    several = " Each level has its own mix of the other columns; gaps compare levels at the same mix."
     return (
-        f"{sentence(f'the predictions{best} sliced by {enumerated(list(found.dims))} ({sizes})')} A slice is drawn "
-        "towards what the others say, the more so the fewer examples it has (n)."
+        f"{sentence(f'the predictions{best} sliced by {enumerated(list(found.dims))} ({sizes})')} A slice is shrunk "
+        "towards the others, more strongly the fewer examples (n) it has."
         f"{several if len(found.dims) > 1 else ''}"
     )
 

@@ -15,7 +15,7 @@ from bayesperf.reports.blocks import Block, Figure, Note
 from bayesperf.reports.scores import THRESHOLD_METRICS, with_threshold
 from bayesperf.reports.sections import REPORT, Section
 
-# Colours of metrics are not those of the first systems.
+# Colours of metrics differ from the colours of the first systems.
 _COLOURS = [svg.colour(3 + i) for i in range(len(THRESHOLD_METRICS))]
 
 
@@ -25,7 +25,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     if scores is None or not scores.over_thresholds:
         return []
     chosen = {", ".join(system.names): system.threshold for system in (scores.systems if scores.split else [])}
-    dashed = "Dashed: the threshold of least false positive and false negative rate together on the other examples."
+    dashed = "Dashed: the threshold with the smallest sum of both error rates on the development rows."
     reading = (
         "An example is called positive if its score is at least the threshold. Line: posterior mean at that threshold; "
         f"band: its {percentage(analysis.settings.ci_prob)} highest-density interval, threshold by threshold."

@@ -15,9 +15,9 @@ from bayesperf.reports.blocks import Block, Column, Folded, Heading, Record, Sen
 from bayesperf.reports.drawing import place_of
 from bayesperf.reports.sections import REPORT, Section
 
-# Classes of fewer examples are remarked on, so many of them by name.
+# Classes with fewer examples get a remark, this many of them by name.
 _FEW_EXAMPLES, _MOST_NAMED = 10, 5
-# From this share of the interval's width on a figure is said to depend on the prior.
+# From this fraction of the interval's width on, the text says that a figure depends on the prior.
 _SENSITIVE = 0.25
 
 
@@ -71,7 +71,7 @@ def _tiny_classes(analysis: Analysis) -> str:
     if not tiny:
         return ""
     these = "this class" if len(tiny) == 1 else "these classes"
-    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: figures of {these} are uncertain."
+    return f"Few examples of {enumerated(tiny, _MOST_NAMED)}: figures for {these} are uncertain."
 
 
 def _independence(analysis: Analysis) -> list[str]:

@@ -26,10 +26,10 @@ def blocks(analysis: Analysis) -> list[Block]:
     scores = analysis.scores
     if scores is None or not scores.are_probabilities:
         return []
-    ci_prob, shaded = scores.settings.ci_prob, " Shaded: where it does more good." * (len(scores.systems) == 1)
+    ci_prob, shaded = scores.settings.ci_prob, " Shaded: where acting does more good." * (len(scores.systems) == 1)
     reading = (
-        "Whoever acts when the probability is at least t accepts (1 − t)/t false alarms for each positive found: nine "
-        "at t = 0.1. The net benefit, per example, is the positives found minus the cost of the false alarms at that "
+        "If you act when the probability is at least t, you accept (1 − t)/t false alarms per positive found (nine "
+        "at t = 0.1). The net benefit, per example, is the positives found minus the cost of the false alarms at that "
         f"price. Line: these examples; band: {percentage(ci_prob)} equal-tailed interval, threshold by threshold. "
         f"Dotted: treating all (falling) and none (0).{shaded}"
     )

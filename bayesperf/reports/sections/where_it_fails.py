@@ -19,7 +19,7 @@ from bayesperf.reports.blocks import Block, Column, Figure, Note, Sentence, Tabl
 from bayesperf.reports.drawing import place_of
 from bayesperf.reports.sections import REPORT, Section
 
-# Matrices of up to so many classes are tables; of more, heat maps. So many pairs of classes are listed.
+# Matrices of up to this many classes are tables, larger ones heat maps. This many pairs of classes are listed.
 _MOST_IN_TABLE, _PAIRS = 11, 8
 _MOST_NUMBERED = 40
 
@@ -31,9 +31,9 @@ def blocks(analysis: Analysis) -> list[Block]:
     shown, counts = analysis.foremost, analysis.foremost_counts.transpose(..., "actual", "predicted")
     places = place_of(shown.leading)
     left_out = len(analysis.systems) - len(places)
-    beside = f" Those of the best systems; {left_out:,} more are left out." if left_out else ""
+    beside = f" Shown for the best systems only; {left_out:,} more are omitted." if left_out else ""
     return [
-        # Of two classes a matrix says as much.
+        # For two classes a matrix says the same.
         *map(Sentence, in_words(analysis) if len(shown.labels) > 2 else []),
         Note(f"Rows of a confusion matrix are actual classes, columns predicted ones.{beside}"),
         *(_matrix(counts[at], name) for at, name in places),
@@ -73,7 +73,7 @@ def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     probability, prob = analysis.prob_worst.values[at], analysis.settings.ci_prob
     labels = [printable(str(label)) for label in analysis.counts.labels]
     pairs = _confused(table)
-    taken = "" if not pairs else f"most often {labels[pairs[0][0]]} is taken for {labels[pairs[0][1]]}"
+    taken = "" if not pairs else f"the most frequent error is {labels[pairs[0][0]]} predicted as {labels[pairs[0][1]]}"
     worst = int(np.argmax(probability))
     if odds_ratio(float(probability[worst]), 1 / len(labels), DRAWS) < POINTED:
         return taken
@@ -81,7 +81,7 @@ def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     lower, upper = recall.hdi(prob).values[at][worst]
     seen = f"{table[worst, worst]:,} of {table[worst].sum():,}"
     value = estimate(float(recall.mean().values[at][worst]), lower, upper, prob, "hdi", seen)
-    text = f"the least recognised class is {labels[worst]}, with recall {value}; it is the worst with probability "
+    text = f"the worst class is {labels[worst]}, with recall {value}; it is the worst of all with probability "
     return f"{text}{chance(float(probability[worst]))}{f', and {taken}' if taken else ''}"
 
 
@@ -102,9 +102,9 @@ def _matrix(counts: xr.DataArray, name: str) -> Block:
         columns = [Column("actual \\ predicted", ("actual",))]
         columns += [Column(label, (str(j),), "count") for j, label in enumerate(names)]
         return rows_table(title, columns, records)
-    numbers = " Numbers are those of the table of classes." * (len(labels) > _MOST_NUMBERED)
+    numbers = " Numbers refer to the table of classes." * (len(labels) > _MOST_NUMBERED)
     reading = (
-        "The darker a cell, the larger its share of the actual class (by the square root, so that rare errors show)."
+        "Darker cells hold a larger proportion of their actual class (on a root scale, so that rare errors show)."
         f"{numbers}"
     )
     return Figure(partial(_heat_map, table, labels, title), title, reading=reading, is_large=True)

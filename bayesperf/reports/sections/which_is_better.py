@@ -30,9 +30,9 @@ from bayesperf.reports.comparison_tables import (
 from bayesperf.reports.drawing import about, names_of, strips
 from bayesperf.reports.sections import COMPARISON, REPORT, Section
 
-# Of more systems than these only the first few metrics are pictured pair by pair.
+# With more systems than these, only the first few metrics are pictured pair by pair.
 _MOST_PICTURED, _FIRST_METRICS = 50, 2
-# Of more systems the order is folded.
+# With more systems the order is folded.
 _MOST_IN_ORDER = 20
 
 
@@ -104,8 +104,8 @@ def difference_table(
     names = [f"{record['a']} − {record['b']}" for record in records]
     draw = strips(records, names, f"difference of {metric_title(comparison.metric)}", rope=settings.rope)
     shaded = (
-        f"; shaded: differences of at most {settings.rope:g}, which are taken not to matter; below, inside, above: the "
-        "probabilities that a − b is there"
+        f"; shaded: differences too small to matter, at most {settings.rope:g}; below, inside, above: the probability "
+        "that a − b is in that region"
         if settings.rope
         else ""
     )
@@ -124,7 +124,7 @@ def pictures(comparison: Comparison) -> list[Figure]:
 def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
     rows, title = comparison.rank_order.values, metric_title(comparison.metric)
     greater = comparison.prob_greater.values[np.ix_(rows, rows)]
-    label = f"heat map of the probabilities that the {title} of one system is greater than that of another"
+    label = f"heat map of the probability that the {title} of one system is greater than another's"
     drawn = [("P(a > b): rows a, columns b, numbered as in the order", svg.heat_map(greater, label, diverging=True))]
     if comparison.greater_is_better is None:
         return drawn
