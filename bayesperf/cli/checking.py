@@ -221,14 +221,15 @@ def _more_to_compare(analysis: Analysis, metric: str, new: Any, old: Any) -> str
 
     settings, system = analysis.settings, str(analysis.settings.system)
     no_worse_by = settings.no_worse_by or 0.0
-    sides: list[Any] = [analysis.pooled_counts.sel(**{system: version}) for version in (new, old)]
+    a: Any = analysis.pooled_counts.sel(**{system: new})
+    b: Any = analysis.pooled_counts.sel(**{system: old})
     if analysis.paired is not None:
-        sides = [analysis.paired.sel(**{system: [new, old]}), None]
+        a, b = analysis.paired.sel(**{system: [new, old]}), None
     options: dict[str, Any] = {
         "confidence": settings.confidence, "assurance": ASSURANCE, "prior": settings.prior
     }  # fmt: skip
     try:
-        return number_in_words(comparison(*sides, metric, margin=-no_worse_by, **options))
+        return number_in_words(comparison(a, b, metric, margin=-no_worse_by, **options))
     except (InputError, UnreachableError):
         return ""
 

@@ -44,7 +44,7 @@ class WeightedAnswers:
     @cached_property
     def by_answer(self) -> Array:
         """Weight of the raters that gave each answer, (draws or 1, P, K)."""
-        return np.einsum("dg,pgk->dpk", self.raters, self.given, optimize=True)
+        return np.asarray(np.einsum("dg,pgk->dpk", self.raters, self.given, optimize=True))
 
     @cached_property
     def answered(self) -> Array:
@@ -249,12 +249,14 @@ class PairedAnswers:
     @property
     def within_rater(self) -> Array:
         """Variance of the answers of a rater, (draws,)."""
-        return self.mean(sum(self.variances) / 2)
+        first, second = self.variances
+        return self.mean((first + second) / 2)
 
     @property
     def between_raters(self) -> Array:
         """Variance of the means of raters beyond what the items explain, (draws,)."""
-        of_difference = sum(self.variances) - 2 * self.covariance
+        first, second = self.variances
+        of_difference = first + second - 2 * self.covariance
         return self.mean(((self.means[0] - self.means[1]) ** 2 - of_difference / self.number) / 2)
 
 

@@ -67,12 +67,12 @@ class Rate(NamedTuple):
     def of(cls, distribution: Distribution) -> Rate:
         """Return the rate with a distribution."""
         (mean,), (sd,) = distribution.mean_sd()
-        ends = distribution.ppf(np.array([[_TAIL, 1 - _TAIL]]))[0]
+        low, high = distribution.ppf(np.array([[_TAIL, 1 - _TAIL]]))[0]
         if not isinstance(distribution, Beta):
-            return cls(mean, distribution, sd, *ends, 1 - ends[1])
+            return cls(mean, distribution, sd, low, high, 1 - high)
         rest = float(special.betaincinv(distribution.b, distribution.a, _TAIL).item())
         # A Beta whose density is infinite at an end is integrated up to it.
-        low = 0.0 if distribution.a.item() < 1 else ends[0]
+        low = 0.0 if distribution.a.item() < 1 else low
         rest = 0.0 if distribution.b.item() < 1 else rest
         return cls(mean, distribution, sd, low, 1 - rest, rest)
 
@@ -186,7 +186,8 @@ def _rates(errors: Any) -> tuple[Rate, Rate, Any]:
     if isinstance(errors, Mapping):
         if set(errors) != set(_RATES):
             raise InputError("errors", f"must have recall and specificity; it has {', '.join(map(str, errors))}.")
-        return *(_rate(name, errors[name]) for name in _RATES), None
+        recall, specificity = (_rate(name, errors[name]) for name in _RATES)
+        return recall, specificity, None
     post = posterior(errors) if isinstance(errors, ConfusionMatrix) else errors
     if not isinstance(post, Posterior):
         raise InputTypeError(
@@ -273,8 +274,9 @@ def _tabulated(y: float, n: float, recall: Rate, specificity: Rate, weights: tup
     error = np.sqrt(apparent * (1 - apparent) / n + (middle * recall.sd) ** 2 + ((1 - middle) * specificity.sd) ** 2)
     scale = float(np.clip(error / max(separation, 0.1) / (middle * (1 - middle)), 1e-3, 1))
     centre = special.logit(middle)
-    ends = (np.array([[end]]) for end in (centre - 42 / a - 9 * scale, centre + 42 / b + 9 * scale, centre, scale))
-    axis = Axis.between(*ends, _NODES)
+    ends = centre - 42 / a - 9 * scale, centre + 42 / b + 9 * scale, centre, scale
+    low, high, middle_logit, width = np.array(ends).reshape(4, 1, 1)
+    axis = Axis.between(low, high, middle_logit, width, _NODES)
     logit = axis.nodes(_NODES)[0]
     prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
     return Tabulated.of(axis, prior + _log_likelihood(logit[0], y, n, recall, specificity)[None, :])
@@ -339,5 +341,6 @@ def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, 
 def _stacked(tables: list[Tabulated]) -> Tabulated:
     """Return distributions one beneath the other."""
     axis = Axis(*(np.vstack(parts) for parts in zip(*(table.axis for table in tables), strict=True)))
-    names = ("log_density", "slope", "cumulative", "moments")
-    return Tabulated(axis, *(np.vstack([getattr(table, name) for table in tables]) for name in names))
+    fields = ("log_density", "slope", "cumulative", "moments")
+    log_density, slope, cumulative, moments = (np.vstack([getattr(table, f) for table in tables]) for f in fields)
+    return Tabulated(axis, log_density, slope, cumulative, moments)

@@ -139,8 +139,8 @@ def _as_observed(given: NDArray[np.int64], sizes: Counts) -> WeightedAnswers:
 
 def _weights_of_items(rng: np.random.Generator, sizes: Counts, draws: int) -> Array:
     """Return weights of the items of each pattern (draws, P), which vary as those of as many clusters of one item."""
-    items = int(sizes.sum())
-    return unit_weights(rng, sizes * float(weight_shapes(np.ones(items))[0]), draws)
+    shape = float(weight_shapes(np.ones(int(sizes.sum())))[0])
+    return unit_weights(rng, (sizes * shape).astype(float), draws)
 
 
 def _drawn(
