@@ -121,7 +121,7 @@ STUDY = Study(
         # Of logits: "normal", "heavy_tails" (Student's t of two degrees of freedom), or normal, but of so many systems
         # shifted by so much.
         "population": "normal",
-        # Whether all systems are judged on the same examples, and then how their errors correlate and cluster.
+        # Whether all systems are tested on the same examples, and then how their errors correlate and cluster.
         "paired": False,
         "difficulty": 0.5,
         "clusters": None,

@@ -1,4 +1,4 @@
-"""What is gained where systems are judged on the same examples, and lost where that is overlooked.
+"""What is gained where systems are tested on the same examples, and lost where that is overlooked.
 
 Each simulation judges two systems, whose errors correlate, on the same examples of two classes alike. The equal-tailed
 interval of the paired comparison, and that of the comparison of two posteriors, should cover the true difference of

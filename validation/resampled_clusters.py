@@ -1,7 +1,7 @@
 """How often intervals of F1, and of the difference of two systems, cover where examples come in clusters.
 
 Each cluster has shares of the classes, and for each system rates, of its own: Dirichlet of dispersion ρ about the
-population's. Clusters are of unequal sizes, 1 + Poisson(λ) with λ exponential. Two systems are judged on the same
+population's. Clusters are of unequal sizes, 1 + Poisson(λ) with λ exponential. Two systems are tested on the same
 examples; the second says what the first says of half of them. The target is the F1 of the first system (of more than
 two classes the macro average), or the difference; the truth is that of the mean cells of the population. Intervals are
 equal-tailed, of four kinds:

@@ -150,7 +150,7 @@ def compare(
     elif counts:
         if b is not None:
             raise InputTypeError(
-                "b", "counts of systems judged on the same examples hold them all.", "Compare without `b`."
+                "b", "counts of systems tested on the same examples hold them all.", "Compare without `b`."
             )
         found = _of_counts(a, _named(metric), prior, asked)
     else:
@@ -339,7 +339,7 @@ def _warn_of_same_examples(post: Posterior, dim: str, independent: bool) -> None
         warn(
             DependenceWarning,
             "BP102",
-            f"the systems along {dim!r} were judged on the same examples, and these posteriors take them for "
+            f"the systems along {dim!r} were tested on the same examples, and these posteriors take them for "
             f"independent: compare {paired}, metric=..., dim={dim!r}).",
         )
     elif not independent and _share_totals(counts, dim):
@@ -371,12 +371,12 @@ def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | No
     if outcomes is None:
         raise InputTypeError(
             "a",
-            "these counts do not say whether the systems were judged on the same examples.",
+            "these counts do not say whether the systems were tested on the same examples.",
             f"If so, name them: {_counted_by(cm)}(..., example=ids). If not, compare(bp.posterior(cm), ...).",
         )
     if outcomes.dim != asked.dim:
         raise InputError(
-            "dim", f"the systems judged on the same examples are along {outcomes.dim!r}, not {asked.dim!r}."
+            "dim", f"the systems tested on the same examples are along {outcomes.dim!r}, not {asked.dim!r}."
         )
     prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     _check_dims("a", cm)

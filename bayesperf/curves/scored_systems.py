@@ -19,7 +19,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
 
-# The dim of systems that were judged on the same examples.
+# The dim of systems that were tested on the same examples.
 DIM = "model"
 
 

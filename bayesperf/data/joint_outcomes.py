@@ -241,7 +241,7 @@ def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> JointOutc
     if not isinstance(outcomes, JointOutcomes):
         raise InputTypeError(
             argument,
-            f"must be a ConfusionMatrix of two systems judged on the same examples; it is {_what_it_is(cm)}.",
+            f"must be a ConfusionMatrix of two systems tested on the same examples; it is {_what_it_is(cm)}.",
             "Make one with ConfusionMatrix.from_predictions(y_true, {'new': y_new, 'old': y_old}).",
         )
     others = list(outcomes.counts.dims[:-1])
@@ -292,10 +292,10 @@ def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:
     if missing:
         raise InputError(
             "example",
-            "systems must be judged on the same examples; missing are "
+            "systems must be tested on the same examples; missing are "
             f"{', '.join(islice(_missing(ids, dim, systems), 3))}{_more(missing - 3, 'more judgement')}.",
             "Drop those examples for all systems, or leave out `example`: the systems then count "
-            "as judged on different ones.",
+            "as tested on different ones.",
         )
     return rows.reshape(len(ids.labels), len(systems.labels))
 

@@ -136,10 +136,10 @@ def _check_matched(matched: int, judged: Counts, dim: str, systems: Sequence[Any
         most = int(judged.argmax())
         raise InputError(
             "example",
-            f"systems must be judged on the same examples; {dim} {systems[most]!r} was judged on "
+            f"systems must be tested on the same examples; {dim} {systems[most]!r} was tested on "
             f"{judged[most]}, of which all were on {matched}.",
             "Drop the others for all systems, or leave out `example`: the systems then count as "
-            "judged on different ones.",
+            "tested on different ones.",
         )
 
 

@@ -158,12 +158,12 @@ def comparison(
     Parameters
     ----------
     a : ConfusionMatrix, Posterior, Marginal or (successes, trials)
-        Evidence on the first system; or, without `b`, the matrix of two systems judged on the same examples. Then both
+        Evidence on the first system; or, without `b`, the matrix of two systems tested on the same examples. Then both
         systems judge the same new examples, too.
     b : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
-        Evidence on the second system, judged on other examples. Each system then gets its own new examples.
+        Evidence on the second system, tested on other examples. Each system then gets its own new examples.
     metric : str or Metric
-        A proportion of examples, or a function of one. For systems judged on the same examples, a proportion of all
+        A proportion of examples, or a function of one. For systems tested on the same examples, a proportion of all
         examples in certain classes: accuracy, error rate, recall, specificity and the like.
     margin : float
         How much better a must be; negative if it may be worse by this much (non-inferiority).
@@ -324,7 +324,7 @@ def _same_examples(
     margin: float,
     confidence: float,
 ) -> tuple[AssuranceModel, PlanText]:
-    """Return the model of two systems judged on the same examples, and what its plan is of."""
+    """Return the model of two systems tested on the same examples, and what its plan is of."""
     outcomes = of_two_systems(counts, "a")
     a, b = map(str, outcomes.names)
     matrix_of_a = ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0})

@@ -46,7 +46,7 @@ from bayesperf.posteriors.sources.stored_draws import SameExamples, stored
 __all__ = ["JointOutcomes", "discordant_weights", "joint_posterior", "pseudo_counts"]
 
 # What has a joint posterior under a Dirichlet prior only.
-SAME_EXAMPLES = "systems judged on the same examples"
+SAME_EXAMPLES = "systems tested on the same examples"
 # The fraction of a row's prior mass that is drawn for each system separately, and the maximum number of joint atoms.
 _TAIL, _MOST_STICKS = 1e-4, 512
 # Maximum size of temporary arrays while cells are summed.
@@ -224,7 +224,7 @@ def pseudo_counts(cm: Counted, prior: priors.Prior) -> Array:
         raise InputError(
             "prior",
             f"along {cm.dims[-1]!r} the pseudo-counts of an actual class sum to different weights.",
-            "Systems judged on the same examples share the actual classes: make each row sum to "
+            "Systems tested on the same examples share the actual classes: make each row sum to "
             "the same for all of them.",
         )
     return np.asarray(alpha.reshape(-1, *alpha.shape[-3:]))

@@ -1,4 +1,4 @@
-"""Comparison of systems judged on the same examples, and what comparison refuses."""
+"""Comparison of systems tested on the same examples, and what comparison refuses."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ import bayesperf as bp
 from tests.shared.counts import pair_of
 from tests.shared.systems import CM, SYSTEMS, A, N, alone, counts, three
 
-# ── Systems judged on the same examples ──
+# ── Systems tested on the same examples ──
 
 
 def judged(actual, **predicted):
@@ -71,7 +71,7 @@ def test_pairing_is_not_ignored():
     cm = judged(actual, x=said["x"], z=said["z"])
     together = bp.compare(cm, metric="accuracy")
     with pytest.warns(
-        bp.errors.DependenceWarning, match="judged on the same examples.*compare the counts instead"
+        bp.errors.DependenceWarning, match="tested on the same examples.*compare the counts instead"
     ) as caught:
         apart = bp.compare(bp.posterior(cm), metric="accuracy")
     assert caught[0].filename == __file__
@@ -135,7 +135,7 @@ def test_what_counts_say_is_not_said_again():
     with pytest.raises(TypeError, match="independent: it is of posteriors; counts and scores say"):
         bp.compare(PAIR, metric="recall", independent=True)
     # That the examples are the same is known.
-    with pytest.warns(bp.errors.DependenceWarning, match="judged on the same examples"):
+    with pytest.warns(bp.errors.DependenceWarning, match="tested on the same examples"):
         bp.compare(bp.posterior(MARKED, "flat"), metric="recall", independent=True)
 
 
@@ -200,13 +200,13 @@ OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no
         ((POST, POST, "recall"), {"random_seed": "x"}, ValueError, "random_seed must be"),
         ((POST, POST, "recall"), {"groups": 3}, TypeError, "groups is no argument of compare here"),
         ((POST, POST, "recall"), {"prior": "flat"}, TypeError, "prior: it is of counts; posteriors have theirs"),
-        ((A, A, "recall"), {}, TypeError, "b: counts of systems judged on the same examples hold them all"),
+        ((A, A, "recall"), {}, TypeError, "b: counts of systems tested on the same examples hold them all"),
         ((A,), {"metric": "recall"}, TypeError, r"a: these counts do not say whether .* example=ids.*bp\.posterior"),
         ((POST, A, "recall"), {}, TypeError, "b must be a Posterior.*ConfusionMatrix. Take bp.posterior"),
         ((POST, 3, "recall"), {}, TypeError, "b must be a Posterior, a DataTree or paired counts; it is int"),
         (({"x": POST, "y": POST}, None, "recall"), {}, TypeError, "it is dict. Compare two of its values at a time."),
         (([1, 2], POST, "recall"), {}, TypeError, "a must be a Posterior, a DataTree or paired counts; it is list"),
-        ((PAIR, POST, "recall"), {}, TypeError, "b: counts of systems judged on the same examples hold them all"),
+        ((PAIR, POST, "recall"), {}, TypeError, "b: counts of systems tested on the same examples hold them all"),
         ((PAIR,), {"metric": "recall", "draws": 1}, ValueError, "draws must be a whole number of at least 2"),
         ((PAIR,), {"metric": "recall", "dim": "fold"}, ValueError, "dim: the systems .* are along 'model', not 'fold'"),
         ((MARKED,), {"metric": "recall", "dim": "fold"}, ValueError, "are along 'model', not 'fold'"),

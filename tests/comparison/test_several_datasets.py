@@ -14,7 +14,6 @@ from arviz_stats.base import array_stats
 from scipy import integrate, stats
 
 import bayesperf as bp
-from bayesperf.comparison import several_datasets as datasets
 from tests.shared.golden import golden
 
 mpl.use("Agg")
@@ -66,7 +65,7 @@ def fitted(monkeypatch):
         asked.update(data=data, model=model, **options)
         return TREE
 
-    monkeypatch.setattr(datasets, "fit", fit)
+    monkeypatch.setattr("bayesperf.sampling.fitting.fit", fit)
     return asked
 
 
@@ -121,7 +120,7 @@ def test_the_difference_is_the_average_over_data_sets(fitted):
 def test_three_questions_have_three_answers(monkeypatch):
     """Sure to be better on average, by little: on the next data set it is a matter of chance."""
     tree = tree_of(0.02 + 0.001 * RNG.normal(size=(4, 500)), np.full((4, 500), 0.04), np.full((4, 500), 30.0))
-    monkeypatch.setattr(datasets, "fit", lambda *_, **__: tree)
+    monkeypatch.setattr("bayesperf.sampling.fitting.fit", lambda *_, **__: tree)
     table = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01).next_dataset.summary()
     assert list(table.columns) == [*REGIONS, "mcse"]
     assert list(table.index) == ["average over data sets", "next data set", "most probable for the next data set"]

@@ -359,7 +359,7 @@ def test_bad_arguments(error, y, score, options, words):
         bp.roc_auc(y, score, **options)
 
 
-# ── Systems judged on the same examples ──
+# ── Systems tested on the same examples ──
 
 
 def test_difference_has_the_exact_moments():

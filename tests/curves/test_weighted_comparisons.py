@@ -1,4 +1,4 @@
-"""Differences of areas and scores of systems judged on the same examples, against loops over weights of one's own."""
+"""Differences of areas and scores of systems tested on the same examples, against loops over weights of one's own."""
 
 import warnings
 
@@ -94,7 +94,7 @@ def test_intervals_overlap_where_that_of_the_difference_leaves_out_zero(alone, t
     difference = together(y, first, second).difference.eti().values
     assert better[0] < worse[1]
     assert difference[0] > 0
-    # Narrower than if the systems had been judged on different examples.
+    # Narrower than if the systems had been tested on different examples.
     assert np.diff(difference) < 0.7 * np.hypot(np.diff(better), np.diff(worse))
 
 

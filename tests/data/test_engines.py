@@ -195,7 +195,7 @@ UNMATCHED = {
         "5 rows of 1 different examples.*count with cluster='id'",
     ),
     "no id": ({"id": [None, *LONG["id"][1:]]}, "example: column 'id' has 1 missing value for system 'new'"),
-    "other examples": ({"id": ["e9", *LONG["id"][1:]]}, "system 'new' was judged on 5, of which all were on 4"),
+    "other examples": ({"id": ["e9", *LONG["id"][1:]]}, "system 'new' was tested on 5, of which all were on 4"),
     "another truth": (
         {"y": ["ab"["ab".index(LONG["y"][0]) - 1], *LONG["y"][1:]]},
         "column 'y' differs between system 'new' and 'old' for 1 example. Rows of one example must agree",

@@ -1,4 +1,4 @@
-"""Systems judged on the same examples: what is counted, and what selection and sums leave of it."""
+"""Systems tested on the same examples: what is counted, and what selection and sums leave of it."""
 
 import datetime
 import pickle
@@ -298,7 +298,7 @@ BAD = {
     "not for one": (
         rows([*FOUR, "a", "b", "c", "e"]),
         ValueError,
-        "judged on the same examples; missing are 'd' for model 'new', 'e' for model 'old'. Drop those",
+        "tested on the same examples; missing are 'd' for model 'new', 'e' for model 'old'. Drop those",
     ),
     "not for many": (
         rows([*FOUR, *"efgh"]),

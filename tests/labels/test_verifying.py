@@ -132,7 +132,10 @@ def test_words_say_what_the_figures_rest_on():
     words = post.in_words("accuracy")
     assert words.startswith("Of 5,000 examples 100 are verified. Accuracy is 0.")
     assert f"makes accuracy as certain as about {worth:,.0f} examples verified at random would by themselves." in words
-    assert "chosen by chance among those that the judge and the system call the same." in words
+    assert (
+        "among examples with the same pair of labels from judge and system, the verified were chosen at random."
+        in words
+    )
     without = labels.verify(verified, predicted).in_words("accuracy")
     assert "What is predicted for the others" in without
     assert "the judge" not in without

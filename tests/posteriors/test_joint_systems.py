@@ -1,4 +1,4 @@
-"""The joint posterior of systems judged on the same examples."""
+"""The joint posterior of systems tested on the same examples."""
 
 from itertools import combinations, product
 

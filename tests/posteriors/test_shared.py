@@ -312,7 +312,7 @@ def test_systems_on_the_same_examples_keep_perks():
     comparison = bp.compare(SAME_EXAMPLES, metric="accuracy")
     assert comparison.basis.startswith("Perks' Dirichlet (0.111 in each of 9 cells, total weight 1)")
     for metric in ("accuracy", "f1_macro"):
-        with pytest.raises(ValueError, match="prior: 'shared' is not available for systems judged on the same"):
+        with pytest.raises(ValueError, match="prior: 'shared' is not available for systems tested on the same"):
             bp.compare(SAME_EXAMPLES, metric=metric, prior="shared")
 
 

@@ -465,7 +465,7 @@ def test_without_batches_it_does_not(systems):
 
 def test_few_examples_repeats_and_the_prior_are_cautioned_of():
     one = trust.cautions(analysed("one example"))
-    assert one[0] == "Few examples of 0 (0) and 1 (1): figures of these classes are uncertain."
+    assert one[0] == "Few examples of 0 (0) and 1 (1): figures for these classes are uncertain."
     assert "Recall: few examples: 50 % of the weight is the prior's." in one
     repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
     assert trust.blocks(repeats)[1].text == "Column 'example' repeats."

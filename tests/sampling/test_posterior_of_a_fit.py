@@ -331,7 +331,7 @@ def test_a_fit_over_folds_warns_of_the_same_examples_and_has_observed_values_as_
     )
     for post in (pooled(matched, draws=50).mean, bp.fit(matched, model, draws=50, chains=2, progressbar=False)):
         with pytest.warns(
-            bp.errors.DependenceWarning, match="the systems along 'model' were judged on the same examples"
+            bp.errors.DependenceWarning, match="the systems along 'model' were tested on the same examples"
         ):
             bp.compare(post, metric="recall", independent=True)
 

@@ -116,7 +116,7 @@ ERRORS = [
     (ValueError, THREE, "rates", {}, "data: this model is of two classes; there are 3. See the model 'groups'."),
     (ValueError, THREE_SITES, "groups_logit", {}, "data: this model is of two classes; there are 3."),
     (TypeError, [[1, 2], [3, 4]], "rates", {}, "data must be a ConfusionMatrix; it is list."),
-    (TypeError, BINARY, "paired", {}, "data must be a ConfusionMatrix of two systems judged on the same examples; it "
+    (TypeError, BINARY, "paired", {}, "data must be a ConfusionMatrix of two systems tested on the same examples; it "
      "is a ConfusionMatrix without their joint outcomes. Make one with ConfusionMatrix.from_predictions(y_true, "),
     (TypeError, BINARY, "markov", {}, "data must be a pair (y_true, y_pred) for the model 'markov'; sequence ids go "
      "to options['by']."),

@@ -1,4 +1,4 @@
-"""Systems judged on the same examples."""
+"""Systems tested on the same examples."""
 
 import numpy as np
 import pandas as pd

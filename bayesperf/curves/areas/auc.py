@@ -88,8 +88,8 @@ def roc_auc(
 ) -> Marginal:
     """Return the posterior of the area under the ROC curve: the probability that a positive scores above a negative.
 
-    Ties count half. Compare systems judged on the same examples by ``compare(roc_auc(y_true, {"a": score_a, "b":
-    score_b}))``, and two judged on different examples by ``compare(roc_auc(y_a, score_a), roc_auc(y_b, score_b))``.
+    Ties count half. Compare systems tested on the same examples by ``compare(roc_auc(y_true, {"a": score_a, "b":
+    score_b}))``, and two tested on different examples by ``compare(roc_auc(y_a, score_a), roc_auc(y_b, score_b))``.
 
     Parameters
     ----------

@@ -481,7 +481,7 @@ def decision_curve(
         Labels of two classes. Binned scores replace labels and probabilities.
     y_prob : array-like (n,), or a mapping of names to them
         Probabilities that the examples are positive, from 0 to 1; or the probabilities of several systems (a data frame
-        has a column for each), judged on the same examples.
+        has a column for each), tested on the same examples.
     thresholds : array-like (T,), optional
         Between 0 and 1; by default 0.01, 0.02, …, 0.99. With bins they must be edges, by default the edges next to
         these.

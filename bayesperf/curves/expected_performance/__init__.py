@@ -1,1 +1,1 @@
-"""Expected performance curves: thresholds chosen on some examples, judged on others."""
+"""Expected performance curves: thresholds chosen on some examples, tested on others."""

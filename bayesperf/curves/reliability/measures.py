@@ -237,11 +237,12 @@ class Calibration(Answer):
         >>> print(bp.curves.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
         On average its probability is 0.352, and it happens in 0.373 of the examples, a difference of 0.020 (95 % HDI \
         0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
-        almost certainly too extreme. The squared difference of probability and frequency, debiased, is 0.00020, a \
-        difference of roughly 0.014; a perfectly calibrated system with these scores shows −0.00003 to 0.00008 in \
-        95 % of test sets, and 0.00020 or more in <0.1 %. The Brier score is 0.057 (95 % HDI 0.039–0.076): 0.234 for \
-        one constant probability, less 0.193 for telling examples apart, plus 0.016 for miscalibration. The mean, the \
-        slope, the squared difference and the Brier score speak against calibrated probabilities.
+        almost certainly too extreme. The mean squared difference of probability and frequency, after subtracting what \
+        chance adds, is 0.00020, a difference of roughly 0.014; a perfectly calibrated system with these scores shows \
+        −0.00003 to 0.00008 in 95 % of test sets, and 0.00020 or more in <0.1 %. The Brier score, of which 0 is best, \
+        is 0.057 (95 % HDI 0.039–0.076). One constant probability would score 0.234; telling examples apart takes off \
+        0.193, and miscalibration adds 0.016. The mean, the slope, the squared difference and the Brier score speak \
+        against calibrated probabilities.
         """
         return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
 

@@ -183,7 +183,7 @@ class SameExamples(StoredDraws):
 
     independent: bool = True
     refusal: str = (
-        "these draws are of systems judged on the same examples. Ask it of each system by itself: posterior(cm)."
+        "these draws are of systems tested on the same examples. Ask it of each system by itself: posterior(cm)."
     )
     alone: Source = field(kw_only=True)
 

@@ -60,7 +60,7 @@ def _areas(analysis: Analysis) -> list[Table]:
 
 
 def _differences(analysis: Analysis) -> list[Block]:
-    """Return the differences of areas of systems judged on the same examples, at each place."""
+    """Return the differences of areas of systems tested on the same examples, at each place."""
     scores = analysis.scores
     assert scores is not None
     shown: list[Block] = []
