@@ -37,6 +37,6 @@ STUDY = Study(
     rows={"interval": list(INTERVALS), "calibration": "calibration"},
     settings={"n": 1000, "calibration": tuple(CALIBRATIONS), "prior": "jeffreys", "prob": 0.95},
 )
-# Some ten minutes of one processor.
-CASES = [({"prior": prior}, 400, {"prior": prior, "random_seed": 1}) for prior in ("jeffreys", "flat")]
+# Some five minutes of one processor.
+CASES = [({"prior": prior}, 200, {"prior": prior, "random_seed": 1}) for prior in ("jeffreys", "flat")]
 TABLES = {"prevalence": lambda jobs: table(STUDY, CASES, jobs, name="prevalence")}

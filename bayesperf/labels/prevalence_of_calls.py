@@ -33,7 +33,7 @@ from bayesperf.posteriors.posterior_of_rates import weights_of_rate
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Nodes of the prevalence, and of the error rate that matters less.
-_NODES, _OUTER = 257, 65
+_NODES, _OUTER = 129, 41
 # Mass beyond the range over which a rate is integrated.
 _TAIL = 1e-13
 # Calls say little of the prevalence if recall + specificity may be below this with more than the probability.
@@ -328,7 +328,7 @@ def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, 
     apart = high - low <= 0
     # Where there is none, the nearest end alone: its likelihood is negligible.
     low, high = np.where(apart, rate.low, low), np.where(apart, rate.high, high)
-    node, rest_node, weight = tanh_sinh(97, 3.2)
+    node, rest_node, weight = tanh_sinh(65, 3.2)
     length = (high - low)[..., None]
     x = low[..., None] + length * node
     rest_high = np.where(high >= rate.high, rate.rest, 1 - high)[..., None]

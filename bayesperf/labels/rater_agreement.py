@@ -13,7 +13,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.random_streams import stream
-from bayesperf.core.weights import about_few, check_enough, cluster_weights, unit_weights, weight_shapes
+from bayesperf.core.weights import about_few, check_enough, cluster_weights, mean_weight, unit_weights
 from bayesperf.core.words import listed, metric_title
 from bayesperf.distributions.draws import Draws
 from bayesperf.labels import agreement_coefficients as coefficients
@@ -139,8 +139,7 @@ def _as_observed(given: NDArray[np.int64], sizes: Counts) -> WeightedAnswers:
 
 def _weights_of_items(rng: np.random.Generator, sizes: Counts, draws: int) -> Array:
     """Return weights of the items of each pattern (draws, P), which vary as those of as many clusters of one item."""
-    shape = float(weight_shapes(np.ones(int(sizes.sum())))[0])
-    return unit_weights(rng, (sizes * shape).astype(float), draws)
+    return unit_weights(rng, (sizes * mean_weight(int(sizes.sum()))).astype(float), draws)
 
 
 def _drawn(
