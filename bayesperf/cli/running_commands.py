@@ -30,6 +30,7 @@ NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
     "y_true": "--actual",
     "y_pred": "--predicted",
     "dims": "--by",
+    "example": "--id",
     "from_scores": "--score and --threshold",
 }
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Hashable, Sequence
 
 from bayesperf.core.errors import InputError
 
 # Words that say what an axis holds; the weak ones say it only if none of the others is there: "predicted label".
+# They are without accents, as names are read.
 _WORDS = {
     "predicted": (
         "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output vorhersage "
-        "prognose prédiction prédit predicción predicho previsione"
+        "vorhergesagt vorhergesagte prognose predit predite prediccion predicho predicha previsione predetto "
+        "predetta previsto prevista"
     ),
     "actual": (
-        "actual actuals true truth ytrue reference references ref gold wahrheit tatsächlich vérité réel verdad verità"
+        "actual actuals true truth ytrue reference references ref gold wahrheit wahr wahre tatsachlich tatsachliche "
+        "verite reel reelle real verdad verdadero verdadera verita vero vera"
     ),
 }
-_WEAK_WORDS = {"actual": "label labels target targets observed test ytest y"}
+_WEAK_WORDS = {"actual": "label labels target targets observed test ytest y human etiqueta etiquette"}
 # What pandas calls the axes of a cross-tabulation of columns without names.
 _NAMELESS = (None, "row_0", "col_0")
 
@@ -32,7 +36,8 @@ def axis_role(name: Hashable) -> str | None:
     """
     if not isinstance(name, str):
         return None
-    words = set(re.findall(r"[^\W\d_]+", name.lower()))
+    letters = "".join(char for char in unicodedata.normalize("NFKD", name.lower()) if not unicodedata.combining(char))
+    words = set(re.findall(r"[^\W\d_]+", letters))
     for table in (_WORDS, _WEAK_WORDS):
         roles = [role for role, known in table.items() if words & set(known.split())]
         if roles:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -46,6 +47,8 @@ ROLES = {
 }
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
+# Two columns hold the same labels if this proportion of all their labels occurs in both.
+_SHARED = 0.5
 # A column with more different values than this holds no labels; with more different numbers it holds scores.
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 
@@ -127,7 +130,7 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     ]
     found = pd.DataFrame(rows, columns=["column", "holds", "distinct", "missing", "role", "option"])
     found.attrs = {
-        "notes": [source.note for source in sources if source.note],
+        "notes": [*(source.note for source in sources if source.note), *_about_guess(columns, roles)],
         "rows": columns[0].rows if columns else 0,
         "commands": _commands(named, columns, roles),
     }
@@ -208,20 +211,85 @@ def _roles(columns: Sequence[_Column]) -> list[str]:
         asked = [column.name.lower() in QUESTION_COLUMNS for column in columns]
         roles = ["cluster" if is_question and 1 < column.distinct < column.rows else role
                  for is_question, column, role in zip(asked, columns, roles, strict=True)]  # fmt: skip
-    if roles.count("actual") > 1:
-        # Only the first is taken: the user chooses among them.
-        first = roles.index("actual")
-        roles = ["" if role == "actual" and place != first else role for place, role in enumerate(roles)]
-    if "actual" in roles and "predicted" not in roles:
-        labels = set(columns[roles.index("actual")].values)
-        roles = [
-            "predicted" if role in ("", "system") and column.is_labels and set(column.values) <= labels else role
-            for column, role in zip(columns, roles, strict=True)
-        ]
+    elif pairs := _pairs(columns):
+        said = dict.fromkeys(pairs, "actual") | dict.fromkeys(pairs.values(), "predicted")
+        roles = [said.get(place, "" if role in ("actual", "predicted") else role) for place, role in enumerate(roles)]
+    else:
+        roles = _with_labels(columns, roles)
     return [
         "group" if role == "" and column.is_labels and column.distinct <= MOST_SYSTEMS else role
         for column, role in zip(columns, roles, strict=True)
     ]
+
+
+def _with_labels(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return the roles with one column of actual labels, and with columns of predicted labels that share them."""
+    actual = roles.index("actual") if "actual" in roles else _first_of_the_same_labels(columns, roles)
+    if actual is None:
+        return list(roles)
+    # Of several only the first is taken: the user chooses among them.
+    roles = ["" if role == "actual" else role for role in roles]
+    roles[actual] = "actual"
+    if "predicted" in roles:
+        return roles
+    labels = set(columns[actual].values)
+    return [
+        "predicted" if role in ("", "system") and column.is_labels and set(column.values) <= labels else role
+        for column, role in zip(columns, roles, strict=True)
+    ]
+
+
+def _first_of_the_same_labels(columns: Sequence[_Column], roles: Sequence[str]) -> int | None:
+    """Return the place of the probable actual labels, which no name says; None if nothing suggests them.
+
+    They have the labels of a column of predicted labels, or of another column that nothing is known of; where some are
+    missing, not all were verified. Beside scores they are the only column of two labels.
+    """
+    free = [place for place, column in enumerate(columns) if roles[place] == "" and column.is_labels]
+    others = [place for place, role in enumerate(roles) if role == "predicted"] or free
+    same = [
+        place for place in free if any(_share(columns[place], columns[other]) for other in others if other != place)
+    ]
+    if same:
+        return max(same, key=lambda place: columns[place].missing > 0)
+    two = [place for place in free if columns[place].distinct == 2]
+    return two[0] if "score" in roles and len(two) == 1 else None
+
+
+def _about_guess(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return a sentence on the column of actual labels, if its name does not say that it holds them."""
+    actual = [column.name for column, role in zip(columns, roles, strict=True) if role == "actual"]
+    if not actual or any(axis_role(name) == "actual" for name in actual):
+        return []
+    return [f"No name says which column holds the actual labels; by its values it may be {actual[0]!r}."]
+
+
+def _share(one: _Column, other: _Column) -> bool:
+    """Return whether most labels of two columns occur in both."""
+    return len(one.values.keys() & other.values.keys()) >= _SHARED * len(one.values.keys() | other.values.keys())
+
+
+def _pairs(columns: Sequence[_Column]) -> dict[int, int]:
+    """Return the places of the actual and of the predicted 0/1 column of each label, of which there are several.
+
+    One word of their names tells the two apart, as in gold_sport and model_sport: the first, or the last.
+    """
+    for pattern in (r"()([^\W_]+)([ _.-].+)", r"(.+[ _.-])([^\W_]+)()"):
+        of: dict[str, dict[str, int]] = {}
+        for place, column in enumerate(columns):
+            if _say_themselves(column) and (match := re.fullmatch(pattern, column.name)):
+                of.setdefault(match[1] + match[3], {})[match[2]] = place
+        both = [words for words in of.values() if len(words) == 2]
+        told = {tuple(sorted(words, key=_is_not_actual)) for words in both}
+        if len(both) > 1 and len(told) == 1:
+            actual, predicted = told.pop()
+            if not _is_not_actual(actual) or axis_role(predicted) == "predicted":
+                return {words[actual]: words[predicted] for words in both}
+    return {}
+
+
+def _is_not_actual(word: str) -> int:
+    return ("actual", None, "predicted").index(axis_role(word))
 
 
 # ── What to type ──
@@ -236,18 +304,17 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
         return _typed(path, _of_outcomes(of))
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
-    wide = of.get("predicted", [])
+    wide, is_paired = of.get("predicted", []), len(of["actual"]) > 1
     systems = of.get("system", []) if len(wide) < 2 else []
-    reading = ["--actual", of["actual"][0].name]
-    if wide:
-        reading += [word for column in wide for word in ("--predicted", column.name)]
-    else:
-        reading += [word for column in of["score"] for word in ("--score", column.name)]
+    reading = _of_pairs(columns) if is_paired else _of_one_label(of)
     reading += [word for column in systems[:1] for word in ("--system", column.name)]
     positive = _positive(of["actual"][0])
-    several = bool(systems) or len(wide) > 1 or (not wide and len(of["score"]) > 1)
-    paired = ["--id", of["id"][0].name] if systems and "id" in of else []
-    clustered = [word for column in of.get("cluster", [])[:1] for word in ("--cluster", column.name)]
+    several = bool(systems) or (len(wide) > 1 and not is_paired) or (not wide and len(of["score"]) > 1)
+    # Examples of several systems have as many rows.
+    ids = [column for column in of.get("id", []) if systems and column.distinct < column.rows]
+    paired = [word for column in ids[:1] for word in ("--id", column.name)]
+    alike = [] if is_paired else of.get("cluster", [])[:1]
+    clustered = [word for column in alike for word in ("--cluster", column.name)]
     folds = [word for column in of.get("fold", [])[:1] for word in ("--fold", column.name)] if not clustered else []
     commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
     if several:
@@ -258,6 +325,28 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
     commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
     return _typed(path, commands)
+
+
+def _of_pairs(columns: Sequence[_Column]) -> list[str]:
+    """Return the options that name the two columns of each of several labels."""
+    return [
+        word
+        for actual, predicted in _pairs(columns).items()
+        for word in ("--actual", columns[actual].name, "--predicted", columns[predicted].name)
+    ]
+
+
+def _of_one_label(of: Mapping[str, Sequence[_Column]]) -> list[str]:
+    """Return the options that name the actual labels, and the predictions or scores of each system."""
+    option = "predicted" if "predicted" in of else "score"
+    (actual,) = of["actual"]
+    # Joined labels are missing where a row has none.
+    is_sample = actual.missing and not _is_joined(actual)
+    return [
+        *("--actual", actual.name),
+        *(word for column in of[option] for word in (f"--{option}", column.name)),
+        *(["--verified-only"] if is_sample else []),
+    ]
 
 
 def _typed(path: Path, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -285,9 +374,14 @@ def _of_outcomes(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]]:
 
 def _positive(actual: _Column) -> list[str]:
     """Return the option that names the rarer of two labels as positive, where they do not say it themselves."""
-    if len(actual.values) != 2 or _say_themselves(actual):
+    if len(actual.values) != 2 or _say_themselves(actual) or _is_joined(actual):
         return []
     return ["--pos-label", list(actual.values)[-1]]
+
+
+def _is_joined(actual: _Column) -> bool:
+    """Return whether a row may have several labels, joined by a bar."""
+    return any("|" in label for label in actual.values)
 
 
 def _say_themselves(actual: _Column) -> bool:

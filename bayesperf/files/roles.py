@@ -12,8 +12,9 @@ from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, Settings, 
 # Usual names of columns that identify examples, systems, and parts of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
 SYSTEM_COLUMNS = (
-    "algorithm", "annotator", "classifier", "estimator", "method", "model", "model_id", "model_name", "modell",
-    "modello", "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system", "système", "variant",
+    "algorithm", "annotator", "bot", "classifier", "estimator", "llm", "method", "model", "model_id", "model_name",
+    "modell", "modello", "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system", "système",
+    "variant",
 )  # fmt: skip
 FOLD_COLUMNS = ("cv_fold", "falz", "faltung", "fold", "fold_id", "folds", "kfold", "pli", "pliegue")
 PART_COLUMNS = ("part", "partition", "set", "split", "subset")

@@ -26,6 +26,7 @@ from bayesperf.files.formats import (
     open_file,
     sql_text,
 )
+from bayesperf.files.roles import SYSTEM_COLUMNS
 from bayesperf.files.settings import FILE
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ _HELD = {
 # What columns hold that an option names, by the words of their names; and what no column of labels is called.
 _ROLES = {"--actual": "actual", "--predicted": "predicted"}
 _SYSTEM = re.compile(r"(model|system|classifier|clf|method|rater|annotator)[ _.-]?\w+$", re.IGNORECASE)
-PROBABILITY = re.compile("prob|score|conf|logit", re.IGNORECASE)
+PROBABILITY = re.compile("prob|score|conf|logit|wahrscheinlich", re.IGNORECASE)
 # Among more columns none is looked for that is meant.
 _MANY = 1_000
 # What DuckDB says of a file, and what is said of it here.
@@ -147,11 +148,15 @@ def _refuse_absent(source: Source, asked: Mapping[str, str], more: Sequence[str]
     there = [*source.columns, *more]
     if absent := {name: option for name, option in asked.items() if name not in there}:
         named = enumerated([f"{name!r}, for {option}" for name, option in absent.items()])
-        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{_offer(absent, there, asked)}")
+        offer = _offer(absent, there, asked, f"bayesperf {shlex.quote(str(source.named))}")
+        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{offer}")
 
 
-def _offer(absent: Mapping[str, str], there: Sequence[str], asked: Mapping[str, str]) -> str:
-    """Return a sentence with the options to type, if columns are there that look like those asked for."""
+def _offer(absent: Mapping[str, str], there: Sequence[str], asked: Mapping[str, str], look: str) -> str:
+    """Return a sentence with the options to type, if columns are there that look like those asked for.
+
+    Where none looks like labels that are asked for, it names the command that says what columns hold.
+    """
     if all(map(is_number, there)):
         return " The first line must name the columns."
     if len(there) > _MANY:
@@ -159,13 +164,28 @@ def _offer(absent: Mapping[str, str], there: Sequence[str], asked: Mapping[str, 
     free = [name for name in there if name not in asked]
     offered: dict[str, list[str]] = {}
     for name, option in absent.items():
-        looking = [other for other in free if _ROLES.get(option) == axis_role(other) and not PROBABILITY.search(other)]
-        if option == "--predicted":
-            looking = looking or [other for other in free if _SYSTEM.match(other)]
-        alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)
-        offered[option] = alike or (looking if option == "--predicted" else looking[:1])
+        offered[option] = _looking_like(name, option, free)
+    if len(offered.get("--actual", ())) > 1:
+        # Which of them is meant, and which predictions are its own, only their values tell.
+        offered |= {"--actual": [], "--predicted": []}
+    if offered.get("--predicted") == [] and (scores := [name for name in free if PROBABILITY.search(name)]):
+        del offered["--predicted"]
+        offered["--score"] = scores
     typed = [f"{option} {shlex.quote(name)}" for option, names in sorted(offered.items()) for name in names]
-    return f" Perhaps it is {' '.join(typed)}." if typed else ""
+    perhaps = f" Perhaps it is {' '.join(typed)}." if typed else ""
+    is_open = any(option in _ROLES and not names for option, names in offered.items())
+    return f"{perhaps} To see what each column probably is: {look}" if is_open else perhaps
+
+
+def _looking_like(name: str, option: str, free: Sequence[str]) -> list[str]:
+    """Return the columns that may be meant by a name: one that is alike, or those whose words say their role."""
+    alike = get_close_matches(name, free, 1, 0.8 if option in _ROLES else 0.6)
+    if alike or option not in _ROLES:
+        return alike
+    looking = [other for other in free if _ROLES[option] == axis_role(other) and not PROBABILITY.search(other)]
+    if looking or option != "--predicted":
+        return looking
+    return [other for other in free if _SYSTEM.match(other) and other.lower() not in SYSTEM_COLUMNS]
 
 
 def _refuse_other_kinds(sources: Sequence[Source], asked: Sequence[str]) -> None:

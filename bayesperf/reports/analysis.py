@@ -709,4 +709,6 @@ def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) ->
     except InputError as error:
         if error.argument != "example":
             raise
-        raise InputError(f"--id {settings.id}", error.problem, error.advice) from None
+        again = frame.duplicated([settings.id, *(name for name in settings.by if name != FOLD)]).any()
+        clusters = f"If examples of one {settings.id} are alike, type --cluster in place of --id."
+        raise InputError(f"--id {settings.id}", error.problem, clusters if again else error.advice) from None

@@ -40,7 +40,8 @@ def with_classes(
     counts = _label_counts(frame, columns, rows)
     for name in {settings.predicted, BESIDE} & {*columns}:
         _refuse_strangers(frame, name, settings, rows)
-    warned = (*about_labels(counts), *_about_twins(counts))
+    spelt = about_labels(counts)
+    warned = (*spelt, *_about_twins(counts), *(() if spelt or settings.judge is not None else _about_strays(counts)))
     if settings.pos_label is None:
         return frame, settings, (), warned
     every = dict.fromkeys(map(_text, named_labels(frame, settings)), 0) | counts
@@ -101,16 +102,36 @@ def _refuse_strangers(frame: pd.DataFrame, name: str, settings: Settings, rows: 
 
 def _about_twins(counts: dict[str, int]) -> list[str]:
     """Return warnings of labels that are no actual ones, and are nearly called as one that is."""
+    return [
+        f"Label {label!r} is predicted and never actual, and looks like {near!r}. To merge them: "
+        f"{merged_by(label, near)}."
+        for label, near in _twins(counts).items()
+        if near
+    ]
+
+
+def _about_strays(counts: dict[str, int]) -> list[str]:
+    """Return a warning about the labels that are never actual, and look like none that is."""
+    strays = [label for label, near in _twins(counts).items() if not near]
+    # Of two classes the file may hold one alone.
+    if len(counts) < 3 or not strays:
+        return []
+    occur, they_mean = ("Label {} occurs", "it means") if len(strays) == 1 else ("Labels {} occur", "one means")
+    return [
+        f"{occur.format(listed(strays))} only among the predictions. If {they_mean} another class: "
+        f"{merged_by(strays[0], 'CLASS')}."
+    ]
+
+
+def _twins(counts: dict[str, int]) -> dict[str, str]:
+    """Return the labels that are no actual ones, each with the one that it is nearly called as; empty if none."""
     known = [label for label, n in counts.items() if n]
-    said = []
-    for label in (label for label, n in counts.items() if not n):
-        near = nearest(label, known, 0.8)
-        if near and _DIGITS.sub("", plain(near)) != _DIGITS.sub("", plain(label)):
-            said.append(
-                f"Label {label!r} is predicted and never actual, and looks like {near!r}. To merge them: "
-                f"{merged_by(label, near)}."
-            )
-    return said
+    near = {label: nearest(label, known, 0.8) for label, n in counts.items() if not n}
+    # Numbers tell classes apart.
+    return {
+        label: "" if _DIGITS.sub("", plain(twin)) == _DIGITS.sub("", plain(label)) else twin
+        for label, twin in near.items()
+    }
 
 
 def _as_one_kind(frame: pd.DataFrame, columns: list[str]) -> pd.DataFrame:

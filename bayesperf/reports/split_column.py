@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,6 +98,7 @@ def with_calls(
         raise InputError(
             "--score" if settings.scores_alone else "--threshold",
             f"needs two classes and --pos-label; the labels of {settings.actual!r} are {listed(classes)}.",
+            f"Name the positive one, as --pos-label {shlex.quote(str(classes[-1]))}.",
         )
     negative = next(label for label in classes if label != positive)
     is_positive = frame[settings.predicted].to_numpy(bool)
@@ -145,7 +147,9 @@ def scored_systems(
     dims = [name for name in settings.by if name != FOLD]
     if counts.pos_label is None:
         raise InputError(
-            "--score", f"needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}."
+            "--score",
+            f"needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}.",
+            f"Name the positive one, as --pos-label {shlex.quote(str(counts.labels[-1]))}.",
         )
     test_scores = _by_system(test, dims, counts.labels, settings)
     dev_scores = {} if dev is None else _by_system(dev, dims, counts.labels, settings)

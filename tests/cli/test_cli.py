@@ -507,7 +507,7 @@ INCOMPARABLE = {
         "p.csv: no column 'system', for --system; its columns are 'actual', 'predicted',",
     ),
     "missing ids": (["--by", "model", "--id", "case"], "p.csv: no column 'case', for --id; its columns are"),
-    "ids twice": (["--by", "model", "--id", "only"], "--id only: 'z' occurs twice for model 'a' (and 1 more"),
+    "ids twice": (["--by", "model", "--id", "only"], "more such row). If examples of one only are alike, type"),
     "ids that do not match": (
         ["--by", "model", "--id", "row"],
         "--id row: systems must be tested on the same examples",
@@ -634,7 +634,7 @@ BAD_SCORES = {
     "missing where thresholds are chosen": (SCORED.replace("0.3", ""), SPLIT, "--score s: 1 of 4 missing."),
     "infinite": (SCORED.replace("0.9", "inf"), ["--score", "s"], "--score s: 1 of 8 infinite. Put numbers beyond"),
     "text": (SCORED.replace("0.9", "high"), ["--score", "s"], "--score s: it must hold numbers; it holds 'high'."),
-    "three classes": (SCORED.replace("\n0,1", "\n2,1"), ["--score", "s"], "--score needs two classes and --pos-label"),
+    "three classes": (SCORED.replace("\n0,1", "\n2,1"), ["--score", "s"], "Name the positive one, as --pos-label 2."),
     "one class": (
         SCORED.replace("\n1,", "\n0,"), ["--score", "s"],
         "--score s: the file must hold examples of the classes 0, 1; it holds 0.",

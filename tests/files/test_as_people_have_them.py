@@ -122,6 +122,8 @@ OFFERS = {
     "target,predicted": "--actual target",
     "y_true,pred_a,pred_b,pred_score": "--actual y_true --predicted pred_a --predicted pred_b",
     "id,actual,model_a,model_b": "--predicted model_a --predicted model_b",
+    "wahr,vorhergesagt,Modell": "--actual wahr --predicted vorhergesagt",
+    "truth,risk_score": "--actual truth --score risk_score",
 }
 
 
@@ -131,6 +133,24 @@ def test_columns_that_look_like_those_asked_for_are_offered_as_they_are_typed(tm
     (tmp_path / "p.csv").write_text(f"{header}\n{','.join('1' for _ in header.split(','))}\n")
     assert refusal(call("summary", "p.csv")).endswith(f" Perhaps it is {OFFERS[header]}.")
     assert "--by model_x" not in refusal(call("summary", "p.csv", "--by", "xyz"))
+
+
+LOOKED_AT = {
+    "etiqueta,resnet,vit": " Perhaps it is --actual etiqueta. To see",
+    "true_a,true_b,model_a,model_b": "'model_b'. To see",
+}
+
+
+@pytest.mark.parametrize("header", LOOKED_AT)
+def test_where_columns_cannot_be_told_by_name_the_command_that_looks_at_values_is_named(tmp_path, call, header):
+    (tmp_path / "my file.csv").write_text(f"{header}\n{','.join('1' for _ in header.split(','))}\n")
+    said = refusal(call("summary", "my file.csv"))
+    assert said.endswith(f"{LOOKED_AT[header]} what each column probably is: bayesperf 'my file.csv'")
+
+
+def test_an_option_is_offered_no_column_but_one_that_is_alike(tmp_path, call):
+    LONG.to_csv(tmp_path / "p.csv", index=False)
+    assert "Perhaps" not in refusal(call("summary", "p.csv", "--by", "xyz"))
 
 
 def test_a_misspelt_column_is_offered(tmp_path, call):
@@ -226,7 +246,7 @@ def test_predictions_beside_a_threshold_are_held_against_its_own(tmp_path, call)
 
 THRESHOLDS = {
     "no scores": (["--threshold", "1"], "--threshold needs --score: it makes predictions of scores."),
-    "which is positive": (["--threshold", "1", "--score", "s_a"], "--threshold needs two classes and --pos-label; the"),
+    "which is positive": (["--threshold", "1", "--score", "s_a"], "Name the positive one, as --pos-label spam."),
     "no numbers": (["--threshold", "1", "--score", "a", "--pos-label", "spam"], "--score a: it must hold numbers"),
 }  # fmt: skip
 
@@ -506,6 +526,10 @@ WARNED = {
     "capitals": (CSV.replace("spam\n", "Spam\n", 1), "To merge them: --map Spam=spam."),
     "codings": ("actual,predicted\n1,1\n0,0\n1,yes\n", "Labels '1' (2) and 'yes' (0) look like one class"),
     "a slip": ("actual,predicted\nhats,hats\ncoats,coats\ncoats,hatts\n", "never actual, and looks like 'hats'"),
+    "a class of its own": (
+        CSV.replace("spam\n", "unsure\n", 1),
+        "Label 'unsure' occurs only among the predictions. If it means another class: --map unsure=CLASS.",
+    ),
     "missing": (CSV.replace("spam\n", "NA\n", 1), "Label 'NA' may stand for a missing value, and counts as a class."),
     "systems": (
         LONG.drop(columns="id").to_csv(index=False),

@@ -88,3 +88,126 @@ def test_a_file_without_labels_says_how_to_name_them(tmp_path):
     found = bp.files.look(tmp_path / "f.csv")
     assert found["role"].tolist() == ["id", "group"]
     assert found.attrs["commands"] == {}
+
+
+ANIMALS = np.array(["perro", "gato", "ave"] * 4)
+# Files as people have them, the roles of their columns, and what is typed to read them.
+NEWCOMERS = {
+    "no name says which labels are actual": (
+        {"foto": [f"{i}.jpg" for i in range(12)], "clase": ANIMALS, "resnet": ANIMALS[::-1], "vit": ANIMALS},
+        ["id", "actual", "predicted", "predicted"],
+        "--actual clase --predicted resnet --predicted vit",
+    ),
+    "German, an adjective and a participle": (
+        {"Standort": [*"AABB"] * 3, "vorhergesagt": ANIMALS[::-1], "wahr": ANIMALS},
+        ["group", "predicted", "actual"],
+        "--actual wahr --predicted vorhergesagt",
+    ),
+    "accents, and a label that is never predicted": (
+        {"réel": ANIMALS, "pre\u0301dit": np.where(ANIMALS == "ave", "gato", ANIMALS)},
+        ["actual", "predicted"],
+        "--actual 'réel' --predicted 'pre\u0301dit'",
+    ),
+    "a sample is verified, of a judge's labels": (
+        {"answer": range(12), "gpt": [*"pppf"] * 3, "checked": [*"ppff"] + [""] * 8, "bot": [*"ab"] * 6},
+        ["id", "predicted", "actual", "system"],
+        "--actual checked --predicted gpt --verified-only --system bot",
+    ),
+    "the only column of two labels beside scores": (
+        {"bought": [0, 1] * 6, "risk": np.arange(12) / 12 + 0.01, "site": [*"abc"] * 4},
+        ["actual", "score", "group"],
+        "--actual bought --score risk",
+    ),
+    "a pair of columns for each label": (
+        {"true_art": [0, 1] * 6, "true_law": [0, 1, 1] * 4, "net_law": [1, 0, 1] * 4, "net_art": [0, 0, 1] * 4},
+        ["actual", "actual", "predicted", "predicted"],
+        "--actual true_art --predicted net_art --actual true_law --predicted net_law",
+    ),
+    "pairs whose last word tells": (
+        {"art_pred": [0, 1] * 6, "art_is": [0, 1, 1] * 4, "law_pred": [1, 0, 1] * 4, "law_is": [0, 0, 1] * 4},
+        ["predicted", "actual", "predicted", "actual"],
+        "--actual art_is --predicted art_pred --actual law_is --predicted law_pred",
+    ),
+    "joined labels, of which a row may have none": (
+        {"themes": ["a|b", "a", ""] * 4, "predicted": ["a", "a|b", ""] * 4},
+        ["actual", "predicted"],
+        "--actual themes --predicted predicted",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "roles", "typed"), NEWCOMERS.values(), ids=NEWCOMERS)
+def test_a_newcomers_columns_are_told(tmp_path, columns, roles, typed):
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    found = bp.files.look(tmp_path / "f.csv")
+    assert found["role"].tolist() == roles
+    assert found.attrs["commands"]["How good is it?"].partition(".csv ")[2].partition(" --pos-label")[0] == typed
+
+
+@pytest.mark.slow
+@pytest.mark.few
+@pytest.mark.parametrize("columns", [columns for columns, *_ in NEWCOMERS.values()], ids=NEWCOMERS)
+def test_a_newcomers_commands_run(tmp_path, shell, columns):
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    for command in bp.files.look(tmp_path / "f.csv").attrs["commands"].values():
+        done = shell(*shlex.split(command)[1:])
+        assert done.returncode in (0, 1, 3), done.stderr
+
+
+def test_a_guess_by_values_is_said_to_be_one(tmp_path):
+    pd.DataFrame({"clase": ANIMALS, "vit": ANIMALS}).to_csv(tmp_path / "f.csv", index=False)
+    assert bp.files.look(tmp_path / "f.csv").attrs["notes"] == [
+        "No name says which column holds the actual labels; by its values it may be 'clase'."
+    ]
+    pd.DataFrame({"truth": ANIMALS, "vit": ANIMALS}).to_csv(tmp_path / "f.csv", index=False)
+    assert bp.files.look(tmp_path / "f.csv").attrs["notes"] == []
+
+
+def test_columns_of_other_labels_or_of_several_pairs_of_labels_are_not_guessed(tmp_path):
+    several = {"smoker": [0, 1] * 6, "diabetic": [1, 1, 0] * 4, "risk": np.arange(12) / 7, "name": [*"xyz"] * 4}
+    pd.DataFrame(several | {"smoker": [*"ab"] * 6}).to_csv(tmp_path / "f.csv", index=False)
+    found = bp.files.look(tmp_path / "f.csv")
+    assert (found["role"].tolist(), found.attrs["commands"]) == (["group", "group", "score", "group"], {})
+
+
+@pytest.mark.parametrize(("ids", "paired"), [([*range(6)] * 2, " --id id"), (range(12), "")])
+def test_systems_are_paired_by_ids_that_they_share(tmp_path, ids, paired):
+    pd.DataFrame({"id": ids, "actual": ANIMALS, "predicted": ANIMALS, "system": [*"a" * 6, *"b" * 6]}).to_csv(
+        tmp_path / "f.csv", index=False
+    )
+    command = bp.files.look(tmp_path / "f.csv").attrs["commands"]["Which is better?"]
+    assert command.endswith(f" --system system{paired}")
+
+
+def test_a_file_of_several_pairs_of_labels_has_no_systems_to_compare(tmp_path):
+    columns, *_ = NEWCOMERS["a pair of columns for each label"]
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    assert "Which is better?" not in bp.files.look(tmp_path / "f.csv").attrs["commands"]
+
+
+def test_a_number_is_a_score_if_it_is_no_whole_one_or_is_called_so_and_no_label(tmp_path):
+    columns = {
+        "true_prob": [*range(15)] * 2,
+        "truth": [*"ab"] * 15,
+        "percent_score": range(0, 30),
+        "age": [*range(25)] + [1] * 5,
+        "dose": ["1,5", ""] * 15,
+        "Partition": [*"uv"] * 15,
+        "case_id": range(30, 60),
+        "patient": [*range(15)] * 2,
+        "id": [1] * 30,
+        "fold": ["1"] * 30,
+        "passed": [0, 1] * 15,
+    }
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    found = bp.files.look(tmp_path / "f.csv")
+    assert dict(zip(found["column"], found["role"], strict=True)) == {
+        "truth": "actual", "true_prob": "group", "percent_score": "score", "age": "", "dose": "score",
+        "Partition": "part", "case_id": "id", "patient": "cluster", "id": "id", "fold": "",
+        "passed": "group",
+    }  # fmt: skip
+    assert found["holds"].tolist()[4] == "numbers from 1.5 to 1.5; 15 missing"
+    # Of two columns of right and wrong none is taken.
+    two = pd.DataFrame({"passed": [0, 1] * 15, "solved": [0, 1, 1] * 10})
+    two.to_csv(tmp_path / "f.csv", index=False)
+    assert "correct" not in bp.files.look(tmp_path / "f.csv")["role"].tolist()
