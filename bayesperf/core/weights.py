@@ -74,9 +74,12 @@ def cluster_weights(rng: np.random.Generator, sizes: ArrayLike, n: int) -> NDArr
     They are in single precision, whose rounding is far below the Monte Carlo error; Gamma(a) is Gamma(a + 1) U^(1/a).
     """
     shapes = weight_shapes(sizes).astype(np.float32)
-    weights = rng.standard_gamma(shapes + 1, (n, len(shapes)), dtype=np.float32)
-    weights *= np.exp(rng.standard_exponential((n, len(shapes)), dtype=np.float32) / -shapes)
-    weights *= np.float32(mean_weight(len(shapes))) / shapes
+    size = n, len(shapes)
+    if (shapes == shapes[0]).all():  # One shape makes the same draws in less time.
+        shapes = shapes[0]
+    weights = rng.standard_gamma(shapes + 1, size, dtype=np.float32)
+    weights *= np.exp(rng.standard_exponential(size, dtype=np.float32) / -shapes)
+    weights *= np.float32(mean_weight(size[1])) / shapes
     return weights
 
 

@@ -43,7 +43,8 @@ def cluster_cells(
     """
     systems, size = len(alpha), alpha[0].size
     cells = np.empty((systems, draws, size))
-    tables = [clusters.table[:, place : place + size] for place in range(0, clusters.cells, size)]
+    table = clusters.table
+    tables = [table[:, place : place + size] for place in range(0, clusters.cells, size)]
     # A cluster without examples of a system is none of its clusters.
     judged = [np.flatnonzero(table.sum(1)) for table in tables]
     flat = alpha.reshape(systems, -1)
@@ -71,12 +72,15 @@ def _fill(
     into = tallied(group, within, (groups, tables[0].shape[0]))
     sizes = into @ np.sum([tables[system].sum(1) for system in members], axis=0)
     dense = [_of_cells_seen(into @ tables[system]) for system in members]
+    for system in members:
+        cells[system] = gamma_masses(of_prior[system], alpha[system], cells.shape[1:])
     for block in blocks(cells.shape[1], groups, _BLOCK):
         weights = cluster_weights(rng, sizes, block.stop - block.start)
+        # A product for each system: in one product for all, rounding would depend on the systems beside it.
         for system, (seen, table) in zip(members, dense, strict=True):
-            masses = gamma_masses(of_prior[system], alpha[system], (len(weights), alpha.shape[1]))
-            masses[:, seen] += weights @ table
-            np.divide(masses, masses.sum(1, keepdims=True), out=cells[system, block])
+            cells[system][block, seen] += weights @ table
+    for system in members:
+        cells[system] /= cells[system].sum(1, keepdims=True)
 
 
 def _of_cells_seen(table: csr_array) -> tuple[Codes | slice, NDArray[np.float32]]:

@@ -20,6 +20,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
@@ -207,10 +208,15 @@ class ClusterWeights(StoredDraws):
     def judged(self) -> xr.DataArray:
         """Number of clusters in which each system has examples, over the other leading dims."""
         leading = self.summed.total
-        systems = self.clusters.cell // self._alpha[0].size
-        pairs = np.unique(self.clusters.cluster + self.clusters.size * systems)
-        counts = np.bincount(pairs // self.clusters.size, minlength=leading.size)
-        return leading.copy(data=counts.reshape(leading.shape)).rename("clusters")
+        return leading.copy(data=self.in_common.diagonal().reshape(leading.shape)).rename("clusters")
+
+    @cached_property
+    def in_common(self) -> NDArray[np.int64]:
+        """Number of clusters in which two systems both have examples, (systems, systems)."""
+        systems = self.summed.total.size
+        of_entries = self.clusters.cell // (self.clusters.cells // systems)
+        seen = tallied(self.clusters.cluster, of_entries, (self.clusters.size, systems), np.int64).sign()
+        return np.asarray((seen.T @ seen).toarray())
 
     @property
     def _alpha(self) -> Array:
@@ -332,9 +338,6 @@ def _doubts(source: ClusterWeights) -> list[tuple[type[UserWarning], str, str]]:
 
 def _is_partly_paired(source: ClusterWeights) -> bool:
     """Whether some systems have some clusters in common, but not all."""
-    systems = source.clusters.cell // (source.clusters.cells // source.judged.size)
-    shape = source.clusters.size, source.judged.size
-    seen = tallied(source.clusters.cluster, systems, shape)
-    common = ((seen > 0).astype(int).T @ (seen > 0).astype(int)).toarray()
+    common = source.in_common
     alone = common.diagonal()
     return bool(((common > 0) & (common < np.maximum.outer(alone, alone))).any())

@@ -326,7 +326,11 @@ def _predicted_columns(y_pred: Any) -> tuple[dict[str, Column], tuple[Any, ...]]
 def _missing(values: Any) -> Booleans:
     """Whether each of some labels is missing."""
     if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise InputTypeError("y_true", f"must be a sequence of labels, one an example; it is {type(values).__name__}.")
+        raise InputTypeError(
+            "y_true",
+            f"must be a sequence of labels, one an example; it is {type(values).__name__}.",
+            "Give the column of labels or grades, with None for the examples that nobody verified.",
+        )
     array = np.asarray(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values)
     if array.ndim != 1:
         raise InputError("y_true", f"must be one-dimensional, one label an example; its shape is {array.shape}.")

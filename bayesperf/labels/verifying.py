@@ -129,7 +129,11 @@ def verify(
             raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own.", f"Give it without `{unused[0]}`.")
         sample = y_true
     elif y_pred is None:
-        raise InputTypeError("y_pred", "give the predicted labels, or a VerifiedSample alone.")
+        raise InputTypeError(
+            "y_pred",
+            "give the predicted labels, or a VerifiedSample alone.",
+            "Labels or grades of a judge that are themselves tested are predictions: verify(y_true, judge).",
+        )
     else:
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by

@@ -27,7 +27,6 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.words import percentage
 from bayesperf.data.joint_outcomes import of_two_systems
-from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import Evidence, MetricEvidence, metric_evidence, requirement_of
@@ -40,7 +39,6 @@ from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
 from bayesperf.plan.widths import IntervalWidth
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import discordant_weights
-from bayesperf.posteriors.posterior import Posterior
 
 Question = Literal["meet", "settle"]
 # How many outcomes are simulated, where there are more than can be summed over.
@@ -79,7 +77,7 @@ def sample_size(
         The metric of the requirement.
     prior : str or Prior, optional
         As in `bayesperf.posterior`; not allowed with a Posterior.
-    evidence : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
+    evidence : ConfusionMatrix, Outcomes, Posterior, Marginal or (successes, trials), optional
         The data so far; by default the prior alone. Two counts are the metric's successes and trials: positives found
         and positives for recall, false positives and negatives for fpr, true positives and all that are or are called
         positive for jaccard and f1.
@@ -142,8 +140,8 @@ def sample_size(
 
 @checked
 def comparison(
-    a: Posterior | ConfusionMatrix | tuple[int, int],
-    b: Posterior | ConfusionMatrix | tuple[int, int] | None = None,
+    a: Evidence,
+    b: Evidence = None,
     metric: str | Metric = "accuracy",
     *,
     margin: float = 0.0,
@@ -157,10 +155,10 @@ def comparison(
 
     Parameters
     ----------
-    a : ConfusionMatrix, Posterior, Marginal or (successes, trials)
-        Evidence on the first system; or, without `b`, the matrix of two systems tested on the same examples. Then both
-        systems judge the same new examples, too.
-    b : ConfusionMatrix, Posterior, Marginal or (successes, trials), optional
+    a : ConfusionMatrix, Outcomes, Posterior, Marginal or (successes, trials)
+        Evidence on the first system; or, without `b`, the counts of two systems tested on the same examples. Then both
+        systems are tested on the same new examples, too.
+    b : ConfusionMatrix, Outcomes, Posterior, Marginal or (successes, trials), optional
         Evidence on the second system, tested on other examples. Each system then gets its own new examples.
     metric : str or Metric
         A proportion of examples, or a function of one. For systems tested on the same examples, a proportion of all
@@ -327,8 +325,7 @@ def _same_examples(
     """Return the model of two systems tested on the same examples, and what its plan is of."""
     outcomes = of_two_systems(counts, "a")
     a, b = map(str, outcomes.names)
-    matrix_of_a = ConfusionMatrix(outcomes.margins(), outcomes.pos_label).isel(**{outcomes.dim: 0})
-    so_far = metric_evidence(matrix_of_a, prior, metric)
+    so_far = metric_evidence(counts.isel(**{outcomes.dim: 0}), prior, metric)
     weights = discordant_weights(outcomes, so_far.metric, prior)
     if weights is None:
         raise InputError(

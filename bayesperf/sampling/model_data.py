@@ -142,7 +142,12 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
     if isinstance(data, xr.DataArray):
         data = ConfusionMatrix(data, data.attrs.get("pos_label") if pos_label is None else pos_label)
     if isinstance(data, Outcomes) and model == "slices":
-        options["outcome"] = "accuracy"
+        if (asked := options.setdefault("outcome", "accuracy")) != "accuracy":
+            raise InputError(
+                "options['outcome']",
+                f"right or wrong outcomes have one rate, 'accuracy'; it is {asked!r}.",
+                "Remove it.",
+            )
         data = matrix_of_right(data)
     if not isinstance(data, ConfusionMatrix):
         raise InputTypeError(

@@ -208,8 +208,10 @@ def test_refusals():
         labels.verify(verified, predicted, judge=judge, prior=bp.prior.rate(1, 1))
     with pytest.raises(ValueError, match="has no weight for some cells"):
         labels.verify(verified, predicted, judge=judge, prior="haldane")
-    with pytest.raises(TypeError, match="y_pred: give"):
-        labels.verify(verified)
+    with pytest.raises(
+        TypeError, match=r"y_pred: give .* of a judge that are themselves tested .*: verify\(y_true, judge"
+    ):
+        labels.verify(verified, judge=judge)
     sample = labels.VerifiedSample.from_predictions(verified, predicted, judge=judge)
     with pytest.raises(TypeError, match="judge: the VerifiedSample has its own"):
         labels.verify(sample, judge=judge)

@@ -5,6 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 import bayesperf as bp
+from bayesperf.core.errors import InputError
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan import two_counts
 from bayesperf.plan.plan_result import UnreachableError
@@ -20,6 +21,8 @@ PAIR = pair_of(Y, NEW, OLD, names=("new", "old"))
 # Under the flat prior, which is half a pseudo-example in each joint cell.
 A, B = np.array([[9.0]]), np.array([[6.0]])
 FINDS = np.array([6.5, 2.5, 33.0])
+# Under Jeffreys' prior: right by the first alone, by the second alone, and alike.
+FIRST_RIGHT = np.array([6.25, 2.25, 32.5])
 
 
 def half(first, second):
@@ -52,6 +55,19 @@ def test_paired_sums_are_sums_over_all_outcomes(question):
     assert plan.basis.startswith("70 examples judged by both; prior: flat")
     ahead = plan.curve(np.arange(plan.n, plan.n + 20))
     assert ahead.min() >= 0.8 > plan.curve(plan.n - 1)
+
+
+def test_right_and_wrong_answers_to_the_same_questions_by_enumeration():
+    """Jeffreys' prior for each system is a quarter of an answer in each cell of the table of both."""
+    answers = bp.Outcomes.from_correct({"new": NEW[:40], "old": OLD[:40]})
+    plan = comparison(answers, metric="pass_rate")
+    counts = every(10)
+    chances = stats.dirichlet_multinomial.pmf(counts, FIRST_RIGHT, 10)
+    left = half(*(FIRST_RIGHT + counts)[:, :2].T)
+    assert plan.curve(10).item() == pytest.approx(chances[(left >= 0.95) | (left <= 0.05)].sum(), abs=1e-9)
+    assert (plan.counts, plan.claim) == ("examples", "P(accuracy of new better than of old) ≥ 0.95 or ≤ 0.05")
+    with pytest.raises(InputError, match="plans of outcomes are for a share of them, and mean_grade is none"):
+        comparison(bp.Outcomes.from_grades({"a": [1, 2, 3], "b": [3, 2, 1]}), metric="mean_grade")
 
 
 def test_the_limit_is_what_compare_says():

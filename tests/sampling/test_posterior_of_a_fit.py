@@ -537,6 +537,24 @@ def test_slices_of_one_dim_agree_with_logit_groups():
         assert tau[0].mean() == pytest.approx(tau[1].mean(), abs=5 * np.hypot(error(tau[0]), error(tau[1])) + 0.02)
 
 
+@pytest.mark.slow
+def test_slices_of_right_and_wrong_answers_along_two_dims():
+    """So many answers that the rates are those seen, which are additive in the logits; and the draws of a matrix."""
+    rates = special.expit(np.array([0.5, 1.0, 1.5])[:, None] + [0, -1])
+    right = np.rint(20_000 * rates).astype(int)
+    dims = {"topic": ["a", "b", "c"], "language": ["en", "de"]}
+    answers = bp.Outcomes.from_counts(right=right, n=20_000, dims=dims)
+    tree = sampled(answers, "slices")
+    found = tree["posterior"]["accuracy"]
+    assert found.dims == ("chain", "draw", "topic", "language")
+    # A standard error of a slice by itself is 0.0034 at most; an additive model's is smaller.
+    np.testing.assert_allclose(found.mean(("chain", "draw")).values, rates, atol=4 * 0.0034)
+    assert bp.slices(tree).summary()["observed"].tolist() == pytest.approx((right / 20_000).ravel().tolist())
+    matrix = bp.ConfusionMatrix.from_counts(tp=right, fn=20_000 - right, fp=0, tn=0, dims=dims)
+    as_matrix = sampled(matrix, "slices", options={"outcome": "accuracy"})["posterior"]["accuracy"]
+    np.testing.assert_allclose(found.values, as_matrix.values, rtol=1e-9)
+
+
 def cells_differ_by(posterior, independent):
     """Largest differences of mean, sd and quartiles of the cells, in widths of their 95 % intervals."""
     levels = [0.025, 0.25, 0.5, 0.75, 0.975]

@@ -182,6 +182,8 @@ ERRORS = [
     (TypeError, SITES, "slices", {"options": {"interactions": "site"}}, "options['interactions'] must be a sequence"),
     (ValueError, SITES, "slices", {"options": {"outcome": "f1"}}, "options['outcome'] must be one of 'rates', "
      "'accuracy'; it is 'f1'."),
+    (ValueError, bp.Outcomes.from_counts(right=[1, 2], n=3, dims=["site"]), "slices", {"options": {"outcome": "rates"}},
+     "options['outcome']: right or wrong outcomes have one rate, 'accuracy'; it is 'rates'. Remove it."),
     (ValueError, THREE_SITES, "slices", {}, "data: recall and specificity are of two classes; there are 3. Say "
      "options={'outcome': 'accuracy'}."),
     (ValueError, SITES, "groups_logit", {"options": {"lkj": 0}}, "options['lkj'] must be greater than 0; it is 0."),
