@@ -23,9 +23,9 @@ from bayesperf.data.cross_tabulation import EncodedColumns
 from bayesperf.data.label_encoding import encode_ids
 
 
-def within(name: str) -> str:
-    """Return, in words, what these clusters contain: predictions, if examples were predicted repeatedly."""
-    return "predictions" if name == "example" else "examples"
+def within(name: str, graded: bool) -> str:
+    """Return, in words, what clusters contain: graded answers, or predictions if examples were predicted repeatedly."""
+    return "answers" if graded else "predictions" if name == "example" else "examples"
 
 
 @dataclass(frozen=True, eq=False)

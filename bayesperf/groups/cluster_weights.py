@@ -163,7 +163,7 @@ class ClusterWeights(StoredDraws):
         return replace(independent, prevalence=self.prevalence)
 
     def preface(self) -> list[str]:
-        return [f"The {within(self.dim)} are of {self.sizes} {self.dim}s."]
+        return [f"The {within(self.dim, self.cm.graded)} are of {self.sizes} {self.dim}s."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         few = [sentence(self.few)] if self.few else []
@@ -171,7 +171,8 @@ class ClusterWeights(StoredDraws):
             return few
         parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
         effects, totals, worth = (part.values.ravel().tolist() for part in parts)
-        each = [f"{effect:.2g}: {total:,} {within(self.dim)} say as much as {independent:,.0f} independent ones"
+        what = within(self.dim, self.cm.graded)
+        each = [f"{effect:.2g}: {total:,} {what} say as much as {independent:,.0f} independent ones"
                 for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
         places = over_places(each, places_in_words(post.leading), effects)
         return [sentence(f"the design effect is {places}"), *few]

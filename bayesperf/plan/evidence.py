@@ -79,7 +79,7 @@ class MetricEvidence:
     @property
     def trials(self) -> str:
         """The name of the metric's trials."""
-        return _TRIALS.get(self.cells, "examples")
+        return "answers" if len(self._concentration) == 1 else _TRIALS.get(self.cells, "examples")
 
     def share_of_trials(self, prevalence: float | None) -> float | None:
         """Return the proportion of trials among examples, at a given prevalence or by the evidence, or None."""
@@ -212,7 +212,7 @@ def metric_evidence(
         dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans", rates=True)
         post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
     elif isinstance(evidence, Outcomes):
-        post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} outcomes"
+        post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} answers"
     elif isinstance(evidence, Marginal):
         post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
     else:

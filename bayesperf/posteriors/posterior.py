@@ -716,10 +716,10 @@ class MetricOf(Origin):
 def warn_of_clusters(cm: Counted) -> None:
     """Warn if examples that were counted with clusters are treated as independent."""
     if cm.clusters is not None:
-        name = cm.clusters.name
+        name, what = cm.clusters.name, within(cm.clusters.name, cm.graded)
         warn(
             DependenceWarning,
             "BP101",
-            f"the {within(name)} are of {len(np.unique(cm.clusters.cluster)):,} {name}s, and this posterior takes them "
+            f"the {what} are of {len(np.unique(cm.clusters.cluster)):,} {name}s, and this posterior takes them "
             "for independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
         )
