@@ -98,6 +98,9 @@ def _roles(settings: Settings) -> Iterator[tuple[str, str]]:
 def _refuse_two_roles(settings: Settings) -> None:
     """Refuse a column that is named twice."""
     seen: dict[str, str] = {}
+    # One column of predictions is no longer among those of which each is a system.
+    own = (settings.predicted,) if settings.predicted == settings.actual and not settings.scores_alone else ()
+    settings = replace(settings, predictions=settings.predictions or own)
     for name, option in _roles(settings):
         if (first := seen.setdefault(name, option)) != option or [*_roles(settings)].count((name, option)) > 1:
             problem = "it is named twice." if first == option else f"it is {first} already."

@@ -132,9 +132,24 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Verdict" in done.stdout
     assert "Which is better?" in done.stdout
-    assert "Paired: rows with the same 'example' are one example" in done.stdout
+    text = " ".join(done.stdout.split())
+    assert "Paired: rows with the same 'example' are the same example" in text
+    # What was read is said once, and systems are compared on the metric of the first requirement.
+    assert text.count("1,707 rows") == 1
+    assert "On recall, " in text.split("Which is better?")[1]
+    assert "±0.01" in text
     assert str(tmp_path / "bayesperf-demo.html") in done.stdout
-    assert (tmp_path / "bayesperf-demo.html").read_text().startswith("<!doctype html>")
+    page = (tmp_path / "bayesperf-demo.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "<h1>Three classifiers of breast cancer</h1>" in page
+    assert "bayesperf demo" in page
+    assert "ROC" in page
+
+
+def test_the_page_of_the_demo_goes_where_it_is_asked_to_or_nothing_is_computed(shell):
+    done = shell("demo", "-o", "absent/page.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "absent" in done.stderr
 
 
 NUMBERS = f"{HEADER}\n1,0,a,1\n0,1,a,1\n"
@@ -283,7 +298,7 @@ def test_the_best_alone_are_compared_and_reported(many, call):
     assert "118 │" in " ".join(done.stdout.split())
     call("report", "many.csv", *options, "--score", "predicted", cwd=many)
     page = (many / "report.html").read_text()
-    assert "Shown are the 2 of 120 systems" in page
+    assert "The report shows the 2 of 120 systems" in page
     assert ">117<" not in page
 
 
@@ -715,7 +730,7 @@ def test_of_many_systems_the_best_and_those_not_clearly_worse_are_printed(tmp_pa
     path.write_text("\n".join(["actual,predicted,model", *rows, "0,0,good"]))
     shown = call("compare", path, "--by", "model", "--metric", "recall", cwd=tmp_path).stdout
     assert "good has the best expected rank of 11 systems; all others are clearly worse" in " ".join(shown.split())
-    assert "10 are left out" in " ".join(shown.split())
+    assert "10 are not shown" in " ".join(shown.split())
     every = call("compare", path, "--by", "model", "--metric", "recall", "--all", cwd=tmp_path).stdout
-    assert "left out" not in every
+    assert "not shown" not in every
     assert every.count("m9") > 5
