@@ -345,7 +345,7 @@ def _of_one_label(of: Mapping[str, Sequence[_Column]]) -> list[str]:
     return [
         *("--actual", actual.name),
         *(word for column in of[option] for word in (f"--{option}", column.name)),
-        *(["--verified-only"] if is_sample else []),
+        *(["--drop-missing"] if is_sample else []),
     ]
 
 

@@ -111,7 +111,7 @@ NEWCOMERS = {
     "a sample is verified, of a judge's labels": (
         {"answer": range(12), "gpt": [*"pppf"] * 3, "checked": [*"ppff"] + [""] * 8, "bot": [*"ab"] * 6},
         ["id", "predicted", "actual", "system"],
-        "--actual checked --predicted gpt --verified-only --system bot",
+        "--actual checked --predicted gpt --drop-missing --system bot",
     ),
     "the only column of two labels beside scores": (
         {"bought": [0, 1] * 6, "risk": np.arange(12) / 12 + 0.01, "site": [*"abc"] * 4},
