@@ -134,7 +134,8 @@ def prevalence(
     Raises
     ------
     ValueError
-        If there are more positive calls than examples, more than two classes, or rates outside 0 to 1.
+        If there are more positive calls than examples, more than two classes, or rates outside 0 to 1; or if calls are
+        no better than chance.
 
     Warns
     -----
@@ -164,7 +165,7 @@ def prevalence(
         raise InputError(
             "prior", "'haldane' leaves no posterior if all or no examples may be positive.", "Take 'jeffreys'."
         )
-    _warn_of_useless(recall, specificity)
+    _refuse_useless(recall, specificity)
     y, of = (np.asarray(part, float).ravel() for part in (positive, total))
     tables = [_tabulated(k, of_k, recall, specificity, weights) for k, of_k in zip(y, of, strict=True)]
     score = np.clip((y / of + specificity.value - 1) / (recall.value + specificity.value - 1), 0, 1)
@@ -252,8 +253,14 @@ def _counts(calls: Any, n: Any, by: Mapping[str, Any] | None, pos_label: Any) ->
     return positive, total
 
 
-def _warn_of_useless(recall: Rate, specificity: Rate) -> None:
-    """Warn if calls may hardly depend on the class."""
+def _refuse_useless(recall: Rate, specificity: Rate) -> None:
+    """Refuse calls that do not depend on the class, or the wrong way round; warn if they may hardly depend on it."""
+    if (total := recall.value + specificity.value) <= 1:
+        raise InputError(
+            "errors",
+            f"recall and specificity add up to {total:.3g}, and calls by chance add up to 1.",
+            "Check which class is the positive one.",
+        )
     (x, of_x), (y, of_y) = recall.nodes(), specificity.nodes()
     doubt = float(of_x @ (x[:, None] + y < _LITTLE) @ of_y)
     if doubt > _DOUBT:

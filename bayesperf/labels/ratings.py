@@ -295,7 +295,7 @@ class Ratings(Saved):
             coefficient,
             level,
             groups,
-            bool(new_raters),
+            new_raters,
             checks.count("draws", draws, least=2),
             checks.seed(random_seed),
         )

@@ -41,6 +41,7 @@ def mixture(y, n, recall, specificity, prior):
 def test_the_posterior_is_a_finite_mixture(y, n, recall, specificity):
     posterior = bp.labels.prevalence(y, {"recall": recall, "specificity": specificity}, n=n)
     a, b, weights = mixture(y, n, recall, specificity, (0.5, 0.5))
+    # Quadrature is to agree in its sixth digit, in which interpolation between its nodes may err by two.
     for x in (0.001, 0.05, 0.2, 0.5, 0.9):
         expected = (weights * special.betainc(a, b, x)).sum()
         assert posterior.cdf(x).item() == pytest.approx(expected, abs=2e-6)
@@ -117,6 +118,7 @@ def test_useless_calls_are_warned_of():
         (50, VALIDATED, {"n": 40}, "calls: more are called positive than there are examples"),
         (5, {"recall": 0.9}, {"n": 40}, "errors must have recall and specificity; it has recall"),
         (5, {"recall": 1.2, "specificity": 0.9}, {"n": 40}, r"errors\['recall'\] must be between 0 and 1; it is 1.2"),
+        (5, {"recall": 0.3, "specificity": 0.6}, {"n": 40}, "errors: recall and specificity add up to 0.9, and"),
         (5, [1, 2], {"n": 40}, "errors must be a ConfusionMatrix, a Posterior or a mapping; it is list"),
         (5, VALIDATED, {"n": 40, "prior": "haldane"}, "prior: 'haldane' leaves no posterior"),
         (["a", "b", "c"], VALIDATED, {"pos_label": "a"}, "calls must have two classes, 'a' and another"),
