@@ -157,7 +157,6 @@ def code_lines(source):
             yield node.name, len(lines & set(range(node.lineno, node.end_lineno + 1)))
 
 
-@pytest.mark.slow
 def test_every_function_fits_on_a_screen():
     long = [
         f"{name}.{function}: {count} lines"

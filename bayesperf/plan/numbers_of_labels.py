@@ -22,6 +22,16 @@ from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.posterior import Posterior
 
 
+def prob_settled(away: float, variance: float, left: Array, confidence: float) -> Array:
+    """Return the probability that more data will show on which side of 0 a quantity lies.
+
+    The posterior is normal with mean `away` and the given variance, of which the data will leave a part. The mean to
+    come is then normal about the present one, with the variance that the data take away.
+    """
+    margin, moves = ndtri(confidence) * np.sqrt(left), np.sqrt(np.maximum(variance - left, 1e-300))
+    return np.asarray(sum(ndtr((side * away - margin) / moves) for side in (1, -1)))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelsLeft(Held):
     """The width of an interval, or the probability that a requirement is settled, after more labels.
@@ -59,15 +69,9 @@ class LabelsLeft(Held):
         return self._settled(variance)
 
     def _settled(self, variance: float) -> float:
-        """Return with which probability a requirement will be settled, by the variance that labels leave.
-
-        The posterior mean to come is normal about the present one, with the variance that the labels take away.
-        """
+        """Return with which probability a requirement will be settled, by the variance that labels leave."""
         now = self.value.variance(0 * self.value.available)
-        margin = -ndtri(1 - self.confidence) * np.sqrt(variance)
-        moves = np.sqrt(max(now - variance, 1e-300))
-        away = self.distance or 0.0
-        return float(sum(ndtr((side * away - margin) / moves) for side in (1, -1)))
+        return float(prob_settled(self.distance or 0.0, now, np.array(variance), self.confidence))
 
     def smallest_n(self, target: float, allocation: Callable[[int], Array | Counts]) -> int | None:
         """Return the smallest number of labels, allocated in some way, that is enough; None if all are not."""

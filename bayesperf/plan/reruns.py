@@ -21,6 +21,7 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.groups_model import QUESTIONS
+from bayesperf.plan.numbers_of_labels import prob_settled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
@@ -272,13 +273,10 @@ def questions_to_settle(mean: float, sd: float, questions: int, confidence: floa
     confidence, assurance : float
         The probability that one is better that is to be reached, and how probable it is to be that it is reached.
     """
-    z = special.ndtri(confidence)
-    if abs(mean) >= z * sd:
+    if abs(mean) >= special.ndtri(confidence) * sd:
         return 0
     times = np.geomspace(1 / questions, 1e4, 2_000)
-    left, moves = sd / np.sqrt(1 + times), sd * np.sqrt(times / (1 + times))
-    settled = sum(special.ndtr((sign * mean - z * left) / moves) for sign in (1, -1))
-    enough = np.flatnonzero(settled >= assurance)
+    enough = np.flatnonzero(prob_settled(mean, sd**2, sd**2 / (1 + times), confidence) >= assurance)
     return float(np.ceil(times[enough[0]] * questions)) if len(enough) else np.inf
 
 

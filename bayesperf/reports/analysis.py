@@ -429,16 +429,8 @@ def analyse(
     if settings.of_outcomes:
         refuse_missing(frame, settings, rows)
         return _of_outcomes(frame, settings, rows, requirements, repeats, notes, warned)
-    frame, settings, held, spelt = with_classes(frame, settings, rows)
-    notes, warned = (*held, *notes), (*warned, *spelt)
-    if settings.calls:
-        from bayesperf.reports.split_column import with_calls
-
-        frame, notes = with_calls(frame, settings, rows, notes)
-    if settings.verified_only:
-        frame, rows, left_out = verified_rows(frame, settings, rows)
-        notes = (left_out, *notes)
-    refuse_missing(frame, settings, rows)
+    frame, settings, rows, notes, spelt = _with_labels(frame, settings, rows, notes)
+    warned = (*warned, *spelt)
     if settings.judge is not None:
         return _judged(frame, settings, rows, requirements, notes, warned)
     if settings.cluster is not None:
@@ -472,6 +464,23 @@ def analyse(
         counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
         tuple(filter(None, (repeats, *warned))), sliced=sliced,
     )  # fmt: skip
+
+
+def _with_labels(
+    frame: pd.DataFrame, settings: Settings, rows: Counts | None, notes: tuple[str, ...]
+) -> tuple[pd.DataFrame, Settings, Counts | None, tuple[str, ...], Sequence[str]]:
+    """Return rows whose labels are there: by their spelling, by a threshold, verified; with notes and warnings."""
+    frame, settings, held, spelt = with_classes(frame, settings, rows)
+    notes = (*held, *notes)
+    if settings.calls:
+        from bayesperf.reports.split_column import with_calls
+
+        frame, notes = with_calls(frame, settings, rows, notes)
+    if settings.verified_only:
+        frame, rows, left_out = verified_rows(frame, settings, rows)
+        notes = (left_out, *notes)
+    refuse_missing(frame, settings, rows)
+    return frame, settings, rows, notes, spelt
 
 
 def _apart(names: Sequence[str]) -> tuple[list[str], list[str]]:

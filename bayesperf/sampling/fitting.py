@@ -152,7 +152,6 @@ def fit(
         exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, definition, counts, options, draws, seeds[3:])
-        _check_log_likelihood(prior, built, definition, counts, options)
         tree = {name: finish(with_a_dim(name, group)) for name, group in prior.items()}
         if exact is None:
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
@@ -286,15 +285,16 @@ def _prior(
     """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
     groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
     groups["prior"] = _recovered(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
+    _check_log_likelihood(groups["prior"], model, definition, counts, options)
     return groups
 
 
 def _check_log_likelihood(
-    groups: Mapping[str, xr.Dataset], model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
+    prior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
 ) -> None:
     """Refuse an edited file whose log-likelihood cannot be computed: after sampling it would be too late."""
     if model.observed_RVs and hasattr(definition, "log_likelihood") and not _is_built_in(definition):
-        _log_likelihood(groups["prior"].isel(draw=slice(2)), model, definition, counts, options)
+        _log_likelihood(prior.isel(draw=slice(2)), model, definition, counts, options)
 
 
 def _is_built_in(definition: Any) -> bool:

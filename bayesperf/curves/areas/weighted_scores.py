@@ -134,6 +134,33 @@ def weighted_score(
         return mean_score(score_function, y_true, y_score, bounds, greater_is_better, **options)
     if bounds is not None:
         raise InputError("bounds", f"they are of {', '.join(map(repr, MEAN_SCORES))}.", "Remove `bounds`.")
+    of_classes: dict[str, Any] = {"per_class": per_class, "pos_label": pos_label, "cluster": cluster}
+    return _of_classes(
+        score_function,
+        y_true,
+        y_score,
+        greater_is_better,
+        **of_classes,
+        draws=draws,
+        seed=seed,
+        progressbar=progressbar,
+    )
+
+
+def _of_classes(
+    score_function: str | Callable[..., float],
+    y_true: Any,
+    y_score: Any,
+    greater_is_better: bool | None,
+    *,
+    per_class: bool,
+    pos_label: Any,
+    cluster: Any,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Marginal:
+    """Return the posterior of a score of labels and scores, or of a function; see `weighted_score`."""
     sizes = None
     if y_score is None:
         if cluster is not None:
