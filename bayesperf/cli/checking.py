@@ -153,9 +153,9 @@ def _versions(files: list[Path], against: Path, settings: Settings, scores_alone
     import numpy as np
     import pandas as pd
 
-    from bayesperf.files.reading import read
+    from bayesperf.files.reading import Predictions, read
     from bayesperf.files.roles import with_roles
-    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.analysing import analyse
 
     settings = replace(with_roles(replace(settings, require=()), len(files)), scores_alone=scores_alone)
     new, old = read(files, settings), read(existing([against]), settings)
@@ -169,10 +169,8 @@ def _versions(files: list[Path], against: Path, settings: Settings, scores_alone
     frame = pd.concat([new.frame.assign(**{_VERSION: _NEW}), old.frame.assign(**{_VERSION: _OLD})], ignore_index=True)
     rows = None
     if any(each.rows is not None for each in (new, old)):
-        rows = np.concatenate(
-            [np.ones(len(each.frame), np.int64) if each.rows is None else each.rows for each in (new, old)]
-        )
-    return analyse(frame, replace(settings, by=(_VERSION,), baseline=_OLD), rows)
+        rows = np.concatenate([new.sizes, old.sizes])
+    return analyse(Predictions(frame, rows), replace(settings, by=(_VERSION,), baseline=_OLD))
 
 
 def _held_against(analysis: Analysis, names: Sequence[str]) -> list[Verdict]:

@@ -81,7 +81,7 @@ def summary(files: Files, settings: Settings) -> None:
 def compare(files: Files, settings: Settings) -> None:
     """Print which system is better, and by how much, for each pair of the systems in --system."""
     analysis = analysed(files, settings, compared=True)
-    from bayesperf.reports.analysis import check_systems
+    from bayesperf.reports.analysing import check_systems
 
     if analysis.of_labels:
         raise InputError(
@@ -142,7 +142,8 @@ def demo(settings: Settings) -> None:
 
     from bayesperf import datasets
     from bayesperf.core.saving import write_whole
-    from bayesperf.reports.analysis import analyse
+    from bayesperf.files.reading import Predictions
+    from bayesperf.reports.analysing import analyse
     from bayesperf.reports.documents import as_html, print_answer
 
     output = settings.output or Path("bayesperf-demo.html")
@@ -150,7 +151,7 @@ def demo(settings: Settings) -> None:
     settings = Settings(
         by=("model",), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), id="example", rope=0.01
     )
-    predictions, console = datasets.load("breast_cancer"), Console()
+    predictions, console = Predictions(datasets.load("breast_cancer")), Console()
     print_answer(analyse(predictions, settings), "summary", console)
     console.print()
     # Systems are ordered by the metric of the first requirement, as in the sentences above and in the report.

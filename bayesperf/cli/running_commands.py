@@ -61,11 +61,11 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
         refuse_several_labels(settings)
         with shown_while("Reading"):
             predictions = read_opened(opened_files, settings)
-    from bayesperf.reports.analysis import analyse
+    from bayesperf.reports.analysing import analyse
     from bayesperf.reports.many_systems import announcement, refuse_many
 
     line = shlex.join(["bayesperf", *sys.argv[1:]])
-    analysis = replace(analyse(predictions.frame, settings, *predictions[1:]), command=line)
+    analysis = replace(analyse(predictions, settings), command=line)
     if compared:
         refuse_many(analysis.counts, settings)
     if analysis.sliced is not None:

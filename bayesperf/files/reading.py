@@ -8,6 +8,7 @@ are labels like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from itertools import batched, islice
 from pathlib import Path
@@ -29,6 +30,7 @@ from bayesperf.files.wide import refuse_unknown_labels, stacked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+    from numpy.typing import NDArray
 
 # More labels than this, or nearly as many as rows, look like ids.
 _MOST_LABELS = 1_000
@@ -57,7 +59,8 @@ _TYPES = ("BIGINT", "VARCHAR", "DOUBLE", "BOOLEAN", "VARCHAR")
 _BOOLEAN, _TEXT = _TYPES.index("BOOLEAN"), len(_TESTS)
 
 
-class Predictions(NamedTuple):
+@dataclass(frozen=True)
+class Predictions:
     """Predictions from files: one row per example, or per combination that occurs.
 
     Attributes
@@ -66,20 +69,29 @@ class Predictions(NamedTuple):
         The requested columns.
     rows : numpy.ndarray or None
         Number of examples behind each row; None if a row is an example.
-    repeats : str
-        A sentence on rows of one system that repeat an example; empty if no column shows that they do.
     edges : numpy.ndarray or None
         Edges of the bins whose lower edges stand for the scores in them; None if the scores are not binned.
+    repeats : str
+        A sentence on rows of one system that repeat an example; empty if no column shows that they do.
     notes, warnings : tuple of str
         Sentences on omitted rows and unused columns, and on probable mistakes.
     """
 
     frame: pd.DataFrame
-    rows: Counts | None
-    repeats: str
+    rows: Counts | None = None
     edges: Array | None = None
+    repeats: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def sizes(self) -> Counts:
+        """The number of examples behind each row."""
+        return np.ones(len(self.frame), np.int64) if self.rows is None else self.rows
+
+    def where(self, kept: NDArray[np.bool_]) -> Predictions:
+        """Return the rows that are kept."""
+        return replace(self, frame=self.frame[kept], rows=None if self.rows is None else self.rows[kept])
 
 
 class Profile(NamedTuple):
@@ -161,7 +173,7 @@ def _read(connection: DuckDBPyConnection, files: list[Source], settings: Setting
     numbers = frame.pop("rows").to_numpy("int64") if counted or binned else None
     if typed:
         _declare_categories(frame, [source.path for source in sources])
-    return Predictions(frame, numbers, repeats, edges, tuple(filter(None, notes)), unnamed)
+    return Predictions(frame, numbers, edges, repeats, tuple(filter(None, notes)), unnamed)
 
 
 def _columns(settings: Settings) -> list[str]:

@@ -1,10 +1,9 @@
-"""From files of predictions to the posteriors and comparisons that a report shows."""
+"""What a report shows: counts of predictions with their posteriors and comparisons, computed when they are read."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,36 +12,22 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf import metrics
-from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.errors import InputError, LabelWarning
-from bayesperf.core.words import listed
+from bayesperf.core.arrays import Array
 from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
-from bayesperf.data.frames import tabulate
-from bayesperf.data.joint_outcomes import of_examples, same_examples
+from bayesperf.data.cross_tabulation import LABEL
+from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.settings import FOLD, ROW, Settings
-from bayesperf.groups.pooling import pool
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.posteriors.summary_table import Summary, summary_rows
-from bayesperf.reports.class_columns import label_of, named_labels, with_classes
 from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems, named_baseline
-from bayesperf.reports.designs import (
-    about_clusters,
-    about_gaps,
-    about_verified,
-    clustered_counts,
-    judged_sample,
-    verified_rows,
-)
-from bayesperf.reports.many_systems import best_systems, refuse_many
-from bayesperf.reports.sliced import SlicedSystem, find_slices, refuse_unsliceable
+from bayesperf.reports.sliced import SlicedSystem, find_slices
 from bayesperf.reports.svg import colour
 from bayesperf.reports.verdicts import Verdict, verdicts_of
 
@@ -394,95 +379,6 @@ class Analysis:
         return self.pooled.prob_joint(strictest)
 
 
-def analyse(
-    frame: pd.DataFrame,
-    settings: Settings,
-    rows: Counts | None = None,
-    repeats: str = "",
-    edges: Array | None = None,
-    notes: tuple[str, ...] = (),
-    warned: tuple[str, ...] = (),
-) -> Analysis:
-    """Count predictions and compute the posteriors that a report shows.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        One row per example, or per combination that occurs.
-    settings : Settings
-        The user's options.
-    rows : numpy.ndarray, optional
-        Number of examples behind each row.
-    repeats : str
-        A sentence on rows that repeat an example, to show with the results.
-    edges : numpy.ndarray, optional
-        Edges of the bins whose lower edges stand for the scores in them.
-    notes, warned : tuple of str
-        Sentences on omitted data and on probable mistakes, to show with the results.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing or has missing values, or a label or metric is unknown.
-    """
-    requirements = _requirements(settings)
-    if settings.of_outcomes:
-        refuse_missing(frame, settings, rows)
-        return _of_outcomes(frame, settings, rows, requirements, repeats, notes, warned)
-    frame, settings, rows, notes, spelt = _with_labels(frame, settings, rows, notes)
-    warned = (*warned, *spelt)
-    if settings.judge is not None:
-        return _judged(frame, settings, rows, requirements, notes, warned)
-    if settings.cluster is not None:
-        return _clustered(frame, settings, rows, requirements, repeats, notes, warned)
-    every, dev, scores = frame.index, None, None
-    if settings.split is not None:
-        from bayesperf.reports.split_column import split_rows
-
-        frame, dev = split_rows(frame, settings)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("ignore", LabelWarning)
-        counts, selection = _count(frame, settings, rows), ""
-    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
-    if settings.top is not None:
-        counts, selection = best_systems(counts, settings)
-        frame, dev = _selected(frame, counts, settings), None if dev is None else _selected(dev, counts, settings)
-    pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
-    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-    folds = posterior(counts, **options) if FOLD in counts.dims and not settings.scores_alone else None
-    if settings.rope:
-        check_systems(counts, settings)
-    paired = _paired(frame, pooled, settings)
-    stand_for = None if rows is None else pd.Series(rows, every)
-    if settings.score is not None:
-        from bayesperf.reports.split_column import scored_systems
-
-        scores = scored_systems(frame, dev, counts, settings, stand_for, edges)
-        warned = (*warned, *scores.warnings)
-    sliced = _sliced(frame, counts, settings, stand_for) if settings.slices else None
-    return Analysis(
-        counts, settings, posterior(pooled, **options), folds, requirements, scores, paired, selection, repeats, notes,
-        tuple(filter(None, (repeats, *warned))), sliced=sliced,
-    )  # fmt: skip
-
-
-def _with_labels(
-    frame: pd.DataFrame, settings: Settings, rows: Counts | None, notes: tuple[str, ...]
-) -> tuple[pd.DataFrame, Settings, Counts | None, tuple[str, ...], Sequence[str]]:
-    """Return rows whose labels are there: by their spelling, by a threshold, verified; with notes and warnings."""
-    frame, settings, held, spelt = with_classes(frame, settings, rows)
-    notes = (*held, *notes)
-    if settings.calls:
-        from bayesperf.reports.split_column import with_calls
-
-        frame, notes = with_calls(frame, settings, rows, notes)
-    if settings.verified_only:
-        frame, rows, left_out = verified_rows(frame, settings, rows)
-        notes = (left_out, *notes)
-    refuse_missing(frame, settings, rows)
-    return frame, settings, rows, notes, spelt
-
-
 def _apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the metrics of predicted labels, and those of scores."""
     of_scores = [name for name in names if metrics.get(name).needs == "scores"]
@@ -495,229 +391,3 @@ def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.Data
     estimand = f"{marginals[0].inference} of the system's metric"
     table.attrs = {"ci_prob": ci_prob, "ci_kind": "hdi", "estimand": estimand, "prior": OF_WEIGHTS}
     return table
-
-
-def _requirements(settings: Settings) -> tuple[Requirement, ...]:
-    """Return the requirements; refuse metrics of missing scores or labels, and slices with scores only."""
-    requirements = tuple(Requirement.parse(text) for text in settings.require)
-    asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
-    for option, name in asked:
-        is_of_scores = metrics.get(name).needs == "scores"
-        if is_of_scores and settings.score is None:
-            raise InputError(f"{option} {name}", "it is a metric of scores.", "Name their column, as --score score.")
-        if settings.scores_alone and not is_of_scores:
-            raise InputError(
-                f"{option} {name}",
-                "it is a metric of predicted labels, and there are scores alone.",
-                "Name the labels, by --predicted, or the --threshold that makes them.",
-            )
-        if is_of_scores and settings.top is not None:
-            raise InputError("--top", f"systems cannot be ordered by {name} before they are read.", "Remove --top.")
-    if settings.scores_alone and (settings.slices or settings.top is not None):
-        option = "--slice" if settings.slices else "--top"
-        raise InputError(option, "it needs predicted labels, and there are scores alone.", "Add --threshold.")
-    return requirements
-
-
-def _judged(
-    frame: pd.DataFrame,
-    settings: Settings,
-    rows: Counts | None,
-    requirements: tuple[Requirement, ...],
-    notes: tuple[str, ...],
-    warned: tuple[str, ...],
-) -> Analysis:
-    """Return the analysis of examples of which some are verified, and all have a judge's label."""
-    from bayesperf.labels.verifying import verify
-
-    labels = named_labels(frame, settings) if settings.labels else None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.simplefilter("ignore", LabelWarning)
-        sample = judged_sample(frame, settings, rows, labels)
-        if settings.pos_label is not None:
-            sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
-        pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
-    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
-    notes = (about_verified(sample, settings), *notes)
-    return Analysis(
-        sample.verified_only(), settings, pooled, None, requirements, notes=notes, warnings=warned, handed_in=True
-    )
-
-
-def _clustered(
-    frame: pd.DataFrame,
-    settings: Settings,
-    rows: Counts | None,
-    requirements: tuple[Requirement, ...],
-    repeats: str,
-    notes: tuple[str, ...],
-    warned: tuple[str, ...],
-) -> Analysis:
-    """Return the analysis of examples in clusters, by cluster weights."""
-    labels = named_labels(frame, settings) if settings.labels else None
-    each = np.ones(len(frame), np.int64) if rows is None else rows
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.simplefilter("ignore", LabelWarning)
-        counts = clustered_counts(frame, settings, each, labels)
-        if settings.pos_label is not None:
-            counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
-        options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-        clustered = pool(counts, method="bayesian_bootstrap", **options).mean
-    source: Any = clustered.source
-    warned = (*warned, *dict.fromkeys(str(each.message) for each in caught))
-    notes = (about_clusters(source, settings.clusters[1:]), *notes)
-    return Analysis(
-        source.summed, settings, clustered, None, requirements, repeats=repeats, notes=notes,
-        warnings=tuple(filter(None, (repeats, *warned))), handed_in=True,
-    )  # fmt: skip
-
-
-def _of_outcomes(
-    frame: pd.DataFrame,
-    settings: Settings,
-    rows: Counts | None,
-    requirements: tuple[Requirement, ...],
-    repeats: str,
-    notes: tuple[str, ...],
-    warned: tuple[str, ...],
-) -> Analysis:
-    """Return the analysis of rows that are right or wrong, or graded."""
-    frame = frame if rows is None else frame.loc[frame.index.repeat(rows)]
-    column, made = (
-        (settings.correct, Outcomes.from_correct) if settings.correct else (settings.grade, Outcomes.from_grades)
-    )
-    by = {name: frame[name] for name in settings.by}
-    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-    found: dict[str, Any] = {"repeats": repeats, "notes": notes}
-    paired, sliced = None, None
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        if settings.cluster is not None:
-            clusters = {name: frame[name] for name in settings.clusters}
-            clustered = pool(made(frame[column], by=by, cluster=clusters), **options).mean
-            source: Any = clustered.source
-            counts, pooled = source.summed, clustered
-            found |= {"notes": (about_clusters(source, settings.clusters[1:]), *notes), "handed_in": True}
-        else:
-            counts = made(frame[column], by=by)
-            pooled = posterior(counts, **options)
-            several = settings.system is not None and counts.counts.sizes[settings.system] > 1
-            if settings.id is not None and several:
-                paired = made(frame[column], by=by, example=frame[settings.id])
-        if settings.slices:
-            refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
-            sliced = made(frame[column], by=by | {name: frame[name] for name in settings.slices})
-    warned = tuple(filter(None, (repeats, *warned, *dict.fromkeys(str(each.message) for each in caught))))
-    return Analysis(
-        counts, settings, pooled, None, requirements, paired=paired, warnings=warned, sliced=sliced, **found
-    )
-
-
-def _count(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> ConfusionMatrix:
-    """Return the counts of predictions, with the positive class that was named."""
-    actual, predicted, by = settings.actual, settings.predicted, settings.by
-    values = {name: frame[name] for name in (actual, predicted, *by)}
-    labels = named_labels(frame, settings) if settings.labels else None
-    if rows is None:
-        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
-    else:
-        counts = ConfusionMatrix(tabulate(values, rows, actual, predicted, by, labels))
-    if settings.actuals or settings.joined:
-        counts = _of_labels(counts)
-    if settings.pos_label is None:
-        return counts
-    return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
-
-
-def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
-    """Return the counts of several labels per row; each label is present or not."""
-    if len(counts.labels) > 2:
-        raise InputError(
-            "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."
-        )
-    return ConfusionMatrix(counts.counts.assign_attrs(same_examples=LABEL))
-
-
-def _sliced(
-    frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings, rows: pd.Series[Any] | None
-) -> ConfusionMatrix:
-    """Return the counts also by the columns of slices, with the classes of the whole, folds pooled."""
-    by = [name for name in settings.by if name != FOLD] + list(settings.slices)
-    refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
-    each = np.ones(len(frame), np.int64) if rows is None else rows.loc[frame.index].to_numpy()
-    values = {name: frame[name] for name in (settings.actual, settings.predicted, *by)}
-    tables = tabulate(values, each, settings.actual, settings.predicted, by, counts.labels)
-    return ConfusionMatrix(tables, counts.pos_label)
-
-
-def refuse_missing(frame: pd.DataFrame, settings: Settings, rows: Counts | None) -> None:
-    """Refuse missing labels, names of systems and ids, in the words of the shell."""
-    for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
-                 settings.judge, settings.cluster):  # fmt: skip
-        if name not in frame or (name == settings.actual and settings.judge is not None):
-            continue
-        empty = frame[name].isna().to_numpy()
-        if missing := int(empty.sum() if rows is None else rows[empty].sum()):
-            total = len(frame) if rows is None else int(rows.sum())
-            what = "such rows, and their examples in all systems," if settings.id else "such rows"
-            raise InputError(
-                "column",
-                f"{name!r} has {missing:,} missing value{'s' * (missing > 1)} in {total:,} rows.",
-                f"Leave {what} out by --drop-missing, or give them a name of their own.{about_gaps(name, settings)}",
-            )
-
-
-def _selected(frame: pd.DataFrame, counts: ConfusionMatrix, settings: Settings) -> pd.DataFrame:
-    """Return the rows of the systems that were counted."""
-    name = str(settings.system)
-    kept = frame[frame[name].isin(names := counts.counts[name].values.tolist())]
-    return kept.assign(**{name: pd.Categorical(kept[name].astype(object), names)})
-
-
-def check_systems(counts: Counted, settings: Settings) -> None:
-    """Refuse predictions that do not hold two systems to compare.
-
-    Raises
-    ------
-    ValueError
-        If no column tells systems apart, or it holds one system.
-    """
-    if settings.system is None:
-        raise InputError(
-            "--system",
-            "to compare systems, name the column that tells them apart.",
-            "Or their columns of predictions, as --predicted model_a --predicted model_b.",
-        )
-    systems = counts.counts[settings.system].values.tolist()
-    if len(systems) < 2:
-        raise InputError(
-            f"--system {settings.system}", f"there is one system, {systems[0]}, and nothing to compare it with."
-        )
-
-
-def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix | None:
-    """Return the counts of the systems matched example by example, if there are several and ids."""
-    if settings.id is None or settings.system is None or pooled.counts.sizes[settings.system] < 2:
-        return None
-    refuse_many(pooled, settings)
-    if settings.id not in frame:
-        raise InputError(f"--id {settings.id}", "no such column in the file.")
-    try:
-        with warnings.catch_warnings():
-            # What there is to say of labels was said when they were counted.
-            warnings.simplefilter("ignore", LabelWarning)
-            by = {name: frame[name] for name in settings.by if name != FOLD}
-            columns = encode_predictions(frame[settings.actual], frame[settings.predicted], by, pooled.labels)
-            # An example has each of several labels or has it not: of each it is one of its own.
-            of_label = settings.actuals or settings.joined
-            example = list(zip(frame[settings.id], frame[LABEL], strict=True)) if of_label else frame[settings.id]
-            outcomes = of_examples(columns, example, pooled.pos_label, settings.system)
-            return ConfusionMatrix(cross_tabulate(columns), pooled.pos_label, outcomes)
-    except InputError as error:
-        if error.argument != "example":
-            raise
-        again = frame.duplicated([settings.id, *(name for name in settings.by if name != FOLD)]).any()
-        clusters = f"If examples of one {settings.id} are alike, type --cluster in place of --id."
-        raise InputError(f"--id {settings.id}", error.problem, clusters if again else error.advice) from None

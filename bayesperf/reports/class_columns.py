@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.class_names import about_labels, classes_in_words, merged_by, nearest, plain
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import BESIDE, Settings
 
 _BOOLEANS = {"true": True, "false": False}
@@ -22,10 +22,8 @@ _WHOLE = re.compile(r"\s*\+?(-?)0*([0-9]+)(?:\.0*)?\s*")
 _DIGITS = re.compile(r"\d+")
 
 
-def with_classes(
-    frame: pd.DataFrame, settings: Settings, rows: Counts | None
-) -> tuple[pd.DataFrame, Settings, tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of labels as they are counted, the settings for these, and notes and warnings.
+def with_classes(predictions: Predictions, settings: Settings) -> tuple[Predictions, Settings]:
+    """Return predictions whose columns of labels are as they are counted, with notes and warnings, and their settings.
 
     Of more than two classes one that is named as positive is held against the others together.
 
@@ -34,27 +32,31 @@ def with_classes(
     ValueError
         If the actual and the predicted labels have nothing in common, or no label is called as the positive class.
     """
+    frame = predictions.frame
     names = [settings.actual, BESIDE if settings.calls else settings.predicted, settings.judge]
     columns = [name for name in names if name is not None and name in frame]
     frame = _as_one_kind(frame, columns)
-    counts = _label_counts(frame, columns, rows)
+    predictions = replace(predictions, frame=frame)
+    counts = _label_counts(predictions, columns)
     for name in {settings.predicted, BESIDE} & {*columns}:
-        _refuse_strangers(frame, name, settings, rows)
+        _refuse_strangers(predictions, name, settings)
     spelt = about_labels(counts)
     warned = (*spelt, *_about_twins(counts), *(() if spelt or settings.judge is not None else _about_strays(counts)))
+    predictions = replace(predictions, warnings=(*predictions.warnings, *warned))
     if settings.pos_label is None:
-        return frame, settings, (), warned
-    every = dict.fromkeys(map(_text, named_labels(frame, settings)), 0) | counts
+        return predictions, settings
+    every = dict.fromkeys(map(_text, named_labels(frame, settings) or []), 0) | counts
     positive = _named(every, settings.pos_label)
     if len(every) <= 2:
-        return frame, settings, (), warned
+        return predictions, settings
     others = f"not {positive}"
     for name in columns:
         is_positive = frame[name].map(_text) == positive
         one_or_other = np.where(is_positive, positive, others)
         frame = frame.assign(**{name: pd.Series(one_or_other, frame.index).where(frame[name].notna(), None)})
     note = f"Class {positive!r} is held against the other {len(counts) - 1} together, {others!r}."
-    return frame, replace(settings, labels=(), pos_label=positive), (note,), warned
+    predictions = replace(predictions, frame=frame, notes=(note, *predictions.notes))
+    return predictions, replace(settings, labels=(), pos_label=positive)
 
 
 def _text(label: Any) -> str:
@@ -62,12 +64,12 @@ def _text(label: Any) -> str:
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
 
 
-def _label_counts(frame: pd.DataFrame, columns: list[str], rows: Counts | None) -> dict[str, int]:
+def _label_counts(predictions: Predictions, columns: list[str]) -> dict[str, int]:
     """Return how often each label occurs in the first column, and those that occur in others only."""
     counts: dict[str, int] = {}
-    weights = pd.Series(1 if rows is None else rows, frame.index)
+    weights = pd.Series(predictions.sizes, predictions.frame.index)
     for place, name in enumerate(columns):
-        for label, n in weights.groupby(frame[name], observed=True).sum().items():
+        for label, n in weights.groupby(predictions.frame[name], observed=True).sum().items():
             counts[_text(label)] = counts.get(_text(label), 0) + int(n) * (place == 0)
     return counts
 
@@ -81,14 +83,14 @@ def _named(counts: dict[str, int], text: str) -> str:
     return str(found)
 
 
-def _refuse_strangers(frame: pd.DataFrame, name: str, settings: Settings, rows: Counts | None) -> None:
+def _refuse_strangers(predictions: Predictions, name: str, settings: Settings) -> None:
     """Refuse predictions of which no label is an actual one: two codings, which would count as classes apart."""
-    pairs = frame[[settings.actual, name]].dropna()
+    pairs = predictions.frame[[settings.actual, name]].dropna()
     actual, predicted = ({*map(_text, pairs[column].unique())} for column in pairs)
     are_scores = any("." in label for label in predicted) and pd.api.types.is_numeric_dtype(pairs[name])
     if settings.labels or are_scores or actual & predicted or min(len(actual), len(predicted)) < 2:
         return
-    weights = pd.Series(1 if rows is None else rows, frame.index)[pairs.index]
+    weights = pd.Series(predictions.sizes, predictions.frame.index)[pairs.index]
     new, old = (pairs[column].map(_text) for column in (settings.actual, name))
     meant = pd.crosstab(old, new, values=weights, aggfunc="sum").fillna(0).idxmax(axis=1)
     merged = [merged_by(str(old), str(new)) for old, new in meant.items()] if meant.is_unique else []
@@ -159,8 +161,10 @@ def _refuse_two_spellings(frame: pd.DataFrame, columns: list[str]) -> None:
             )
 
 
-def named_labels(frame: pd.DataFrame, settings: Settings) -> list[Any]:
-    """Return the labels that were named, as values of the kind that the columns hold."""
+def named_labels(frame: pd.DataFrame, settings: Settings) -> list[Any] | None:
+    """Return the labels that were named, as values of the kind that the columns hold; None if none were."""
+    if not settings.labels:
+        return None
     columns = [frame[name] for name in (settings.actual, settings.predicted)]
     if not all(pd.api.types.is_numeric_dtype(column) for column in columns):
         return list(settings.labels)

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.settings import SYSTEM, Settings
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from bayesperf.core.arrays import Counts
     from bayesperf.data.matrix import ConfusionMatrix
+    from bayesperf.files.reading import Predictions
     from bayesperf.groups.cluster_weights import ClusterWeights
     from bayesperf.labels.sample import VerifiedSample
 
 
-def clustered_counts(
-    frame: pd.DataFrame, settings: Settings, rows: Counts, labels: list[Any] | None
-) -> ConfusionMatrix:
+def clustered_counts(predictions: Predictions, settings: Settings, labels: list[Any] | None) -> ConfusionMatrix:
     """Count the rows of a frame, each of which stands for several examples, with their clusters."""
     from bayesperf.data.frames import clusters_of_totals, tabulate
     from bayesperf.data.matrix import ConfusionMatrix
 
-    columns = {str(name): frame[name] for name in frame}
-    named = columns, rows, settings.actual, settings.predicted, settings.by, labels
+    columns = {str(name): column for name, column in predictions.frame.items()}
+    named = columns, predictions.sizes, settings.actual, settings.predicted, settings.by, labels
     return ConfusionMatrix(tabulate(*named), clusters=clusters_of_totals(*named, str(settings.cluster)))
 
 
@@ -48,24 +43,21 @@ def about_gaps(column: str | None, settings: Settings) -> str:
     )
 
 
-def verified_rows(
-    frame: pd.DataFrame, settings: Settings, rows: Counts | None
-) -> tuple[pd.DataFrame, Counts | None, str]:
-    """Return the rows with an actual label, and a sentence on the others."""
-    known = frame[settings.actual].notna().to_numpy()
-    kept = None if rows is None else rows[known]
-    total, left = (len(frame), int(known.sum())) if rows is None else (int(rows.sum()), int(rows[known].sum()))
+def verified_rows(predictions: Predictions, settings: Settings) -> Predictions:
+    """Return the rows with an actual label, and a note on the others."""
+    known = predictions.frame[settings.actual].notna().to_numpy()
+    total, left = int(predictions.sizes.sum()), int(predictions.sizes[known].sum())
     if not left:
         raise InputError("--verified-only", f"column {settings.actual!r} is empty in every row; none is left.")
-    return frame[known], kept, f"{total - left:,} of {total:,} rows are not verified and are left out."
+    note = f"{total - left:,} of {total:,} rows are not verified and are left out."
+    return replace(predictions.where(known), notes=(note, *predictions.notes))
 
 
-def judged_sample(
-    frame: pd.DataFrame, settings: Settings, rows: Counts | None, labels: list[Any] | None
-) -> VerifiedSample:
+def judged_sample(predictions: Predictions, settings: Settings, labels: list[Any] | None) -> VerifiedSample:
     """Count the rows of a frame; the id identifies the examples that systems share, one row per example."""
     from bayesperf.labels.sample import VerifiedSample
 
+    frame = predictions.frame
     if settings.id is None and SYSTEM in settings.by:
         raise InputError(
             f"--by {SYSTEM}",
@@ -74,8 +66,8 @@ def judged_sample(
         )
     if settings.id is None:
         return VerifiedSample.from_totals(
-            {str(name): frame[name] for name in frame},
-            np.ones(len(frame), int) if rows is None else rows,
+            {str(name): column for name, column in frame.items()},
+            predictions.sizes,
             actual=settings.actual,
             predicted=settings.predicted,
             judge=settings.judge,
@@ -93,18 +85,18 @@ def judged_sample(
             "a system has an example twice.",
             "A row must be one prediction.",
         )
-    predictions = frame.pivot(index=settings.id, columns=system, values=settings.predicted)
-    if predictions.isna().to_numpy().any():
+    by_system = frame.pivot(index=settings.id, columns=system, values=settings.predicted)
+    if by_system.isna().to_numpy().any():
         raise InputError(f"--id {settings.id}", "systems must be tested on the same examples, and some are missing.")
     facts = frame.drop(columns=[system, settings.predicted]).drop_duplicates()
     if facts[settings.id].duplicated().any():
         raise InputError(
             f"--id {settings.id}", "rows of one example must agree in all but the system and its prediction."
         )
-    of_example = facts.set_index(settings.id).loc[predictions.index]
+    of_example = facts.set_index(settings.id).loc[by_system.index]
     return VerifiedSample.from_predictions(
         of_example[settings.actual],
-        {name: predictions[name] for name in frame[system].unique()},
+        {name: by_system[name] for name in frame[system].unique()},
         judge=of_example[settings.judge],
         labels=labels,
         by={name: of_example[name] for name in settings.by if name != system},

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import BESIDE, FOLD, Settings
 from bayesperf.reports.class_columns import label_of
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
@@ -28,7 +29,7 @@ _NUMBER = re.compile(r"\s*[-+]?[\d.]+(e[-+]?\d+)?\s*", re.IGNORECASE)
 _COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
 
-def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split_rows(predictions: Predictions, settings: Settings) -> tuple[Predictions, Predictions]:
     """Return the rows that systems are judged by, and those on which thresholds are chosen, as a column splits them.
 
     Raises
@@ -37,7 +38,7 @@ def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, p
         If the column does not hold "test" and one other value, a class is missing from a part, or an example is in
         both.
     """
-    name = str(settings.split)
+    name, frame = str(settings.split), predictions.frame
     if missing := int(frame[name].isna().sum()):
         raise InputError(
             f"--split {name}",
@@ -53,13 +54,13 @@ def split_rows(frame: pd.DataFrame, settings: Settings) -> tuple[pd.DataFrame, p
             f"those to choose thresholds on; it holds {listed(parts)}.",
         )
     is_test = values.map(_is_test).to_numpy(bool)
-    test, dev = frame[is_test], frame[~is_test]
-    for part in (test, dev):
+    test, dev = predictions.where(is_test), predictions.where(~is_test)
+    for part in (test.frame, dev.frame):
         if lacking := _values(frame, settings.actual) - _values(part, settings.actual):
             raise InputError(
                 f"--split {name}", f"{str(part[name].iloc[0])!r} holds no example of class {min(lacking, key=str)!r}."
             )
-    if both := _values(test, settings.id) & _values(dev, settings.id):
+    if both := _values(test.frame, settings.id) & _values(dev.frame, settings.id):
         raise InputError(
             f"--split {name}",
             f"by --id {settings.id}, {min(both, key=str)!r} is in both parts"
@@ -78,10 +79,8 @@ def _is_test(value: str) -> bool:
     return value.strip().lower() == TEST
 
 
-def with_calls(
-    frame: pd.DataFrame, settings: Settings, rows: Counts | None, notes: tuple[str, ...]
-) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    """Return rows with labels made of scores: the positive one from a threshold on, or of all without one.
+def with_calls(predictions: Predictions, settings: Settings) -> Predictions:
+    """Return predictions with labels made of scores: the positive one from a threshold on, or of all without one.
 
     If a column of predicted labels stands beside them, a note more says how many rows it calls otherwise.
 
@@ -90,6 +89,7 @@ def with_calls(
     ValueError
         If there are not two classes of which one is positive, or scores are missing or no numbers.
     """
+    frame = predictions.frame
     _check_numbers(frame[str(settings.score)], str(settings.score))
     classes = sorted(frame[settings.actual].dropna().unique().tolist())
     named = None if settings.pos_label is None else label_of(classes, settings.pos_label)
@@ -105,39 +105,30 @@ def with_calls(
     calls = pd.Series([negative, positive]).take(is_positive.astype(int))
     called = frame.assign(**{settings.predicted: calls.set_axis(frame.index)})
     if not settings.beside:
-        return called, notes
-    weights = np.ones(len(called), np.int64) if rows is None else rows
+        return replace(predictions, frame=called)
+    weights = predictions.sizes
     others = (called[BESIDE] != called[settings.predicted]) & called[BESIDE].notna()
     said = (
         f"Labels are made by --threshold {settings.threshold:g}; {listed(settings.beside)} "
         f"{'says' if len(settings.beside) == 1 else 'say'} otherwise in {weights[others].sum():,} of "
         f"{weights.sum():,} rows."
     )
-    return called.drop(columns=BESIDE), (said, *notes)
+    return replace(predictions, frame=called.drop(columns=BESIDE), notes=(said, *predictions.notes))
 
 
 def scored_systems(
-    test: pd.DataFrame,
-    dev: pd.DataFrame | None,
-    counts: ConfusionMatrix,
-    settings: Settings,
-    rows: pd.Series[Any] | None = None,
-    edges: Array | None = None,
+    test: Predictions, dev: Predictions | None, counts: ConfusionMatrix, settings: Settings
 ) -> ScoredSystems:
     """Return the scores of all systems.
 
     Parameters
     ----------
-    test, dev : pandas.DataFrame
+    test, dev : Predictions
         As `split_rows` returns them.
     counts : ConfusionMatrix
         Counts of the test rows.
     settings : Settings
         Options of the command line.
-    rows : pandas.Series, optional
-        How many examples each row stands for.
-    edges : numpy.ndarray, optional
-        Edges of the bins whose lower ones stand for the scores in them.
 
     Raises
     ------
@@ -151,8 +142,8 @@ def scored_systems(
             f"needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}.",
             f"Name the positive one, as --pos-label {shlex.quote(str(counts.labels[-1]))}.",
         )
-    test_scores = _by_system(test, dims, counts.labels, settings)
-    dev_scores = {} if dev is None else _by_system(dev, dims, counts.labels, settings)
+    test_scores = _by_system(test.frame, dims, counts.labels, settings)
+    dev_scores = {} if dev is None else _by_system(dev.frame, dims, counts.labels, settings)
     if dev is not None:
         _check_parts(test_scores, dev_scores, f"--split {settings.split}")
     systems = [
@@ -163,18 +154,21 @@ def scored_systems(
             counts.pos_label,
             settings.prior,
             settings.seed,
-            by_score := _by_score(scores, counts.pos_label, rows, edges),
-            by_score.coarsened(_BINS) if rows is not None or len(scores.y_score) > _MANY else None,
+            by_score := _by_score(scores, counts.pos_label, test),
+            by_score.coarsened(_BINS) if test.rows is not None or len(scores.y_score) > _MANY else None,
         )
         for names, scores in test_scores.items()
     ]
     return ScoredSystems(systems, dims, _split(test, dev, settings), settings.id is not None, settings)
 
 
-def _by_score(scores: LabelledScores, pos_label: Any, rows: pd.Series[Any] | None, edges: Array | None) -> BinnedScores:
+def _by_score(scores: LabelledScores, pos_label: Any, predictions: Predictions) -> BinnedScores:
     """Return scores counted by score, or by the bins in which they were counted."""
     y_true, y_score = scores
-    numbers = np.ones(len(y_score), np.int64) if rows is None else rows.loc[y_true.index].to_numpy(np.int64)
+    rows, edges = predictions.rows, predictions.edges
+    numbers = np.ones(len(y_score), np.int64)
+    if rows is not None:
+        numbers = pd.Series(rows, predictions.frame.index).loc[y_true.index].to_numpy(np.int64)
     values, place = np.unique(y_score, return_inverse=True)
     negatives, positives = np.zeros((2, len(values)), np.int64)
     is_positive = (y_true == pos_label).to_numpy(bool)
@@ -200,12 +194,13 @@ def _check_parts(
             )
 
 
-def _split(test: pd.DataFrame, dev: pd.DataFrame | None, settings: Settings) -> Split | None:
+def _split(test: Predictions, dev: Predictions | None, settings: Settings) -> Split | None:
     """Return the sizes and names of both parts, if there are two."""
     if dev is None or settings.split is None:
         return None
-    names = [str(part[settings.split].iloc[0]) for part in (test, dev)]
-    return Split(settings.split, names[0], len(test), names[1], len(dev))
+    frames = test.frame, dev.frame
+    names = [str(part[settings.split].iloc[0]) for part in frames]
+    return Split(settings.split, names[0], len(frames[0]), names[1], len(frames[1]))
 
 
 def _by_system(

@@ -114,7 +114,7 @@ def test_outcomes_and_reports_have_it_too(shell, long):
     frame = pd.read_csv(long / "long.csv")
     frame.assign(right=frame["actual"] == frame["predicted"]).to_csv(long / "right.csv", index=False)
     done = shell("compare", "right.csv", "--correct", "right", "--system", "system", "--id", "id", "--baseline", "old")
-    assert "Compared with the baseline, old, mid is" in done.stdout
+    assert "Compared with the baseline, old, mid is" in " ".join(done.stdout.split())
     assert (
         "Compared with the baseline, old, mid is" in bp.report(counted(), metrics=["accuracy"], baseline="old").markdown
     )

@@ -51,7 +51,8 @@ def test_a_column_is_typed_by_all_of_its_fields(tmp_path, fields, expected, name
     source = pd.DataFrame({"id": range(3), "actual": fields, "other": "x", "predicted": fields[::-1]})
     separator = "\t" if name == "p.tsv" else ","
     text = source.to_csv(index=False, sep=separator)
-    frame, rows, *_ = of_text(tmp_path, text, name=name)
+    predictions = of_text(tmp_path, text, name=name)
+    frame, rows = predictions.frame, predictions.rows
     assert rows is None
     assert frame.set_index("id")["actual"].tolist() == expected
     assert [type(value) for value in frame["actual"]] == [type(value) for value in expected]
@@ -61,13 +62,14 @@ def test_a_column_is_typed_by_all_of_its_fields(tmp_path, fields, expected, name
 
 
 def test_whole_numbers_too_great_stay_apart(tmp_path):
-    frame, *_ = of_text(tmp_path, "actual,predicted,id\n1,1,99999999999999999998\n0,0,99999999999999999999\n")
+    frame = of_text(tmp_path, "actual,predicted,id\n1,1,99999999999999999998\n0,0,99999999999999999999\n").frame
     assert sorted(frame["id"]) == ["99999999999999999998", "99999999999999999999"]
 
 
 def test_rows_are_counted_where_they_lie_unless_examples_matter(tmp_path):
     text = "actual,predicted,id,model\n" + "1,1,7,a\n0,1,8,b\n" * 500
-    frame, rows, *_ = of_text(tmp_path, text, Settings(by=("model",)))
+    predictions = of_text(tmp_path, text, Settings(by=("model",)))
+    frame, rows = predictions.frame, predictions.rows
     assert sorted(zip(*(frame[name] for name in ("model", "actual", "predicted")), rows, strict=True)) == [
         ("a", 1, 1, 500),
         ("b", 0, 1, 500),
@@ -88,7 +90,7 @@ def test_rows_are_counted_where_they_lie_unless_examples_matter(tmp_path):
     ids=["windows", "blank lines", "byte order mark", "an index", "old mac"],
 )
 def test_well_formed_files_of_other_hands_are_read(tmp_path, text):
-    frame, *_ = of_text(tmp_path, text, Settings())
+    frame = of_text(tmp_path, text, Settings()).frame
     assert sorted(zip(frame["actual"], frame["predicted"], strict=True)) == [(0, 1), (1, 0)]
 
 
@@ -103,7 +105,7 @@ def test_a_file_is_read_whatever_it_is_called(tmp_path, monkeypatch, name):
 
 def test_a_folder_that_says_a_column_adds_none(tmp_path):
     (tmp_path / "actual=3").mkdir()
-    frame, *_ = of_text(tmp_path / "actual=3", "actual,predicted,id\n0,0,7\n")
+    frame = of_text(tmp_path / "actual=3", "actual,predicted,id\n0,0,7\n").frame
     assert frame["actual"].tolist() == [0]
 
 
@@ -111,7 +113,7 @@ def test_a_pipe_is_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=["actual,predicted,id\n0,1,7\n"])
     writer.start()
-    frame, *_ = read([tmp_path / "pipe"], ROWS)
+    frame = read([tmp_path / "pipe"], ROWS).frame
     writer.join()
     assert frame.to_dict("list") == {"id": [7], "predicted": [1], "actual": [0]}
 
@@ -121,7 +123,7 @@ def test_files_are_typed_together(tmp_path):
     (tmp_path / "a.csv").write_text("actual,predicted,id\n1,0,1\n0,1,2\n")
     (tmp_path / "b.csv").write_text("id,predicted,actual\n3,none,1\n4,0,0\n")
     settings = Settings(by=("file",), id="id")
-    frame, *_ = read([tmp_path / "a.csv", tmp_path / "b.csv"], settings)
+    frame = read([tmp_path / "a.csv", tmp_path / "b.csv"], settings).frame
     assert frame.set_index("id").sort_index().to_dict("list") == {
         "file": ["a", "a", "b", "b"],
         "predicted": ["0", "1", "none", "0"],
@@ -129,7 +131,7 @@ def test_files_are_typed_together(tmp_path):
     }
     # A file with types and one without: as if neither had.
     pd.DataFrame({"actual": [1.0, 0.0], "predicted": [0, 1], "id": [5, 6]}).to_parquet(tmp_path / "c.parquet")
-    frame, *_ = read([tmp_path / "a.csv", tmp_path / "c.parquet"], settings)
+    frame = read([tmp_path / "a.csv", tmp_path / "c.parquet"], settings).frame
     assert frame.set_index("id").sort_index()["actual"].tolist() == [1, 0, 1, 0]
 
 
@@ -144,7 +146,8 @@ def test_parquet_keeps_its_types_and_the_order_of_categories(tmp_path):
         }
     )
     source.to_parquet(tmp_path / "p.parquet")
-    frame, rows, *_ = read([tmp_path / "p.parquet"], Settings(by=("text", "flag")))
+    predictions = read([tmp_path / "p.parquet"], Settings(by=("text", "flag")))
+    frame, rows = predictions.frame, predictions.rows
     assert frame["actual"].cat.categories.tolist() == ["low", "middle", "high"]
     assert sorted(frame["text"]) == ["01", "1"]
     assert frame["flag"].dtype == bool
@@ -287,7 +290,8 @@ def test_a_folder_is_its_parts_and_what_its_folders_say(tmp_path):
         frame = pd.DataFrame({"actual": [0, 1], "predicted": [1, fold % 2]})
         frame.to_parquet(tmp_path / f"model={model}" / f"fold={fold}" / "part-0.parquet")
     (tmp_path / "_SUCCESS").touch()
-    frame, rows, *_ = read([tmp_path], Settings(by=("model", "fold")))
+    predictions = read([tmp_path], Settings(by=("model", "fold")))
+    frame, rows = predictions.frame, predictions.rows
     found = frame[["model", "fold", "actual", "predicted"]].assign(rows=rows)
     assert sorted(found.itertuples(index=False, name=None)) == [
         ("new", 2, 0, 1, 1), ("new", 2, 1, 0, 1), ("old", 1, 0, 1, 1), ("old", 1, 1, 1, 1),
@@ -322,7 +326,8 @@ def test_many_scores_are_counted_without_loss_of_any(tmp_path, monkeypatch, digi
     frame["score"] = np.round(rng.normal(actual), digits)
     frame.to_parquet(tmp_path / "p.parquet")
     monkeypatch.setattr(files, "_MOST_SCORED", 1_000)
-    found, rows, _, edges, *_ = read([tmp_path / "p.parquet"], Settings(score="score", by=("model",)))
+    predictions = read([tmp_path / "p.parquet"], Settings(score="score", by=("model",)))
+    found, rows, edges = predictions.frame, predictions.rows, predictions.edges
     limits = np.append(np.unique(frame["score"]), np.inf) if digits == 1 else edges
     assert (edges is None) == (digits == 1)
     assert len(found) < 50_000

@@ -13,8 +13,9 @@ from rich.console import Console
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value, signed_value
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import Settings
-from bayesperf.reports.analysis import analyse
+from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Column, Folded, Heading, Note, Sentence, Table, flat, rows_table
 from bayesperf.reports.documents import as_html, as_json, as_markdown, print_answer
 from bayesperf.reports.render.markdown import in_markdown
@@ -33,23 +34,26 @@ def judged():
     judge, predicted = (np.where(rng.random(500) < right, truth, ~truth) for right in (0.9, 0.85))
     frame = pd.DataFrame({"actual": truth, "judge": judge, "predicted": predicted}).replace({True: "yes", False: "no"})
     frame["actual"] = frame["actual"].astype(object).where(rng.random(500) < 0.25, None)
-    return analyse(frame, Settings(judge="judge", pos_label="yes", require=("accuracy>=0.8",)))
+    return analyse(Predictions(frame), Settings(judge="judge", pos_label="yes", require=("accuracy>=0.8",)))
 
 
 ANALYSES = {
-    "one system": lambda: analyse(CANCER.query("model == 'naive_bayes'"), Settings(pos_label="malignant")),
+    "one system": lambda: analyse(Predictions(CANCER.query("model == 'naive_bayes'")), Settings(pos_label="malignant")),
     "three paired": lambda: analyse(
-        CANCER, Settings(by=("model",), pos_label="malignant", require=("recall>=0.9",), id="example", rope=0.01)
+        Predictions(CANCER),
+        Settings(by=("model",), pos_label="malignant", require=("recall>=0.9",), id="example", rope=0.01),
     ),
-    "ten classes": lambda: analyse(DIGITS, Settings()),
-    "folds": lambda: analyse(CANCER, Settings(by=("model", "fold"), pos_label="malignant", metrics=("f1", "recall"))),
-    "scores": lambda: analyse(simulated({"old": 1, "new": 2}), SPLIT),
+    "ten classes": lambda: analyse(Predictions(DIGITS), Settings()),
+    "folds": lambda: analyse(
+        Predictions(CANCER), Settings(by=("model", "fold"), pos_label="malignant", metrics=("f1", "recall"))
+    ),
+    "scores": lambda: analyse(Predictions(simulated({"old": 1, "new": 2})), SPLIT),
     "judged": judged,
     "clustered": lambda: analyse(
-        CANCER.assign(patient=CANCER["example"] % 60),
+        Predictions(CANCER.assign(patient=CANCER["example"] % 60)),
         Settings(by=("model",), pos_label="malignant", clusters=("patient",), metrics=("recall",)),
     ),
-    "slices": lambda: analyse(CANCER, Settings(by=("model",), slices=("fold",), pos_label="malignant")),
+    "slices": lambda: analyse(Predictions(CANCER), Settings(by=("model",), slices=("fold",), pos_label="malignant")),
 }
 
 

@@ -16,9 +16,10 @@ import xarray as xr
 from sklearn.metrics import precision_score
 
 import bayesperf as bp
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import Settings
 from bayesperf.groups.slicing import Slices
-from bayesperf.reports.analysis import analyse
+from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Figure, Note, Table, flat
 from bayesperf.reports.data_in_words import digest
 from bayesperf.reports.documents import as_html
@@ -43,7 +44,7 @@ def classes(count, examples=600, seed=0):
 def sliced_by_two():
     """Return an analysis with slices of any draws whatever, in the place of those of the sampler."""
     frame = CANCER.query("model == 'naive_bayes'").assign(half=lambda rows: np.arange(len(rows)) % 2)
-    analysis = analyse(frame, Settings(slices=("fold", "half"), pos_label="malignant"))
+    analysis = analyse(Predictions(frame), Settings(slices=("fold", "half"), pos_label="malignant"))
     shape, rng = analysis.sliced.counts.shape[:2], np.random.default_rng(0)
     rates = xr.DataArray(rng.beta(9, 2, (*shape, 2, 100, 3)), dims=("fold", "half", "chain", "draw", "rate"))
     labels = {dim: analysis.sliced.counts[dim].values for dim in ("fold", "half")}
@@ -58,18 +59,20 @@ def sliced_by_two():
 
 
 ANALYSES = {
-    "one system": lambda: analyse(CANCER.query("model == 'naive_bayes'"), Settings(pos_label="malignant")),
+    "one system": lambda: analyse(Predictions(CANCER.query("model == 'naive_bayes'")), Settings(pos_label="malignant")),
     "systems": lambda: analyse(
-        CANCER, Settings(by=("model",), pos_label="malignant", require=REQUIRED, id="example", rope=0.01)
+        Predictions(CANCER), Settings(by=("model",), pos_label="malignant", require=REQUIRED, id="example", rope=0.01)
     ),
     "folds and scores": lambda: analyse(
-        CANCER, Settings(by=("model", "fold"), pos_label="malignant", score="score", id="example")
+        Predictions(CANCER), Settings(by=("model", "fold"), pos_label="malignant", score="score", id="example")
     ),
-    "twelve classes": lambda: analyse(classes(12), Settings(require=("accuracy>=0.85",))),
-    "many classes": lambda: analyse(classes(60, 1200), Settings(metrics=("accuracy",))),
-    "slices": lambda: analyse(CANCER, Settings(by=("model",), slices=("fold",), pos_label="malignant")),
+    "twelve classes": lambda: analyse(Predictions(classes(12)), Settings(require=("accuracy>=0.85",))),
+    "many classes": lambda: analyse(Predictions(classes(60, 1200)), Settings(metrics=("accuracy",))),
+    "slices": lambda: analyse(Predictions(CANCER), Settings(by=("model",), slices=("fold",), pos_label="malignant")),
     "slices of two dims": sliced_by_two,
-    "one example": lambda: analyse(pd.DataFrame({"actual": [1], "predicted": [0]}), Settings(require=("recall>=0.8",))),
+    "one example": lambda: analyse(
+        Predictions(pd.DataFrame({"actual": [1], "predicted": [0]})), Settings(require=("recall>=0.8",))
+    ),
 }
 
 
@@ -209,9 +212,9 @@ def test_axe_finds_nothing(tmp_path, case, scheme):
 
 def test_the_digest_is_of_the_data_whatever_their_order():
     settings = Settings(by=("model",), pos_label="malignant", score="score")
-    same = digest(analyse(CANCER, settings))
+    same = digest(analyse(Predictions(CANCER), settings))
     assert re.fullmatch("[0-9a-f]{16}", same)
-    assert digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == same
+    assert digest(analyse(Predictions(CANCER.sample(frac=1, random_state=0)), settings)) == same
     found = CANCER["predicted"][3] == "malignant"
     others = [
         CANCER.assign(score=CANCER["score"].where(CANCER.index != 3, 0.123)),
@@ -219,17 +222,17 @@ def test_the_digest_is_of_the_data_whatever_their_order():
         CANCER.replace({"model": {"naive_bayes": "bayes"}}),
         CANCER[1:],
     ]
-    assert len({same, *(digest(analyse(frame, settings)) for frame in others)}) == 5
+    assert len({same, *(digest(analyse(Predictions(frame), settings)) for frame in others)}) == 5
 
 
 def test_the_digest_tells_pairings_of_the_same_counts_apart():
     settings = Settings(by=("model",), pos_label="malignant", id="example")
-    paired = analyse(CANCER, settings)
-    assert digest(analyse(CANCER.sample(frac=1, random_state=0), settings)) == digest(paired)
+    paired = analyse(Predictions(CANCER), settings)
+    assert digest(analyse(Predictions(CANCER.sample(frac=1, random_state=0)), settings)) == digest(paired)
     flipped = CANCER.copy()
     rows = flipped.query("model == 'naive_bayes' and actual == 'benign'").index
     flipped.loc[rows, "predicted"] = flipped.loc[rows, "predicted"].to_numpy()[::-1]
-    again = analyse(flipped, settings)
+    again = analyse(Predictions(flipped), settings)
     assert (again.counts.counts == paired.counts.counts).all()
     assert digest(again) != digest(paired)
 
@@ -286,19 +289,19 @@ def binary(tp, fn, fp, tn, **columns):
     ],
 )
 def test_the_headline_is_required_asked_for_or_called_for(frame, settings, headline):
-    analysis = analyse(frame, settings)
+    analysis = analyse(Predictions(frame), settings)
     assert analysis.headline == headline
     assert analysis.metric_names[: len(headline)] == headline
 
 
 def test_beside_accuracy_stands_the_majoritys():
-    said = in_short.sentences(analyse(binary(40, 10, 5, 45), Settings()))
+    said = in_short.sentences(analyse(Predictions(binary(40, 10, 5, 45)), Settings()))
     assert "Always calling the majority class would have accuracy 0.500." in said
 
 
 def test_metrics_that_disagree_on_the_best_are_said_first():
     frame = pd.concat([binary(90, 10, 60, 40, system="loud"), binary(40, 60, 2, 98, system="shy")])
-    said = in_short.sentences(analyse(frame, Settings(by=("system",), metrics=("recall", "precision"))))
+    said = in_short.sentences(analyse(Predictions(frame), Settings(by=("system",), metrics=("recall", "precision"))))
     assert said[0] == "The metrics disagree on the best system: loud by recall; shy by precision."
 
 
@@ -306,7 +309,7 @@ def test_of_many_systems_the_best_stand_first_and_each_beside_its_picture():
     right = [7, 9, 3, 8, 5, 6, 2, 4, 1, 0]
     rows = [(f"s{k}", 1, int(i < n)) for k, n in enumerate(right) for i in range(10)]
     frame = pd.DataFrame([*rows, *((f"s{k}", 0, 0) for k in range(10))], columns=["model", "actual", "predicted"])
-    analysis = analyse(frame, Settings(by=("model",), metrics=("fnr", "recall")))
+    analysis = analyse(Predictions(frame), Settings(by=("model",), metrics=("fnr", "recall")))
     tables = [block for block in flat(how_good.blocks(analysis)) if isinstance(block, Table) and block.columns]
     parts = {part.title: part for table in tables for part in table.parts}
     best_first = [f"s{k}" for k in np.argsort(np.negative(right))]
@@ -320,20 +323,22 @@ def test_of_many_systems_the_best_stand_first_and_each_beside_its_picture():
 @pytest.mark.slow
 def test_classes_that_are_never_found_are_named():
     frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
-    assert "Never found: class 3." in in_short.sentences(analyse(frame, Settings()))
+    assert "Never found: class 3." in in_short.sentences(analyse(Predictions(frame), Settings()))
 
 
 @pytest.mark.slow
 def test_an_observed_macro_average_is_marked_where_it_is_not_that_of_scikit_learn():
     frame = classes(4).assign(predicted=lambda rows: rows["predicted"].replace("class 3", "class 2"))
     expected = precision_score(frame["actual"], frame["predicted"], average="macro", zero_division=0)
-    notes = [block.text for block in how_good.blocks(analyse(frame, Settings())) if isinstance(block, Note)]
+    notes = [
+        block.text for block in how_good.blocks(analyse(Predictions(frame), Settings())) if isinstance(block, Note)
+    ]
     assert any("precision macro omits 1 class" in text and f"gives {expected:.3f}." in text for text in notes)
 
 
 def test_no_two_rows_are_the_same():
     for frame, one in ((classes(3), "recall_macro"), (classes(2), "balanced_accuracy")):
-        names = analyse(frame, Settings()).metric_names
+        names = analyse(Predictions(frame), Settings()).metric_names
         assert one in names
         assert len({"balanced_accuracy", "recall_macro"} & set(names)) == 1
 
@@ -379,7 +384,7 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
 @pytest.mark.slow
 def test_no_class_is_named_worst_that_the_data_do_not_point_to():
     digits = bp.datasets.load("digits").query("model == 'logistic_regression'")
-    (said,) = where_it_fails.in_words(analyse(digits, Settings()))
+    (said,) = where_it_fails.in_words(analyse(Predictions(digits), Settings()))
     assert said == "The most frequent error is 8 predicted as 1."
 
 
@@ -396,7 +401,7 @@ def test_a_matrix_of_twelve_classes_is_a_heat_map_with_every_count(twelve):
 def test_the_best_of_many_systems_are_shown_class_by_class():
     frame = pd.concat([classes(3, 200, seed).assign(model=f"m{seed}") for seed in range(8)], ignore_index=True)
     frame.loc[frame["model"] == "m5", "predicted"] = frame["actual"]
-    analysis = analyse(frame, Settings(by=("model",), metrics=("accuracy",)))
+    analysis = analyse(Predictions(frame), Settings(by=("model",), metrics=("accuracy",)))
     assert analysis.foremost.leading.size == 6
     assert analysis.foremost.leading["model"].values[0] == "m5"
     whole, shown = analysis.pooled["recall_macro"].mean(), analysis.foremost["recall_macro"].mean()
@@ -447,7 +452,7 @@ def test_open_requirements_are_those_neither_met_nor_missed(systems):
 @pytest.mark.slow
 def test_of_batches_it_says_what_holds_however_often_one_looks():
     frame = classes(2, 360).assign(step=np.repeat(np.arange(1, 5), 90)).replace({"class 0": 0, "class 1": 1})
-    analysis = analyse(frame, Settings(by=("step",), require=("accuracy>=0.6", "f1>=0.5")))
+    analysis = analyse(Predictions(frame), Settings(by=("step",), require=("accuracy>=0.6", "f1>=0.5")))
     share, other = enough_data.looks_in_words(analysis)
     monitor = bp.monitor(analysis.counts, 0.6, "accuracy")
     assert share in monitor.in_words()
@@ -467,7 +472,7 @@ def test_few_examples_repeats_and_the_prior_are_cautioned_of():
     one = trust.cautions(analysed("one example"))
     assert one[0] == "Few examples of 0 (0) and 1 (1): figures for these classes are uncertain."
     assert "Recall: few examples: 50 % of the weight is the prior's." in one
-    repeats = analyse(CANCER, Settings(pos_label="malignant"), repeats="Column 'example' repeats.")
+    repeats = analyse(Predictions(CANCER, repeats="Column 'example' repeats."), Settings(pos_label="malignant"))
     assert trust.blocks(repeats)[1].text == "Column 'example' repeats."
     assert trust.cautions(analysed("one system")) == []
 
@@ -486,7 +491,9 @@ def test_the_table_of_priors_is_the_librarys():
 def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
     rows = {"never wrong": ([0, 1] * 30, [0, 1] * 30), "a coin": ([0, 1] * 10, [0, 0, 1, 1] * 5)}
     frames = [pd.DataFrame({"model": name, "actual": y, "predicted": z}) for name, (y, z) in rows.items()]
-    table = trust.other_priors(analyse(pd.concat(frames, ignore_index=True), Settings(by=("model",), pos_label="1")))
+    table = trust.other_priors(
+        analyse(Predictions(pd.concat(frames, ignore_index=True)), Settings(by=("model",), pos_label="1"))
+    )
     shares = []
     for y, z in rows.values():
         cm = bp.ConfusionMatrix.from_predictions(y, z, pos_label=1)
@@ -531,5 +538,5 @@ def test_a_page_of_a_hundred_systems_is_below_two_megabytes():
         for k in range(100)
     ]
     frame = pd.concat([each.assign(system=f"s{k:02}") for k, each in enumerate(frames)])
-    page = as_html(analyse(frame, Settings(by=("system",), require=("recall>=0.8",))))
+    page = as_html(analyse(Predictions(frame), Settings(by=("system",), require=("recall>=0.8",))))
     assert len(page.encode()) < 2_000_000

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import Settings
-from bayesperf.reports.analysis import analyse
+from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
 
 CANCER = bp.datasets.load("breast_cancer")
@@ -31,7 +32,7 @@ def test_it_is_the_page_of_the_command_line():
         by=("model", "fold"), pos_label="malignant", require=("recall>=0.9",), metrics=("recall", "f1"), id="example",
         rope=0.01,
     )  # fmt: skip
-    shell = as_html(analyse(CANCER, settings))
+    shell = as_html(analyse(Predictions(CANCER), settings))
     same = shell.replace(
         "Paired: rows with the same &#39;example&#39; are the same example, on which the systems are compared.",
         "Paired: the systems are compared on the same examples.",

@@ -12,9 +12,10 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import Settings
 from bayesperf.posteriors.requirement import Requirement
-from bayesperf.reports.analysis import analyse
+from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
 from bayesperf.reports.svg import Scale, heat_map
 
@@ -43,7 +44,7 @@ def cancer():
         by=("model", "fold"), pos_label="malignant", require=("recall>=0.9", "precision>=0.9"), score="score",
         id="example", rope=0.01,
     )  # fmt: skip
-    return analyse(bp.datasets.load("breast_cancer"), settings)
+    return analyse(Predictions(bp.datasets.load("breast_cancer")), settings)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def hostile_page():
         for who in (HOSTILE, "b")
     ]
     settings = Settings(by=("who",), pos_label=HOSTILE, id=HOSTILE, score="score", split=part)
-    return as_html(analyse(pd.concat(both), settings))
+    return as_html(analyse(Predictions(pd.concat(both)), settings))
 
 
 def words_of(page):
@@ -144,7 +145,7 @@ def test_the_interval_of_a_difference_lies_on_the_region_where_it_should(cancer,
 @pytest.mark.slow
 def test_without_ids_it_says_that_systems_are_taken_as_independent():
     settings = Settings(by=("model",), pos_label="malignant", metrics=("recall", "prevalence"))
-    analysis = analyse(bp.datasets.load("breast_cancer").query("model != 'naive_bayes'"), settings)
+    analysis = analyse(Predictions(bp.datasets.load("breast_cancer").query("model != 'naive_bayes'")), settings)
     text = words_of(as_html(analysis))
     assert "Independent: systems are assumed to be tested on different examples." in text
     assert "--id" not in text
@@ -158,7 +159,7 @@ def test_without_ids_it_says_that_systems_are_taken_as_independent():
 def test_one_system_is_compared_with_none():
     frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
     for by in ((), ("model",), ("model", "fold")):
-        analysis = analyse(frame, Settings(by=by, pos_label="malignant", metrics=("recall",)))
+        analysis = analyse(Predictions(frame), Settings(by=by, pos_label="malignant", metrics=("recall",)))
         assert analysis.comparisons == []
         assert "Which is better?" not in as_html(analysis)
 
@@ -175,7 +176,7 @@ def many(count):
 
 @pytest.mark.slow
 def test_very_many_systems_are_pictures_and_an_order():
-    analysis = analyse(many(50), Settings(by=("system",), metrics=("recall", "prevalence")))
+    analysis = analyse(Predictions(many(50)), Settings(by=("system",), metrics=("recall", "prevalence")))
     page = as_html(analysis)
     assert len(page) < 1_000_000
     text = words_of(page)
@@ -192,7 +193,7 @@ def test_very_many_systems_are_pictures_and_an_order():
 @pytest.mark.slow
 def test_many_systems_in_several_places_stay_a_table():
     frame = many(9).assign(site=lambda f: np.arange(len(f)) % 3)
-    page = as_html(analyse(frame, Settings(by=("system", "site"), metrics=("recall",))))
+    page = as_html(analyse(Predictions(frame), Settings(by=("system", "site"), metrics=("recall",))))
     assert "heat map" not in page
     standing = page.partition("Standings: recall</caption>")[2].partition("</table>")[0]
     assert len(re.findall(r'<th scope="row">\d</th> <td data-name="system" class="name">s\d\d</td>', standing)) == 27
@@ -252,7 +253,7 @@ def test_heavy_tails_and_perfect_scores_are_drawn():
     frame = pd.DataFrame({"actual": [1] * 9 + [0] * 9, "predicted": [1] * 9 + [0] * 9})
     settings = Settings(metrics=("lr+", "dor", "recall", "balanced_accuracy", "mcc"), prior="jeffreys", by=("model",))
     both = pd.concat([frame.assign(model="a"), frame.assign(model="b")])
-    page = as_html(analyse(both, settings))
+    page = as_html(analyse(Predictions(both), settings))
     assert "∞" in page
     assert "nan" not in "".join(re.findall(r"<svg.*?</svg>", page))
 

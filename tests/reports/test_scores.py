@@ -11,9 +11,10 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import Settings
 from bayesperf.reports import svg
-from bayesperf.reports.analysis import analyse
+from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import interval
 from bayesperf.reports.documents import as_html
 from tests.shared.systems import areas_compared
@@ -47,7 +48,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def analysis(frame):
-    return analyse(frame, SPLIT)
+    return analyse(Predictions(frame), SPLIT)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def test_bands_are_the_librarys_and_said_to_be_simultaneous(frame, page):
 @pytest.mark.slow
 def test_without_ids_areas_are_not_compared(frame):
     settings = Settings(by=("system",), score="score", split="part", metrics=("recall",))
-    analysis = analyse(frame, settings)
+    analysis = analyse(Predictions(frame), settings)
     assert analysis.scores.compared_areas == {}
     text = text_of(as_html(analysis))
     assert "for systems tested on different examples, with thresholds chosen on other development rows" in text
@@ -141,7 +142,7 @@ def test_without_ids_areas_are_not_compared(frame):
 @pytest.mark.slow
 def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
     for settings, present in ((Settings(), False), (Settings(score="score"), True)):
-        page = as_html(analyse(frame.query("system == 'old'"), settings))
+        page = as_html(analyse(Predictions(frame.query("system == 'old'")), settings))
         assert ("How well do the scores rank?" in page) == ("Where to put the threshold" in page) == present
         advice = "A threshold looks too good on the examples that chose it"
         assert (advice in " ".join(page.split())) == present
@@ -153,7 +154,7 @@ def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
 def test_systems_in_several_places_are_compared_in_each(frame):
     frame = frame.assign(site=np.where(frame["case"] % 2, "north", "south"))
     settings = Settings(by=("system", "site"), score="score", split="part", metrics=("recall",))
-    analysis = analyse(frame, settings)
+    analysis = analyse(Predictions(frame), settings)
     assert list(analysis.scores.places) == ["north", "south"]
     north = frame.query("site == 'north'")
     wanted = [bp.curves.epc(part_of(north, name, "dev"), part_of(north, name)) for name in ("new", "old")]
@@ -169,7 +170,7 @@ def test_systems_in_several_places_are_compared_in_each(frame):
 @pytest.mark.slow
 def test_of_many_systems_no_two_in_a_picture_have_one_colour():
     frame = simulated({f"s{k}": 1 + k / 10 for k in range(9)}, n=80)
-    page = as_html(analyse(frame, Settings(by=("system",), score="score", id="case", metrics=("recall",))))
+    page = as_html(analyse(Predictions(frame), Settings(by=("system",), score="score", id="case", metrics=("recall",))))
     shown = section(page, "How well do the scores rank?")
     pictures = [re.findall(r'class="l (s\d)"', svg) for svg in re.findall(r"<svg.*?</svg>", shown)]
     assert [len(colours) for colours in pictures[:4]] == [6, 6, 3, 3]
@@ -183,13 +184,13 @@ def test_scores_that_leave_no_doubt_are_no_certainty():
     actual = np.tile([0, 1], 40)
     frame = pd.DataFrame({"actual": actual, "predicted": actual[::-1], "score": 1.0})
     settings = Settings(score="score", metrics=("recall",))
-    analysis = analyse(frame, settings)
+    analysis = analyse(Predictions(frame), settings)
     page = as_html(analysis)
     # Of one threshold there is no picture; the curve is the diagonal.
     assert "Where to put the threshold" not in page
     (line,) = lines_of(re.search(r"<svg.*?</svg>", section(page, "How well do the scores rank?"))[0])
     np.testing.assert_allclose(line, pixels([0, 1], [0, 1]))
-    perfect = analyse(frame.assign(score=frame["actual"]), settings)
+    perfect = analyse(Predictions(frame.assign(score=frame["actual"])), settings)
     # Of 40 examples in either class some may yet overlap.
     for row in perfect.scores.area_rows:
         assert 0.9 < row["ci_lower"] < row["mean"] < row["ci_upper"] < 1
@@ -199,14 +200,14 @@ def test_scores_that_leave_no_doubt_are_no_certainty():
 def test_few_positives_get_a_remark():
     actual = np.repeat([0, 1], [60, 7])
     frame = pd.DataFrame({"actual": actual, "predicted": actual, "score": np.random.default_rng(0).normal(actual)})
-    page = as_html(analyse(frame, Settings(score="score", metrics=("recall",))))
+    page = as_html(analyse(Predictions(frame), Settings(score="score", metrics=("recall",))))
     assert "With so few positives (7) the average precision is very uncertain." in text_of(page)
 
 
 def test_scores_of_which_most_are_the_same_are_shown_over_their_whole_range():
     actual = np.tile([0, 1], 100)
     frame = pd.DataFrame({"actual": actual, "predicted": actual[::-1], "score": np.r_[np.zeros(199), 3]})
-    over = analyse(frame, Settings(score="score", metrics=("recall",))).scores.over_thresholds[""]
+    over = analyse(Predictions(frame), Settings(score="score", metrics=("recall",))).scores.over_thresholds[""]
     at = over["recall"].mean()["threshold"].values
     assert (at[0], at[-1]) == (0, 3)
 
@@ -229,10 +230,10 @@ def test_performance_is_that_of_the_test_rows(frame, analysis, page):
 
 def test_neither_part_speaks_for_the_other(frame, analysis):
     dev = frame["part"] == "dev"
-    noisy_dev = analyse(frame.assign(score=frame["score"].where(~dev, -frame["score"])), SPLIT).scores
+    noisy_dev = analyse(Predictions(frame.assign(score=frame["score"].where(~dev, -frame["score"]))), SPLIT).scores
     assert noisy_dev.area_rows == analysis.scores.area_rows
     assert [s.threshold for s in noisy_dev.systems] != [s.threshold for s in analysis.scores.systems]
-    noisy_test = analyse(frame.assign(score=frame["score"].where(dev, -frame["score"])), SPLIT).scores
+    noisy_test = analyse(Predictions(frame.assign(score=frame["score"].where(dev, -frame["score"]))), SPLIT).scores
     assert [s.threshold for s in noisy_test.systems] == [s.threshold for s in analysis.scores.systems]
     assert noisy_test.area_rows != analysis.scores.area_rows
 
@@ -311,7 +312,7 @@ def test_expected_curves_are_drawn_in_steps(frame, page):
 
 @pytest.mark.slow
 def test_systems_alike_are_nowhere_said_to_differ():
-    analysis = analyse(simulated({"a": 1, "b": 1}, n=120), SPLIT)
+    analysis = analyse(Predictions(simulated({"a": 1, "b": 1}, n=120)), SPLIT)
     text = text_of(as_html(analysis))
     assert "At no α the 95 % simultaneous band of the difference a − b excludes 0" in text
 
@@ -340,7 +341,7 @@ def test_a_long_curve_is_thinned_to_what_can_be_seen():
 @pytest.mark.slow
 def test_a_page_of_very_many_scores_is_small():
     frame = simulated({"a": 1, "b": 1.2}, n=100_000)
-    page = as_html(analyse(frame, SPLIT))
+    page = as_html(analyse(Predictions(frame), SPLIT))
     assert len(page) < 400_000
 
 
@@ -380,7 +381,7 @@ OF_PROBABILITIES = Settings(by=("system",), score="score", id="case", metrics=("
 
 @pytest.fixture(scope="module")
 def judged():
-    return analyse(probabilities(), OF_PROBABILITIES)
+    return analyse(Predictions(probabilities()), OF_PROBABILITIES)
 
 
 @pytest.fixture(scope="module")
@@ -445,7 +446,7 @@ def test_many_probabilities_stand_for_their_neighbours():
     p = rng.uniform(size=12_000)
     y = (rng.random(12_000) < p).astype(int)
     frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
-    (system,) = analyse(frame, Settings(score="score")).scores.systems
+    (system,) = analyse(Predictions(frame), Settings(score="score")).scores.systems
     assert len(system.probabilities.values) == 2000
     for name in ("calibration_in_the_large", "brier", "log_loss"):
         found, exact = system.calibration, bp.curves.calibration(y, p, draws=2)
@@ -459,7 +460,9 @@ def test_certain_probabilities_have_no_slope():
     p = np.where(y == 1, 0.7, 0.2)
     p[:2] = [1.0, 0.0]
     frame = pd.DataFrame({"actual": y, "predicted": (p > 0.5).astype(int), "score": p})
-    shown = text_of(section(as_html(analyse(frame, Settings(score="score"))), "Can its probabilities be trusted?"))
+    shown = text_of(
+        section(as_html(analyse(Predictions(frame), Settings(score="score"))), "Can its probabilities be trusted?")
+    )
     assert "A calibration slope cannot be computed: 2 probabilities are exactly 0 or 1" in shown
     assert "There is no log loss: it is infinite, because some outcomes that happened had probability 0." in shown
     assert "np.clip" not in shown

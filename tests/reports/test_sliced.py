@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
+from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import Settings
-from bayesperf.reports.analysis import analyse
+from bayesperf.reports.analysing import analyse
 from tests.shared.fits import groups_of_prior, without_nuts
 
 RNG = np.random.default_rng(5)
@@ -106,7 +107,7 @@ def test_of_several_systems_the_best_is_sliced(call, tmp_path):
 
 
 def test_folds_are_pooled(unsampled):
-    analysis = analyse(FIRST, Settings(by=("fold",), slices=("site",), pos_label="sick"))
+    analysis = analyse(Predictions(FIRST), Settings(by=("fold",), slices=("site",), pos_label="sick"))
     assert analysis.sliced.dims == ("site",)
     assert analysis.slices.found.summary("recall")["n"].sum() == (FIRST["actual"] == "sick").sum()
     assert not unsampled

@@ -1,0 +1,298 @@
+"""From files of predictions to the analysis that a report shows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from bayesperf import metrics
+from bayesperf.core.errors import InputError, LabelWarning
+from bayesperf.core.words import listed
+from bayesperf.data.counted import Counted
+from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
+from bayesperf.data.frames import tabulate
+from bayesperf.data.joint_outcomes import of_examples
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
+from bayesperf.files.reading import Predictions
+from bayesperf.files.settings import FOLD, Settings
+from bayesperf.groups.pooling import pool
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.requirement import Requirement
+from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.class_columns import label_of, named_labels, with_classes
+from bayesperf.reports.designs import (
+    about_clusters,
+    about_gaps,
+    about_verified,
+    clustered_counts,
+    judged_sample,
+    verified_rows,
+)
+from bayesperf.reports.many_systems import best_systems, refuse_many
+from bayesperf.reports.sliced import refuse_unsliceable
+
+
+def analyse(predictions: Predictions, settings: Settings) -> Analysis:
+    """Count predictions and compute the posteriors that a report shows.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or has missing values, or a label or metric is unknown.
+    """
+    requirements = _requirements(settings)
+    if not settings.of_outcomes:
+        predictions, settings = _with_labels(predictions, settings)
+    refuse_missing(predictions, settings)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # What there is to say of labels was said when their columns were read.
+        warnings.simplefilter("ignore", LabelWarning)
+        analysis = _analysed(predictions, settings)
+    texts = predictions.repeats, *predictions.warnings, *dict.fromkeys(str(each.message) for each in caught)
+    return replace(
+        analysis,
+        requirements=requirements,
+        repeats=predictions.repeats,
+        notes=(*analysis.notes, *predictions.notes),
+        warnings=(*filter(None, texts), *analysis.warnings),
+    )
+
+
+def _with_labels(predictions: Predictions, settings: Settings) -> tuple[Predictions, Settings]:
+    """Return predictions whose labels are there: by their spelling, by a threshold, verified; and their settings."""
+    predictions, settings = with_classes(predictions, settings)
+    if settings.calls:
+        from bayesperf.reports.split_column import with_calls
+
+        predictions = with_calls(predictions, settings)
+    if settings.verified_only:
+        predictions = verified_rows(predictions, settings)
+    return predictions, settings
+
+
+def _analysed(predictions: Predictions, settings: Settings) -> Analysis:
+    """Return the analysis of predictions, without the requirements and the remarks of the file."""
+    if settings.of_outcomes:
+        return _of_outcomes(predictions, settings)
+    if settings.judge is not None:
+        return _judged(predictions, settings)
+    if settings.cluster is not None:
+        return _clustered(predictions, settings)
+    return _counted(predictions, settings)
+
+
+def _counted(test: Predictions, settings: Settings) -> Analysis:
+    """Return the analysis of predicted labels of independent examples, and of their scores."""
+    dev, scores, selection = None, None, ""
+    if settings.split is not None:
+        from bayesperf.reports.split_column import split_rows
+
+        test, dev = split_rows(test, settings)
+    counts = _count(test, settings)
+    if settings.top is not None:
+        counts, selection = best_systems(counts, settings)
+        test, dev = _selected(test, counts, settings), None if dev is None else _selected(dev, counts, settings)
+    pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    folds = posterior(counts, **options) if FOLD in counts.dims and not settings.scores_alone else None
+    if settings.rope:
+        check_systems(counts, settings)
+    paired = _paired(test.frame, pooled, settings)
+    if settings.score is not None:
+        from bayesperf.reports.split_column import scored_systems
+
+        scores = scored_systems(test, dev, counts, settings)
+    return Analysis(
+        counts,
+        settings,
+        posterior(pooled, **options),
+        folds,
+        scores=scores,
+        paired=paired,
+        selection=selection,
+        warnings=() if scores is None else tuple(scores.warnings),
+        sliced=_sliced(test, counts, settings) if settings.slices else None,
+    )
+
+
+def _judged(predictions: Predictions, settings: Settings) -> Analysis:
+    """Return the analysis of examples of which some are verified, and all have a judge's label."""
+    from bayesperf.labels.verifying import verify
+
+    sample = judged_sample(predictions, settings, named_labels(predictions.frame, settings))
+    if settings.pos_label is not None:
+        sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
+    pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
+    notes = (about_verified(sample, settings),)
+    return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, handed_in=True)
+
+
+def _clustered(predictions: Predictions, settings: Settings) -> Analysis:
+    """Return the analysis of examples in clusters, by cluster weights."""
+    counts = clustered_counts(predictions, settings, named_labels(predictions.frame, settings))
+    if settings.pos_label is not None:
+        counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    return _of_clusters(pool(counts, method="bayesian_bootstrap", **options).mean, settings)
+
+
+def _of_clusters(pooled: Posterior, settings: Settings) -> Analysis:
+    """Return the analysis of a posterior by cluster weights."""
+    source: Any = pooled.source
+    notes = (about_clusters(source, settings.clusters[1:]),)
+    return Analysis(source.summed, settings, pooled, None, notes=notes, handed_in=True)
+
+
+def _of_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
+    """Return the analysis of rows that are right or wrong, or graded."""
+    frame = predictions.frame
+    frame = frame if predictions.rows is None else frame.loc[frame.index.repeat(predictions.rows)]
+    column, make = (
+        (settings.correct, Outcomes.from_correct) if settings.correct else (settings.grade, Outcomes.from_grades)
+    )
+    by = {name: frame[name] for name in settings.by}
+    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
+    if settings.cluster is not None:
+        clusters = {name: frame[name] for name in settings.clusters}
+        analysis = _of_clusters(pool(make(frame[column], by=by, cluster=clusters), **options).mean, settings)
+    else:
+        counts, paired = make(frame[column], by=by), None
+        if settings.id is not None and settings.system is not None and counts.counts.sizes[settings.system] > 1:
+            paired = make(frame[column], by=by, example=frame[settings.id])
+        analysis = Analysis(counts, settings, posterior(counts, **options), None, paired=paired)
+    if not settings.slices:
+        return analysis
+    refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
+    sliced = make(frame[column], by=by | {name: frame[name] for name in settings.slices})
+    return replace(analysis, sliced=sliced)
+
+
+def _count(predictions: Predictions, settings: Settings) -> ConfusionMatrix:
+    """Return the counts of predictions, with the positive class that was named."""
+    actual, predicted, by, frame = settings.actual, settings.predicted, settings.by, predictions.frame
+    values = {name: frame[name] for name in (actual, predicted, *by)}
+    labels = named_labels(frame, settings)
+    if predictions.rows is None:
+        counts = ConfusionMatrix.from_frame(frame, actual=actual, predicted=predicted, by=by, labels=labels)
+    else:
+        counts = ConfusionMatrix(tabulate(values, predictions.rows, actual, predicted, by, labels))
+    if settings.actuals or settings.joined:
+        counts = _of_labels(counts)
+    if settings.pos_label is None:
+        return counts
+    return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
+
+
+def _requirements(settings: Settings) -> tuple[Requirement, ...]:
+    """Return the requirements; refuse metrics of missing scores or labels, and slices with scores only."""
+    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
+    for option, name in asked:
+        is_of_scores = metrics.get(name).needs == "scores"
+        if is_of_scores and settings.score is None:
+            raise InputError(f"{option} {name}", "it is a metric of scores.", "Name their column, as --score score.")
+        if settings.scores_alone and not is_of_scores:
+            raise InputError(
+                f"{option} {name}",
+                "it is a metric of predicted labels, and there are scores alone.",
+                "Name the labels, by --predicted, or the --threshold that makes them.",
+            )
+        if is_of_scores and settings.top is not None:
+            raise InputError("--top", f"systems cannot be ordered by {name} before they are read.", "Remove --top.")
+    if settings.scores_alone and (settings.slices or settings.top is not None):
+        option = "--slice" if settings.slices else "--top"
+        raise InputError(option, "it needs predicted labels, and there are scores alone.", "Add --threshold.")
+    return requirements
+
+
+def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
+    """Return the counts of several labels per row; each label is present or not."""
+    if len(counts.labels) > 2:
+        raise InputError(
+            "--actual", f"each is a label that a row has or not; they hold {listed(counts.labels)}.", "Write 1 and 0."
+        )
+    return ConfusionMatrix(counts.counts.assign_attrs(same_examples=LABEL))
+
+
+def _sliced(predictions: Predictions, counts: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
+    """Return the counts also by the columns of slices, with the classes of the whole, folds pooled."""
+    frame, by = predictions.frame, [name for name in settings.by if name != FOLD] + list(settings.slices)
+    refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
+    values = {name: frame[name] for name in (settings.actual, settings.predicted, *by)}
+    tables = tabulate(values, predictions.sizes, settings.actual, settings.predicted, by, counts.labels)
+    return ConfusionMatrix(tables, counts.pos_label)
+
+
+def refuse_missing(predictions: Predictions, settings: Settings) -> None:
+    """Refuse missing labels, names of systems and ids, in the words of the shell."""
+    frame, rows = predictions.frame, predictions.sizes
+    for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
+                 settings.judge, settings.cluster):  # fmt: skip
+        if name not in frame or (name == settings.actual and settings.judge is not None):
+            continue
+        if missing := int(rows[frame[name].isna().to_numpy()].sum()):
+            what = "such rows, and their examples in all systems," if settings.id else "such rows"
+            raise InputError(
+                "column",
+                f"{name!r} has {missing:,} missing value{'s' * (missing > 1)} in {int(rows.sum()):,} rows.",
+                f"Leave {what} out by --drop-missing, or give them a name of their own.{about_gaps(name, settings)}",
+            )
+
+
+def _selected(predictions: Predictions, counts: ConfusionMatrix, settings: Settings) -> Predictions:
+    """Return the rows of the systems that were counted."""
+    name = str(settings.system)
+    names = counts.counts[name].values.tolist()
+    kept = predictions.where(predictions.frame[name].isin(names).to_numpy(bool))
+    column = pd.Categorical(kept.frame[name].astype(object), names)
+    return replace(kept, frame=kept.frame.assign(**{name: column}))
+
+
+def check_systems(counts: Counted, settings: Settings) -> None:
+    """Refuse predictions that do not hold two systems to compare.
+
+    Raises
+    ------
+    ValueError
+        If no column tells systems apart, or it holds one system.
+    """
+    if settings.system is None:
+        raise InputError(
+            "--system",
+            "to compare systems, name the column that tells them apart.",
+            "Or their columns of predictions, as --predicted model_a --predicted model_b.",
+        )
+    systems = counts.counts[settings.system].values.tolist()
+    if len(systems) < 2:
+        raise InputError(
+            f"--system {settings.system}", f"there is one system, {systems[0]}, and nothing to compare it with."
+        )
+
+
+def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix | None:
+    """Return the counts of the systems matched example by example, if there are several and ids."""
+    if settings.id is None or settings.system is None or pooled.counts.sizes[settings.system] < 2:
+        return None
+    refuse_many(pooled, settings)
+    if settings.id not in frame:
+        raise InputError(f"--id {settings.id}", "no such column in the file.")
+    try:
+        by = {name: frame[name] for name in settings.by if name != FOLD}
+        columns = encode_predictions(frame[settings.actual], frame[settings.predicted], by, pooled.labels)
+        # An example has each of several labels or has it not: of each it is one of its own.
+        of_label = settings.actuals or settings.joined
+        example = list(zip(frame[settings.id], frame[LABEL], strict=True)) if of_label else frame[settings.id]
+        outcomes = of_examples(columns, example, pooled.pos_label, settings.system)
+        return ConfusionMatrix(cross_tabulate(columns), pooled.pos_label, outcomes)
+    except InputError as error:
+        if error.argument != "example":
+            raise
+        again = frame.duplicated([settings.id, *(name for name in settings.by if name != FOLD)]).any()
+        clusters = f"If examples of one {settings.id} are alike, type --cluster in place of --id."
+        raise InputError(f"--id {settings.id}", error.problem, clusters if again else error.advice) from None
