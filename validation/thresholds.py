@@ -74,7 +74,7 @@ def _figures(chosen: ChosenThreshold, metrics: Sequence[Metric], cells: TrueCell
 def _is_met(requirement: ThresholdRequirement, cells: TrueCells) -> bool:
     """Return whether a requirement is met in truth."""
     value = float(requirement.metric.of_binary(*cells))
-    return value >= requirement.bound if requirement.metric.greater_is_better else value <= requirement.bound
+    return requirement.metric.better * (value - requirement.bound) >= 0
 
 
 def _examples(n: int, prevalence: float, distance: float, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -193,8 +193,8 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     wanted, settings, system = metrics.get(metric), analysis.settings, str(analysis.settings.system)
     no_worse_by, is_version = settings.no_worse_by or 0.0, system == _VERSION
     (compared,) = (each for each in analysis.comparisons if each.comparison.metric == wanted.name)
-    difference, at_least = compared.comparison.difference.sel(pair=f"{new} − {old}"), bool(wanted.greater_is_better)
-    no_worse = difference.prob_meets(-no_worse_by if at_least else no_worse_by, at_least=at_least)
+    difference = compared.comparison.difference.sel(pair=f"{new} − {old}")
+    no_worse = difference.prob_meets(-difference.better * no_worse_by)
     verdict = verdict_of(no_worse.item(), settings.confidence)
     seen, before = analysis.marginals[wanted.name].observed.sel({system: [new, old]}).values.tolist()
     if math.isnan(seen) or math.isnan(before):

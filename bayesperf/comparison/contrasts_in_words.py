@@ -60,11 +60,11 @@ def _of_choice(comparison: Comparison) -> str:
     if systems is None or best.ndim > 1 or best.size > _MOST_SHRUNK or not systems.shrinkable:
         return LOOKS_BETTER
     first = int(best.argmax())
-    excess = float(systems.optimism()[first]) * (1 if comparison.greater_is_better else -1)
+    excess = comparison.better * float(systems.optimism()[first])
     if not np.isfinite(excess):
         return LOOKS_BETTER
     size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
-    worse = "below" if comparison.greater_is_better else "above"
+    worse = "below" if comparison.better > 0 else "above"
     return sentence(
         f"the best of {best.size} is probably partly lucky: on new examples expect {_names(comparison)[first]} to "
         f"score {size} {worse} its mean"
@@ -78,7 +78,7 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     below, inside, above = comparison.prob_rope.values[pair]
     # If two are equal the first comes first, whatever the rounding.
     tied = np.isclose(greater, 0.5, rtol=0, atol=1e-9)
-    first = tied or (greater > 0.5) == (comparison.greater_is_better is not False)
+    first = tied or (greater > 0.5) == (comparison.better > 0)
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
     better = "greater" if comparison.greater_is_better is None else "better"
@@ -128,7 +128,7 @@ def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kin
     matters = ""
     if comparison.rope:
         below, inside, above = comparison.prob_rope.values[(*at, first, second)]
-        beyond, although = above if comparison.greater_is_better else below, "but" if word in LIKELIHOODS else "and"
+        beyond, although = above if comparison.better > 0 else below, "but" if word in LIKELIHOODS else "and"
         matters = _matters(comparison, inside, beyond, although)
     difference = _difference(comparison, (first, second), at, ci_prob, ci_kind)
     return f"{sentence(f'on {metric}, {which}{matters}')} {difference}"
@@ -140,7 +140,7 @@ def _best_and_baseline(comparison: Comparison, at: tuple[int, ...], ci_prob: flo
     best = int(np.argmax(comparison.prob_best.values[at][:last]))
     better = float(comparison.prob_better.values[(*at, best, last)])
     below, inside, above = comparison.prob_rope.values[(*at, best, last)]
-    beyond = above if (better >= 0.5) == bool(comparison.greater_is_better) else below
+    beyond = above if (better >= 0.5) == (comparison.better > 0) else below
     word, is_better = likelihood(max(better, 1 - better)), better >= 0.5
     which = (
         f"it is open whether {names[best]} is better"

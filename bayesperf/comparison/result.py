@@ -95,6 +95,11 @@ class Comparison(Answer):
         """Whether greater values are better; None if neither is."""
         return self.contrast.greater_is_better
 
+    @property
+    def better(self) -> int:
+        """The sign by which the best value becomes the greatest, 1 or −1."""
+        return self.contrast.better
+
     @cached_property
     def difference(self) -> Marginal:
         """Distribution of a − b; for several systems, of each pair in order, along a last dim ``pair``."""
@@ -148,7 +153,8 @@ class Comparison(Answer):
     def prob_better(self) -> xr.DataArray:
         """P(a is better than b), with ties counted half; the metric's direction decides which value is better."""
         greater = self.prob_greater
-        better = greater if self._greater("prob_better") else (1 - greater).assign_attrs(greater.attrs)
+        self._need_direction("prob_better")
+        better = greater if self.better > 0 else (1 - greater).assign_attrs(greater.attrs)
         return better.rename("prob_better")
 
     @cached_property
@@ -164,12 +170,13 @@ class Comparison(Answer):
     @cached_property
     def expected_loss(self) -> xr.DataArray:
         """Expected loss, in units of the metric, from choosing a when b may be better: E[max(b − a, 0)]."""
+        self._need_direction("expected_loss")
         below = self.difference.shortfall()
         above = (self.difference.mean() + below).clip(0)
         if isinstance(draws := self.difference.distribution, Sampled):
             error = max(largest_mcse(draws, partial(_excess, sign)) for sign in (1, -1))
             below, above = (side.assign_attrs(mcse=error) for side in (below, above))
-        loss, reverse = (below, above) if self._greater("expected_loss") else (above, below)
+        loss, reverse = (below, above)[:: self.better]
         return self._square(loss, 0.0, reverse).rename("expected_loss")
 
     @cached_property
@@ -209,7 +216,7 @@ class Comparison(Answer):
         Ties are broken at random. For several systems, ranks are always computed from joint draws, and have the
         ``attrs`` of `prob_greater`, and a ``note``: the best of many systems looks better than it is.
         """
-        greater = self._greater("ranks")
+        self._need_direction("ranks")
         if not self.many:
             better = self.prob_better
             of_rank, of_system = coordinate("rank", [1, 2]), coordinate(self.dim, list(self.names))
@@ -217,7 +224,7 @@ class Comparison(Answer):
             ranks = _stacked(rows, of_system, better.attrs)
             return ranks.transpose(..., self.dim, "rank").rename("ranks")
         values = self.joint_draws().transpose(..., "draw", self.dim)
-        return rank_probabilities(values if greater else -values, self.dim).assign_attrs(self._note)
+        return rank_probabilities(self.better * values, self.dim).assign_attrs(self._note)
 
     @property
     def prob_best(self) -> xr.DataArray:
@@ -297,7 +304,8 @@ class Comparison(Answer):
         """
         if self.systems is None:
             raise InputError("standings", "they are of many systems' own metric; see summary() for the differences.")
-        draws = self.joint_draws() * (1 if self._greater("standings") else -1)
+        self._need_direction("standings")
+        draws = self.better * self.joint_draws()
         each = self.shrunk if self.shrunk is not None else self.systems.each
         loss = (draws.max(self.dim) - draws).mean([dim for dim in ("chain", "draw") if dim in draws.dims])
         observed = self.systems.each.observed.transpose(*each.dims)
@@ -360,10 +368,9 @@ class Comparison(Answer):
         """The note on the best of many systems."""
         return {"note": BEST_OF_MANY} if len(self.names) > 2 and self.shrunk is None else {}
 
-    def _greater(self, what: str) -> bool:
+    def _need_direction(self, what: str) -> None:
         if self.greater_is_better is None:
             raise InputError(what, f"neither more nor less {self.metric} is better.", "See prob_greater and prob_rope.")
-        return self.greater_is_better
 
     def _sides(self) -> list[tuple[Any, Any]]:
         """Return the names of a and b, one row per pair."""

@@ -18,6 +18,9 @@ INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 LIKELIHOODS = {"almost certainly": 0.99, "very probably": 0.9, "probably": 0.66}
 OPEN = "as likely as not"
 
+# A bound in the direction that is better, by the sign of this direction.
+AT_BEST = {1: "at least", -1: "at most"}
+
 # Parts of metrics' names that are not written as they are.
 _NAMES = {
     "ac": "AC", "auc": "AUC", "brennan": "Brennan", "brier": "Brier score", "cohen": "Cohen's",

@@ -60,18 +60,18 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         rates: FunctionOfRates,
         of_cells: Applied,
         bounds: tuple[float, float],
-        greater_is_better: bool,
+        better: int,
     ) -> Self:
         """Return the distributions for an fnr and an fpr and prevalences (m, 1)."""
         # A class without any examples has no rate.
         prevalence = np.clip(prevalence, 1e-300, 1 - 2**-53)
-        form = rates.at_prevalence(prevalence, greater_is_better)
+        form = rates.at_prevalence(prevalence, better)
         value = applied(value_of_cells, of_cells, prevalence)
         return cls(*errors, form, value, bounds, prevalence, rates, of_cells)
 
     def take(self, index: Codes | slice) -> Self:
         errors = self.inner.take(index), self.outer.take(index)
-        better = not self.form.increasing
+        better = -1 if self.form.increasing else 1
         return self.of(errors, self.prevalence[index], self.rates, self.of_cells, self.bounds, better)
 
     @property

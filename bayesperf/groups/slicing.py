@@ -237,7 +237,7 @@ class Slices(Answer):
         marginal = self[metric]
         if marginal.greater_is_better is None:
             raise InputError("prob_worst", f"neither more nor less {marginal.name} is better.")
-        values = _drawn(marginal) * (1 if marginal.greater_is_better else -1)
+        values = marginal.better * _drawn(marginal)
         seen = ~np.isnan(marginal.observed)
         if not seen.any():
             raise InputError("prob_worst", f"{marginal.name} was observed in no slice.")

@@ -94,12 +94,11 @@ def noise_sensitivity(
         raise InputError(
             "cm", f"besides that of the systems, {dim!r}, there is the dim {other[0]!r}.", "Select along it."
         )
-    sign = 1 if marginals[0].greater_is_better is False else -1
     means = _along_rate([marginal.mean() for marginal in marginals], grid)
     variables = {
         "mean": means,
         "interval": _along_rate([marginal.interval(ci_prob, ci_kind).drop_attrs() for marginal in marginals], grid),
-        "rank": _ranks(sign * means, dim),
+        "rank": _ranks(-marginals[0].better * means, dim),
     }
     attrs = {"metric": marginals[0].name, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
              "prior": resolved.describe(cm), "estimand": posteriors[0].estimand}  # fmt: skip

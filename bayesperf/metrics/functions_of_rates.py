@@ -72,14 +72,13 @@ class FunctionOfRates(Held, ABC):
         prevalence = _aligned(prevalence, t)
         return _falling_root(lambda fpr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, recall, fpr, 1 - fpr)))
 
-    def at_prevalence(self, prevalence: Numbers, greater_is_better: bool) -> LevelSets:
+    def at_prevalence(self, prevalence: Numbers, better: int) -> LevelSets:
         """Return the level sets as a function of the fnr (inner) and the fpr, at prevalences (m, 1)."""
-        sign = 1 if greater_is_better else -1
         return LevelSets(
-            applied(self.fnr_at, sign, prevalence),
-            applied(self.fpr_at, sign, prevalence),
-            increasing=not greater_is_better,
-            increasing_outer=not greater_is_better,
+            applied(self.fnr_at, better, prevalence),
+            applied(self.fpr_at, better, prevalence),
+            increasing=better < 0,
+            increasing_outer=better < 0,
             by_subtraction=True,
             bends=self.bends,
         )

@@ -100,6 +100,11 @@ def cells_of(argument: str, classes: int, positive: int, graded: bool = False) -
     return _OF_CLASS[argument](of_class[:, None], of_class)
 
 
+def better_sign(greater_is_better: bool | None) -> int:
+    """Return the sign by which the best value becomes the greatest: −1 if smaller values are better, else 1."""
+    return -1 if greater_is_better is False else 1
+
+
 @dataclass(frozen=True)
 class Metric:
     """A metric of a confusion matrix, of outcomes or of scores.
@@ -173,6 +178,11 @@ class Metric:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"function": pickle.loads(state["function"])})
+
+    @property
+    def better(self) -> int:
+        """The sign by which the best value becomes the greatest, 1 or −1."""
+        return better_sign(self.greater_is_better)
 
     @property
     def title(self) -> str:

@@ -7,15 +7,16 @@ from collections import Counter
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.words import enumerated, format_value, metric_title, percentage, places_in_words
+from bayesperf.core.words import AT_BEST, enumerated, format_value, metric_title, percentage, places_in_words
 from bayesperf.intervals.confidence_sequences import confidence_sequence
+from bayesperf.metrics.metric import better_sign
 
 # More places than these are counted in a sentence and not listed.
 _MOST_PLACES = 4
 
 
 def anytime_intervals(
-    observed: xr.DataArray, requirement: float, greater_is_better: bool, dim: str, confidence: float
+    observed: xr.DataArray, requirement: float, better: int, dim: str, confidence: float
 ) -> dict[str, xr.DataArray]:
     """Return limits that are valid at all looks at once, and their verdict; nothing for metrics that are no proportion.
 
@@ -23,8 +24,8 @@ def anytime_intervals(
     ----------
     observed : xarray.DataArray (…, dim, …)
         Scores of all examples so far; for a proportion with the coordinate ``trials``.
-    requirement, greater_is_better
-        The bound, and whether the metric should be above it.
+    requirement, better
+        The bound, and the sign of the metric's direction: 1 if it should be above the bound, −1 if below.
     dim : str
         The dim of the looks.
     confidence : float
@@ -46,10 +47,8 @@ def anytime_intervals(
     lower = lower.copy(data=np.maximum.accumulate(lower.values, axis))
     upper = upper.copy(data=np.minimum.accumulate(upper.values, axis))
     common = lower <= upper
-    if greater_is_better:
-        met, missed = lower >= requirement, upper < requirement
-    else:
-        met, missed = upper <= requirement, lower > requirement
+    worst, best = (better * limit for limit in (lower, upper)[::better])
+    met, missed = worst >= better * requirement, best < better * requirement
     verdict = np.select([~common, met, missed], ["contradicted", "met", "missed"], "open")
     return {
         "anytime_lower": lower.where(common),
@@ -61,7 +60,7 @@ def anytime_intervals(
 def anytime_in_words(data: xr.Dataset) -> str:
     """Return a sentence on the last look of a `bayesperf.monitor`."""
     facts = data.attrs
-    name, relation = metric_title(facts["metric"]), "at least" if facts["greater_is_better"] else "at most"
+    name, relation = metric_title(facts["metric"]), AT_BEST[better_sign(facts["greater_is_better"])]
     if "anytime_verdict" not in data:
         return (
             f"As {name} is not a proportion of independent examples, no interval here is valid however often you look."

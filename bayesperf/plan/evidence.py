@@ -134,7 +134,7 @@ class MetricEvidence:
         assert self.distribution is not None
         a, b = beta_parameters(self.distribution)
         x = float(self.distribution.inverse(bound)) if isinstance(self.distribution, TransformedBeta) else bound
-        return (a, b, x) if self.metric.greater_is_better else (b, a, 1 - x)
+        return (a, b, x) if self.metric.better > 0 else (b, a, 1 - x)
 
 
 # ── More trials ──
@@ -260,7 +260,7 @@ def _posterior_of_rate(rate: Marginal, metric: Metric, name: str) -> Posterior:
             "Give a ConfusionMatrix.",
         )
     a, b = beta_parameters(rate.distribution)
-    post = posterior(_no_examples(), priors.rate(a, b) if metric.greater_is_better else priors.rate(b, a))
+    post = posterior(_no_examples(), priors.rate(*(a, b)[:: metric.better]))
     return replace(post, prior_text="its own")
 
 

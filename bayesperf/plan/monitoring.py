@@ -16,7 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import REPEATED_LOOKS, metric_title
 from bayesperf.data.counted import Counted
-from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.metric import Metric, better_sign
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
 from bayesperf.plan.evidence import requirement_of
 from bayesperf.posteriors import prior as priors
@@ -79,8 +79,8 @@ class Monitor(Answer):
         """
         facts = self.dataset.attrs
         last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
-        bound = {"at_least" if facts["greater_is_better"] else "at_most": facts["requirement"]}
-        text = last.in_words(**bound, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
+        at_least, at_most = (facts["requirement"], None)[:: better_sign(facts["greater_is_better"])]
+        text = last.in_words(at_least=at_least, at_most=at_most, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
         title = metric_title(facts["metric"])
         steps = f"{self.dataset.sizes[facts['dim']]} {facts['dim']}s"
         return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
@@ -170,13 +170,13 @@ def monitor(
     counts = cm.holding(so_far)
     post = posterior(counts, prior)
     marginal = post[wanted]
-    met = marginal.prob_meets(requirement, at_least=bool(wanted.greater_is_better))
+    met = marginal.prob_meets(requirement)
     variables = {
         "mean": marginal.mean(),
         "interval": marginal.interval(ci_prob, ci_kind).drop_attrs(),
         "prob_met": met,
         "examples": counts.total,
-        **anytime_intervals(marginal.observed, float(requirement), bool(wanted.greater_is_better), dim, ci_prob),
+        **anytime_intervals(marginal.observed, float(requirement), wanted.better, dim, ci_prob),
     }
     attrs = {"metric": wanted.name, "requirement": float(requirement), "greater_is_better": wanted.greater_is_better,
              "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind, "prior": post.prior_text,

@@ -133,7 +133,7 @@ def sample_size(
         met = ProbabilityMet(so_far.post, so_far.metric, requirement)
         simulations = checks.count("simulations", simulations, least=100)
         model = SimulatedOutcomes(so_far.weights(), met, confidence, simulations, checks.seed(random_seed))
-    claim = f"{so_far.metric.title} {'>' if so_far.metric.greater_is_better else '<'} {requirement:g}"
+    claim = f"{so_far.metric.title} {'>' if so_far.metric.better > 0 else '<'} {requirement:g}"
     text = PlanText(so_far.trials, claim, so_far.basis, so_far.share_of_trials(prevalence))
     return smallest_plan(model, assurance, question, text)
 
@@ -307,7 +307,7 @@ def _looks(so_far: MetricEvidence, requirement: float, confidence: float, every:
         )
     trials = int(observed["trials"])
     successes = round(float(observed) * trials) if trials else 0
-    on_its_side = successes if so_far.metric.greater_is_better else trials - successes
+    on_its_side = successes if so_far.metric.better > 0 else trials - successes
     return Looks(*so_far.as_beta(requirement), confidence, every, on_its_side, trials)
 
 
@@ -335,7 +335,7 @@ def _same_examples(
             "Plan for those, or for other examples: give b.",
         )
     only_a, only_b, rest = (weight.item() for weight in weights)
-    first, second = (only_a, only_b) if so_far.metric.greater_is_better else (only_b, only_a)
+    first, second = (only_a, only_b)[:: so_far.metric.better]
     basis = f"{so_far.seen} judged by both; prior: {so_far.post.prior_text}"
     text = PlanText(so_far.trials, _better(a, b, so_far, margin), basis, so_far.share_of_trials(prevalence))
     return PairedCounts(first, second, rest, margin, confidence), text
@@ -364,8 +364,7 @@ def _different_examples(
     same_prior = of_a.post.prior_text == of_b.post.prior_text
     basis = f"{of_a.seen if same_prior else of_a.basis} and {of_b.basis}"
     text = PlanText(f"{of_a.trials} each", _better("a", "b", of_a, margin), basis, share)
-    sides = of_a.distribution, of_b.distribution
-    better, other = sides if of_a.metric.greater_is_better else sides[::-1]
+    better, other = (of_a.distribution, of_b.distribution)[:: of_a.metric.better]
     return IndependentCounts(better, other, margin, confidence), text
 
 

@@ -135,5 +135,5 @@ class ProbabilityMet(Held):
         assert self.post.observed is not None
         after = replace(self.post, source=source, observed=more + self.post.observed)
         marginal = after[self.metric]
-        met = marginal.sf(self.bound) if self.metric.greater_is_better else marginal.cdf(self.bound)
+        met = (marginal.sf if self.metric.better > 0 else marginal.cdf)(self.bound)
         return np.asarray(met.values)

@@ -18,6 +18,7 @@ from bayesperf.core.words import (
     sentence,
     short_interval_name,
 )
+from bayesperf.metrics.metric import better_sign
 from bayesperf.plots.style import (
     BLUE,
     GREY,
@@ -131,7 +132,7 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     """
     data = monitor.dataset
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
-    sign = "≥" if data.attrs["greater_is_better"] else "≤"
+    sign = {1: "≥", -1: "≤"}[better_sign(data.attrs["greater_is_better"])]
     title = metrics.get(data.attrs["metric"]).title
     names, anytime = place_names(data["prob_met"].isel({dim: 0})), "anytime_verdict" in data
     figure, panels = small_multiples(

@@ -123,6 +123,11 @@ class Marginal(Saved):
         return self.quantity.greater_is_better
 
     @property
+    def better(self) -> int:
+        """The sign by which the best value becomes the greatest, 1 or −1."""
+        return self.quantity.better
+
+    @property
     def estimand(self) -> str:
         """Description of the distribution and its quantity, such as "Posterior of the system's metric"."""
         return self.quantity.described(self.inference)
@@ -319,7 +324,7 @@ class Marginal(Saved):
         ('P(recall ≥ 0.8)', 0.451)
         """
         self._check_bound("prob_above", x)
-        above = self.sf(x) if self.quantity.scope.of_new_test_set else self.prob_meets(x, at_least=True)
+        above = self.sf(x) if self.quantity.scope.of_new_test_set else self.prob_at_least(x)
         return above.rename(self._question(self.quantity.above, x))
 
     def prob_below(self, x: ArrayLike) -> xr.DataArray:
@@ -333,9 +338,13 @@ class Marginal(Saved):
         self._check_bound("prob_below", x)
         return _of_smaller(self.cdf, x).rename(self._question("<", x))
 
-    def prob_meets(self, bound: ArrayLike, *, at_least: bool) -> xr.DataArray:
-        """Return the probability that the metric is at least, or at most, a bound that it may have exactly."""
-        return _of_smaller(self.sf, bound) if at_least else self.cdf(bound)
+    def prob_at_least(self, bound: ArrayLike) -> xr.DataArray:
+        """Return the probability that the metric is at least a bound, which it may have exactly."""
+        return _of_smaller(self.sf, bound)
+
+    def prob_meets(self, bound: ArrayLike) -> xr.DataArray:
+        """Return the probability that the metric is at least as good as a bound, which it may have exactly."""
+        return self.prob_at_least(bound) if self.better > 0 else self.cdf(bound)
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
         """Return the probability that the metric is greater than lo and at most hi, named as a question.

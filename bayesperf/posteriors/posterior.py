@@ -334,7 +334,7 @@ class Posterior(Answer, HasPositive):
         if wanted.greater_is_better is None:
             raise InputError("ranks", f"neither more nor less {wanted.name} is better.")
         values = joint_draws(self[wanted], "label", self.n_draws)
-        return rank_probabilities(values if wanted.greater_is_better else -values, "label")
+        return rank_probabilities(wanted.better * values, "label")
 
     def prob_worst(self, metric: str | Metric) -> xr.DataArray:
         """Return the probability that each class is the worst, from its last rank (see `ranks`): dims (…, ``label``).
@@ -392,7 +392,7 @@ class Posterior(Answer, HasPositive):
         for block in self.drawn_by_matrix(wanted):
             values = [block[metric] for metric in wanted]
             triples = zip(values, wanted, bounds, strict=True)
-            met = np.all([v >= least if m.greater_is_better else v <= least for v, m, least in triples], axis=0)
+            met = np.all([m.better * v >= m.better * bound for v, m, bound in triples], axis=0)
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
             probabilities.append(float(met.sum()) / int(defined.sum()) if defined.any() else np.nan)
@@ -400,9 +400,9 @@ class Posterior(Answer, HasPositive):
             errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
-        for marginal, metric, bound in zip(self.marginals(wanted), wanted, bounds, strict=True):
+        for marginal, bound in zip(self.marginals(wanted), bounds, strict=True):
             if marginal.method != "draws":
-                alone = marginal.prob_meets(bound, at_least=bool(metric.greater_is_better))
+                alone = marginal.prob_meets(bound)
                 joint = joint.clip(max=alone.values)
         return joint.assign_attrs(mcse=float(np.max(errors)), undefined=float(np.max(undefined)))
 

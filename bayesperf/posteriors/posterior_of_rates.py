@@ -94,9 +94,7 @@ def posterior_of_rate(
     of_successes, of_trials = labelled_arrays(counts, dims)
     k, n = (np.asarray(part, float).reshape(-1, 1) for part in (of_successes, of_trials))
     check_counts(k, n, "successes", "trials")
-    a, b = weights_of_rate(prior)
-    if wanted is not None and wanted.greater_is_better is False:
-        a, b = b, a
+    a, b = weights_of_rate(prior)[:: 1 if wanted is None else wanted.better]
     distribution = Beta(k + a, n - k + b)
     if not (distribution.a.all() and distribution.b.all()):
         raise InputError(

@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bayesperf.core.fields import Held
 from bayesperf.core.words import metric_title
-
-if TYPE_CHECKING:
-    from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.metric import Metric, better_sign
 
 # Kinds of scope: how the distribution of such a figure is called, and what the figure is.
 SCOPES = {
@@ -132,6 +130,11 @@ class Quantity(Held):
     def of(cls, metric: Metric, scope: Scope = SYSTEM) -> Quantity:
         """Return the quantity of a metric of the table."""
         return cls(metric.name, scope, greater_is_better=metric.greater_is_better, bounds=metric.bounds)
+
+    @property
+    def better(self) -> int:
+        """The sign by which the best value becomes the greatest, 1 or −1."""
+        return better_sign(self.greater_is_better)
 
     def contrasted(self, contrast: str, bounds: tuple[float, float]) -> Quantity:
         """Return the difference, ratio or largest gap of this quantity."""

@@ -61,7 +61,7 @@ class Requirement:
 
     def met(self, marginal: Marginal) -> xr.DataArray:
         """Return the posterior probability that the metric meets the requirement."""
-        return marginal.prob_meets(self.bound, at_least=self.at_least)
+        return marginal.prob_meets(self.bound)
 
     def __str__(self) -> str:
         return f"{get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"

@@ -46,7 +46,7 @@ def marginal_in_words(
     names = places_in_words(marginal.leading)
     for relation, bound in (("at least", at_least), ("at most", at_most)):
         if bound is not None:
-            met = marginal.prob_meets(bound, at_least=relation == "at least").values.ravel().tolist()
+            met = (marginal.prob_at_least if relation == "at least" else marginal.cdf)(bound).values.ravel().tolist()
             probability = over_places([chance(p) for p in met], names, met)
             sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
     return " ".join([*sentences, *caveats_of(marginal, ci_prob, ci_kind)])

@@ -135,7 +135,7 @@ class Analysis:
         metric = metrics.get(self.metric_names[0])
         mean = self.marginals[metric.name].mean()
         mean = mean.mean([dim for dim in mean.dims if dim != system])
-        order = np.argsort(mean.values * (1 if metric.greater_is_better is False else -1), kind="stable")
+        order = np.argsort(-metric.better * mean.values, kind="stable")
         others = size // len(order)
         best = order[: max(1, MOST_SHOWN // others)].tolist()
         counts = self.pooled_counts.isel(**{system: best})
@@ -147,7 +147,7 @@ class Analysis:
         marginal = self.first_of_foremost
         means = marginal.mean()
         means = means.mean("label") if "label" in marginal.dims and "label" not in self.pooled.dims else means
-        return int(np.argmax(means.values.ravel() * (-1 if marginal.greater_is_better is False else 1)))
+        return int(np.argmax(marginal.better * means.values.ravel()))
 
     @cached_property
     def slices(self) -> SlicedSystem | None:
@@ -249,8 +249,8 @@ class Analysis:
                 and marginal.dims == self.pooled.dims
                 and marginal.leading.size > 1
             ):
-                means = marginal.mean().values * (1 if marginal.greater_is_better else -1)
-                best = str(marginal.leading[marginal.dims[0]].values[int(np.argmax(means))])
+                first = int(np.argmax(marginal.better * marginal.mean().values))
+                best = str(marginal.leading[marginal.dims[0]].values[first])
                 found.setdefault(best, []).append(name)
         return found
 

@@ -41,10 +41,10 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
         raise InputError(
             "--top", f"systems cannot be ordered by {metric.name}.", "Put another first, as --metrics accuracy."
         )
-    order = np.argsort(post[metric.name].mean().values * (-1 if metric.greater_is_better else 1), kind="stable")
+    order = np.argsort(-metric.better * post[metric.name].mean().values, kind="stable")
     if len(order) <= top:
         return counts, ""
-    words = "highest" if metric.greater_is_better else "lowest"
+    words = "highest" if metric.better > 0 else "lowest"
     said = (
         f"The report shows the {top:,} of {len(order):,} systems ({system!r}) with the {words} mean {metric.title}. "
         "Chosen as the best of many, they look better than they are."

@@ -228,8 +228,11 @@ def test_a_bound_that_has_a_probability_counts_as_met():
     assert 0.2 < at_least < 0.8
     assert at_least > median.sf(4).item() + 0.05
     assert median.prob_above(4).item() == pytest.approx(at_least)
-    assert median.prob_meets(4, at_least=True).item() == pytest.approx(at_least)
-    assert median.prob_meets(4, at_least=False).item() == median.cdf(4).item()
+    assert median.prob_meets(4).item() == pytest.approx(at_least)
+    # A metric whose smaller values are better meets a bound from the other side.
+    share = bp.posterior(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7))
+    assert share["fnr"].prob_meets(0.3).item() == share["fnr"].cdf(0.3).item()
+    assert share["recall"].prob_meets(0.3).item() == share["recall"].sf(0.3).item()
     # Of other draws, 40,000 of them: five standard errors.
     assert post.prob_joint({"median_grade": 4}).item() == pytest.approx(at_least, abs=0.0125)
     assert f"With probability {at_least:.0%}".replace("%", " %") in median.in_words(at_least=4)

@@ -24,7 +24,7 @@ from scipy.special import betaincc
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Numbers
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import chance, format_value, percentage
+from bayesperf.core.words import AT_BEST, chance, format_value, percentage
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.requirement import bounds_of
@@ -75,7 +75,7 @@ class ThresholdRequirement:
     @property
     def least(self) -> float:
         """The smallest proportion of successes."""
-        return self.bound if self.metric.greater_is_better else 1 - self.bound
+        return self.bound if self.metric.better > 0 else 1 - self.bound
 
     @property
     def from_strictest(self) -> bool:
@@ -136,8 +136,7 @@ class ThresholdRequirement:
         return np.asarray(np.interp(trials, *_needed(self.least, round(confidence, 12), most)))
 
     def __str__(self) -> str:
-        relation = "at least" if self.metric.greater_is_better else "at most"
-        return f"{self.metric.title} {relation} {self.bound:g}"
+        return f"{self.metric.title} {AT_BEST[self.metric.better]} {self.bound:g}"
 
 
 def _fewest(least: float, confidence: float) -> float:
@@ -185,9 +184,8 @@ def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:
             "Require recall, specificity, precision or npv (or their complements); any metric "
             "can be the one that is to be best.",
         )
-    least, success, failure = checks.probability(f"requirements[{metric.name!r}]", bound), *cells
-    if not metric.greater_is_better:
-        success, failure = failure, success
+    success, failure = cells[:: metric.better]
+    least = checks.probability(f"requirements[{metric.name!r}]", bound)
     return ThresholdRequirement(metric, least, success, failure)
 
 

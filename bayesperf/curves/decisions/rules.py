@@ -64,8 +64,7 @@ class BestThreshold:
         if self.prevalence is not None:
             positives, negatives = self.prevalence / (tp + fn), (1 - self.prevalence) / (fp + tn)
             tp, fn, fp, tn = positives * tp, positives * fn, negatives * fp, negatives * tn
-        sign = 1 if self.best.greater_is_better else -1
-        return np.asarray(np.nan_to_num(sign * self.best.of_binary(tp, fn, fp, tn), nan=-np.inf))
+        return np.asarray(np.nan_to_num(self.best.better * self.best.of_binary(tp, fn, fp, tn), nan=-np.inf))
 
 
 def best_threshold(

@@ -63,8 +63,8 @@ class Criterion(Held):
         """Return the tie-breaks between equally good thresholds: the sum of both metrics, then their difference."""
         loss = np.zeros_like(first)
         for name, values in ((self.first, first), (self.second, second)):
-            better = metrics.get(name).greater_is_better
-            loss += 0 if better is None else -values if better else values
+            metric = metrics.get(name)
+            loss -= 0 if metric.greater_is_better is None else metric.better * values
         return np.asarray(_TIE * (loss + 1e-3 * np.abs(first - second)))
 
 

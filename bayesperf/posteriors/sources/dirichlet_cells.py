@@ -149,13 +149,13 @@ class Dirichlet(CellsByMatrix):
         position = post.positive if metric.needs == "binary" and post.positive is not None else 1
         tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
         self._refuse_improper(post, metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
-        rates, greater = metric.function_of_rates(), bool(metric.greater_is_better)
+        rates = metric.function_of_rates()
         assert rates is not None
 
         def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
             errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
             of_cells = applied(metric_of_cells, metric)
-            return RatesAtPrevalence.of(errors, prevalence, rates, of_cells, metric.bounds, greater)
+            return RatesAtPrevalence.of(errors, prevalence, rates, of_cells, metric.bounds, metric.better)
 
         every = np.arange(len(tp))
         if post.prevalence == "observed":

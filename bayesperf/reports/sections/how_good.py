@@ -73,7 +73,7 @@ def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     marginal = analysis.marginals[name]
     if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
         # With many systems the best come first.
-        order = np.argsort(marginal.mean().values * (1 if metric.greater_is_better is False else -1), kind="stable")
+        order = np.argsort(-metric.better * marginal.mean().values, kind="stable")
         marginal, records = marginal.isel(**{str(marginal.dims[0]): order.tolist()}), [records[i] for i in order]
     draw = densities(analysis, marginal, metric.title)
     return Rows(records, metric.title, f"{about(metric)}{beside}", draw)
