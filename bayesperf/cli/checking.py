@@ -91,12 +91,12 @@ def _required(analysis: Analysis) -> list[Verdict]:
     """Return the verdict on each requirement and system from its posterior probability, with the observed score."""
     from bayesperf.reports.verdicts import verdicts_of
 
-    settings = analysis.settings
-    examples = "examples" if settings.judge is None else "verified examples"
+    settings, examples = analysis.settings, " examples" if analysis.attempts is None else ""
+    examples = examples if settings.judge is None else " verified examples"
     return [
         each._replace(
             observed=_seen(analysis, place, requirement),
-            more=f"{each.more} more {examples}" if each.more else "",
+            more=f"{each.more} more{examples}" if each.more else "",
         )
         for each, (requirement, (place, _)) in zip(
             verdicts_of(analysis, settings.confidence), product(analysis.requirements, analysis.systems), strict=True
@@ -187,9 +187,9 @@ def _held_against(analysis: Analysis, names: Sequence[str]) -> list[Verdict]:
 def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     """Return whether a system is shown to be no worse than another by more than a margin."""
     from bayesperf import metrics
-    from bayesperf.core.words import metric_title
     from bayesperf.reports.verdicts import OPEN, Verdict, verdict_of
 
+    title = analysis.metric(metric).title
     wanted, settings, system = metrics.get(metric), analysis.settings, str(analysis.settings.system)
     no_worse_by, is_version = settings.no_worse_by or 0.0, system == _VERSION
     (compared,) = (each for each in analysis.comparisons if each.comparison.metric == wanted.name)
@@ -200,7 +200,7 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     if math.isnan(seen) or math.isnan(before):
         raise InputError(
             f"--against {settings.against}" if is_version else f"--baseline {old}",
-            f"one of both {'versions' if is_version else 'systems'} has no row that counts for {metric_title(metric)}.",
+            f"one of both {'versions' if is_version else 'systems'} has no row that counts for {title}.",
             "Write its labels the same way in both.",
         )
     beyond = f" by more than {no_worse_by:g}" if no_worse_by else ""
@@ -208,7 +208,7 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     against, named = ("before", "") if is_version else ("baseline", str(new))
     observed = f"{seen:.3f}, {against} {before:.3f} ({'the same' if analysis.is_paired else 'other'} examples)"
     more = _more_to_compare(analysis, wanted.name, new, old) if verdict == OPEN else ""
-    return Verdict(f"{metric_title(metric)} not worse{than}{beyond}", named, observed, no_worse.item(), verdict, more)
+    return Verdict(f"{title} not worse{than}{beyond}", named, observed, no_worse.item(), verdict, more)
 
 
 def _more_to_compare(analysis: Analysis, metric: str, new: Any, old: Any) -> str:

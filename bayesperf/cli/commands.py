@@ -18,6 +18,7 @@ from bayesperf.cli.running_commands import (
     NAMES,
     analysed,
     answer,
+    answer_of_numbers,
     prepare_streams,
     refuse_input,
     refuse_unwritable,
@@ -73,6 +74,9 @@ def _options(shown: Version = False, debug: Debug = False, helped: Help = False)
 
 def summary(files: Files, settings: Settings) -> None:
     """Print each metric's posterior mean and highest-density interval; for scores, areas under curves."""
+    if settings.of_numbers:
+        answer_of_numbers(files, settings, "summary")
+        return
     analysis = analysed(files, settings)
     say_warnings(analysis.warnings)
     answer(analysis, "summary", settings.json)
@@ -80,6 +84,9 @@ def summary(files: Files, settings: Settings) -> None:
 
 def compare(files: Files, settings: Settings) -> None:
     """Print which system is better, and by how much, for each pair of the systems in --system."""
+    if settings.of_numbers:
+        answer_of_numbers(files, settings, "compare")
+        return
     analysis = analysed(files, settings, compared=True)
     from bayesperf.reports.analysing import check_systems
 

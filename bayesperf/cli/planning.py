@@ -66,8 +66,8 @@ def plan(settings: Settings, files: Files = None) -> None:
     if files and settings.evidence is not None:
         raise InputError("--evidence", "the files are the evidence.", "Remove --evidence or the files.")
     goals = [
-        Goal(Requirement.parse(text), settings.confidence, settings.assurance, settings.question, settings.look_every)
-        for text in settings.require
+        Goal(requirement, settings.confidence, settings.assurance, settings.question, settings.look_every)
+        for requirement in (Requirement.parse(text, settings.of_outcomes) for text in settings.require)
     ]
     _refuse_scores(goals)
     if files:

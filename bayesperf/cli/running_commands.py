@@ -10,7 +10,7 @@ import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.files.settings import OPTIONS, flags_of
 
 if TYPE_CHECKING:
+    from bayesperf.files.reading import Predictions
     from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import Analysis
 
@@ -35,8 +36,8 @@ NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
 }
 
 
-def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:
-    """Read files and analyse them; say first if there is much to read or to print, and refuse too much.
+def read_settled(files: list[Path], settings: Settings, compared: bool = False) -> tuple[Predictions, Settings]:
+    """Return what files hold, and the settings with what their columns say; say first if there is much to read.
 
     What takes long to import is imported once the columns are there.
     """
@@ -46,9 +47,8 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
-    if settings.of_outcomes:
+    if column := settings.correct or settings.grade or settings.credit:
         # They are read as labels are, of both kinds.
-        column = str(settings.correct or settings.grade)
         settings = replace(settings, actual=column, predicted=column)
     if (size := sum(map(bytes_of, files))) > _LARGE:
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
@@ -60,7 +60,12 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
         settings = with_labels_apart(*opened_files, settings)
         refuse_several_labels(settings)
         with shown_while("Reading"):
-            predictions = read_opened(opened_files, settings)
+            return read_opened(opened_files, settings), settings
+
+
+def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:
+    """Read files and analyse them; say first if there is much to print, and refuse too much."""
+    predictions, settings = read_settled(files, settings, compared)
     from bayesperf.reports.analysing import analyse
     from bayesperf.reports.many_systems import announcement, refuse_many
 
@@ -92,6 +97,24 @@ def answer(analysis: Analysis, command: str, json: bool) -> None:
         print(as_json(analysis, command))
     else:
         print_answer(analysis, command, Console())
+
+
+def answer_of_numbers(files: list[Path], settings: Settings, command: str) -> None:
+    """Print what a command has to say of credit, or of the errors of predicted numbers."""
+    predictions, settings = read_settled(files, settings, command == "compare")
+    from bayesperf.reports.mean_figures import mean_figures
+    from bayesperf.reports.render.json import in_json
+    from bayesperf.reports.render.terminal import print_blocks
+
+    found = mean_figures(predictions, settings)
+    say_warnings(found.warnings)
+    blocks = found.blocks(command)
+    if settings.json:
+        print(in_json({"read": found.read, "settings": asdict(settings)}, blocks))
+        return
+    from rich.console import Console
+
+    print_blocks(blocks, Console())
 
 
 def say_warnings(warned: Iterable[str]) -> None:

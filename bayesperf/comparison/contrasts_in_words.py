@@ -16,7 +16,6 @@ from bayesperf.core.words import (
     estimate,
     format_value,
     likelihood,
-    metric_title,
     places_in_words,
     printable,
     sentence,
@@ -82,7 +81,7 @@ def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
     better = "greater" if comparison.greater_is_better is None else "better"
-    word, on = likelihood(probability), f"on {metric_title(comparison.metric)},"
+    word, on = likelihood(probability), f"on {comparison.title},"
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
     better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
@@ -112,7 +111,7 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
 
 def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
     """Say which of several systems is the best, and by how much it differs from the next, or from the baseline."""
-    metric, names = metric_title(comparison.metric), _names(comparison)
+    metric, names = comparison.title, _names(comparison)
     if comparison.greater_is_better is None:
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
     best = comparison.prob_best.values[at]

@@ -91,6 +91,11 @@ class Comparison(Answer):
         return self.contrast.name
 
     @property
+    def title(self) -> str:
+        """Name of the metric in words."""
+        return self.contrast.quantity.metric_title
+
+    @property
     def greater_is_better(self) -> bool | None:
         """Whether greater values are better; None if neither is."""
         return self.contrast.greater_is_better

@@ -136,7 +136,7 @@ def read_opened(files: Opened, settings: Settings) -> Predictions:
 
 def _read(connection: DuckDBPyConnection, files: list[Source], settings: Settings) -> Predictions:
     columns, asked = _columns(settings), asked_columns(settings)
-    labels = (settings.actual, settings.predicted, settings.judge)
+    labels = () if settings.of_numbers else (settings.actual, settings.predicted, settings.judge)
     # What is made of scores says of each row whether it is positive, which no file does.
     of_labels = (settings.actual, BESIDE) if settings.calls else labels
     counted = settings.id is None and settings.score is None and settings.split is None
@@ -183,6 +183,7 @@ def _columns(settings: Settings) -> list[str]:
         settings.score,
         settings.id,
         settings.judge,
+        settings.answer,
         settings.cluster,
         BESIDE if settings.beside else None,
         *settings.slices,

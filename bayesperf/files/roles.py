@@ -30,7 +30,7 @@ QUESTION_COLUMNS = ("doc_id", "instance_id", "problem", "problem_id", "question"
 # The roles of which each has columns of its own.
 _APART = (
     "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
-    "correct", "grade",
+    "correct", "grade", "answer", "credit",
 )  # fmt: skip
 
 

@@ -84,6 +84,10 @@ def _no_decimal(value: str) -> str:
     return "" if value in (".", ",") else f"must be '.' or ','; it is {value!r}."
 
 
+def _no_error(value: str) -> str:
+    return "" if value in ("mae", "rmse") else f"must be mae or rmse; it is {value!r}."
+
+
 def _no_format(value: str) -> str:
     return "" if value in ("text", "markdown", "json") else f"must be text, markdown or json; it is {value!r}."
 
@@ -107,6 +111,11 @@ _OF_CLASSES = dict.fromkeys(
      "prevalence", "verified_only"),
     _NO_CLASSES,
 ) | dict.fromkeys(("against", "state", "top"), "it is of predictions of classes")  # fmt: skip
+_OF_NUMBERS = dict.fromkeys(
+    ("scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label", "map", "verified_only",
+     "correct", "grade", "metrics", "require", "prior", "top"),
+    "numbers have no classes, and their mean is what is shown",
+)  # fmt: skip
 _ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters", "baseline"), _ONE_SYSTEM)
 
 
@@ -135,6 +144,26 @@ class Settings:
         against=_OF_CLASSES | {"grade": "rows are right or wrong, or graded"},
     )  # fmt: skip
     grade: str | None = _option(None, "Column of grades, like 1 to 5, in place of labels.", _READ, against=_OF_CLASSES)
+    answer: str | None = _option(
+        None, "Column of the answers that attempts give, for their majority vote; those that pass are one answer.",
+        _SHOW,
+        needs={
+            "correct": "only some answers pass",
+            "clusters": "the majority is of the attempts at a question, whose column it names",
+        },
+    )  # fmt: skip
+    credit: str | None = _option(
+        None, "Column of credit, such as 0 to 1, whose mean is shown, in place of labels.", "summary compare",
+        against=_OF_NUMBERS | dict.fromkeys(("actuals", "predictions"), "credit is not predicted"),
+    )  # fmt: skip
+    error: str | None = _option(
+        None, "mae or rmse: --actual and --predicted hold numbers, whose mean error is shown.", "summary compare",
+        fault=_no_error, against=_OF_NUMBERS | {"credit": "credit is not predicted"},
+    )  # fmt: skip
+    bounds: tuple[str, ...] = _option(
+        (), "Smallest and largest number that can occur, such as 0,1: intervals allow for those not seen.",
+        "summary compare", has_entries=True, needs={"credit|error": "it is the range of numbers"},
+    )  # fmt: skip
     threshold: float | None = _option(
         None, "Predictions are positive where --score is at least this; --predicted may stand beside.", _READ,
         needs={"scores": "it makes predictions of scores"},
@@ -251,6 +280,11 @@ class Settings:
     def of_outcomes(self) -> bool:
         """Whether rows are right or wrong, or graded, and no labels are predicted."""
         return self.correct is not None or self.grade is not None
+
+    @property
+    def of_numbers(self) -> bool:
+        """Whether columns hold numbers of which the mean is asked: credit, or errors."""
+        return self.credit is not None or self.error is not None
 
     @property
     def calls(self) -> bool:

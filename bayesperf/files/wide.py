@@ -131,7 +131,7 @@ _MOST_LABELS = 1_000
 def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> Settings:
     """Return settings that tell the labels of a row apart, if a column of labels joins several of them."""
     named_so = any(_JOINT in label for label in settings.labels)
-    if settings.calls or settings.judge is not None or settings.actuals or named_so:
+    if settings.calls or settings.of_numbers or settings.judge is not None or settings.actuals or named_so:
         return settings
     values: set[str] = set()
     for source in sources:

@@ -179,6 +179,14 @@ class ClusterWeights(StoredDraws):
 
     # ── Several attempts ──
 
+    @property
+    def fewest_attempts(self) -> int:
+        """The smallest number of attempts of a system at a question that it was asked at all."""
+        row, _ = place_of_right(self.cm)
+        attempts = self.clusters.table.toarray().reshape(self.clusters.size, *self._alpha.shape)
+        of_row = attempts[:, :, row].sum(-1)
+        return int(of_row[of_row > 0].min())
+
     def probability_of_k(self, k: int, every: bool) -> Marginal:
         """Return the probability that at least one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
         row, right = place_of_right(self.cm)

@@ -21,7 +21,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
-from bayesperf.core.words import chance, estimate, metric_title, sentence
+from bayesperf.core.words import chance, estimate, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import missing_positive_label
@@ -31,7 +31,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate, point_value
-from bayesperf.metrics.registry import applicable
+from bayesperf.metrics.registry import applicable, get, in_field_words
 from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope, described
@@ -75,6 +75,8 @@ class Slices(Answer):
         The prior, in words.
     independent : bool
         Whether the draws are independent.
+    graded : bool
+        Whether the counts are of right and wrong outcomes.
     """
 
     cm: ConfusionMatrix
@@ -83,6 +85,7 @@ class Slices(Answer):
     spread: xr.Dataset
     prior_text: str
     independent: bool
+    graded: bool = False
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -180,7 +183,7 @@ class Slices(Answer):
             raise InputError("metric", f"only the accuracy of these slices was modelled, and not {wanted.name!r}.")
         if wanted.average == "per_class":
             raise InputError("metric", f"{wanted.name!r} has a value a class; name one that has a single value.")
-        return wanted
+        return in_field_words(wanted, self.graded)
 
     @property
     def default_metric(self) -> str:
@@ -518,7 +521,7 @@ class Slices(Answer):
         """Return what the data say of the largest gap between the levels of a dim."""
         gap, before = (self.largest_gap(dim, metric, before_data=prior) for prior in (False, True))
         now, then = (each.prob_above(above).item() for each in (gap, before))
-        name = metric_title(gap.name)
+        name = gap.quantity.metric_title
         others = " at the same mix of the other dims" if len(self.dims) > 1 else ""
         ratio = odds_ratio(now, then, self._draws)
         beside = f"is {chance(now)}, and was {chance(then)} before the data"
@@ -543,9 +546,10 @@ class Slices(Answer):
         """Return a sentence for each rate behind a metric, on the dim or interaction whose levels differ most."""
         table = self.which_dim()
         table = table[table["rate"].isin(_RATES_OF.get(metric, tuple(table["rate"])))]
+        titles = {rate: in_field_words(get(rate), self.graded).title for rate in table["rate"]}
         most = table.loc[table.groupby("rate", sort=False)["prob_largest"].idxmax()]
         return [
-            f"{metric_title(row['rate'])} varies most by {row['effect'].replace(':', ' × ')} with probability "
+            f"{titles[row['rate']]} varies most by {row['effect'].replace(':', ' × ')} with probability "
             f"{chance(row['prob_largest'])}, which was {chance(row['prior_largest'])} before the data"
             for row in most.to_dict("records")
         ]
@@ -794,6 +798,7 @@ def _of_outcomes(outcomes: Outcomes, draws: int, seed: int) -> Slices:
         spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
         prior_text=f"mean rate ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}",
         independent=True,
+        graded=True,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -137,6 +137,8 @@ class Metric:
         has no exact form. Proportions need none.
     scale : tuple of float, optional
         The grades that a metric of outcomes uses (`on_scale`).
+    word : str
+        What it is called for these data, if not as its name says: accuracy is the pass rate of right and wrong.
     """
 
     name: str
@@ -150,6 +152,7 @@ class Metric:
     micro: Callable[[int], ExactForm] | None = None
     of_rates: FunctionOfRates | None = None
     scale: tuple[float, ...] | None = None
+    word: str = field(default="", compare=False)
 
     @cached_property
     def arguments(self) -> tuple[str, ...]:
@@ -187,7 +190,7 @@ class Metric:
     @property
     def title(self) -> str:
         """The name in words, for sentences, tables and plots."""
-        return metric_title(self.name)
+        return self.word or metric_title(self.name)
 
     @property
     def description(self) -> str:

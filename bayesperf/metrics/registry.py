@@ -204,7 +204,12 @@ def _of_outcomes(metric: Metric, grades: Sequence[Any], graded: bool) -> Metric:
             f"{metric.name!r} needs right and wrong; these outcomes have {len(grades)} grades.",
             f"Ask for mean_grade, or for share_at_least_{grades[-1]}.",
         )
-    return metric
+    return in_field_words(metric, graded)
+
+
+def in_field_words(metric: Metric, graded: bool) -> Metric:
+    """Return a metric under the word of the field: of right and wrong outcomes, accuracy is the pass rate."""
+    return replace(metric, word="pass rate") if graded and metric.name == "accuracy" else metric
 
 
 # What computes a metric of scores; others are scores that can be weighted.

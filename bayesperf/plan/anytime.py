@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.words import AT_BEST, enumerated, format_value, metric_title, percentage, places_in_words
+from bayesperf.core.words import AT_BEST, enumerated, format_value, percentage, places_in_words
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.metrics.metric import better_sign
 
@@ -60,7 +60,7 @@ def anytime_intervals(
 def anytime_in_words(data: xr.Dataset) -> str:
     """Return a sentence on the last look of a `bayesperf.monitor`."""
     facts = data.attrs
-    name, relation = metric_title(facts["metric"]), AT_BEST[better_sign(facts["greater_is_better"])]
+    name, relation = facts["title"], AT_BEST[better_sign(facts["greater_is_better"])]
     if "anytime_verdict" not in data:
         return (
             f"As {name} is not a proportion of independent examples, no interval here is valid however often you look."

@@ -17,6 +17,7 @@ from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
 from bayesperf.metrics.metric import ARGUMENTS, Metric
+from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
@@ -239,7 +240,7 @@ def metric_evidence(
             "Plan for accuracy, or for share_at_least_4 and the like.",
         )
     of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and _has_examples(post)
-    return MetricEvidence(post, planned, exact, seen, of_examples)
+    return MetricEvidence(post, in_field_words(planned, post.graded), exact, seen, of_examples)
 
 
 def _has_examples(post: Posterior) -> bool:

@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.words import REPEATED_LOOKS, metric_title
+from bayesperf.core.words import REPEATED_LOOKS
 from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric, better_sign
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
@@ -81,7 +81,7 @@ class Monitor(Answer):
         last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
         at_least, at_most = (facts["requirement"], None)[:: better_sign(facts["greater_is_better"])]
         text = last.in_words(at_least=at_least, at_most=at_most, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
-        title = metric_title(facts["metric"])
+        title = last.quantity.title
         steps = f"{self.dataset.sizes[facts['dim']]} {facts['dim']}s"
         return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
 
@@ -178,7 +178,9 @@ def monitor(
         "examples": counts.total,
         **anytime_intervals(marginal.observed, float(requirement), wanted.better, dim, ci_prob),
     }
-    attrs = {"metric": wanted.name, "requirement": float(requirement), "greater_is_better": wanted.greater_is_better,
-             "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind, "prior": post.prior_text,
-             "estimand": post.estimand}  # fmt: skip
+    attrs = {
+        "metric": wanted.name, "title": marginal.quantity.title, "requirement": float(requirement),
+        "greater_is_better": wanted.greater_is_better, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
+        "prior": post.prior_text, "estimand": post.estimand,
+    }  # fmt: skip
     return Monitor(xr.Dataset(variables, attrs=attrs), post)

@@ -18,7 +18,6 @@ from bayesperf.core.words import (
     BEST_OF_MANY,
     LOOKS_BETTER,
     interval_name,
-    metric_title,
     place_names,
     short_interval_name,
 )
@@ -145,7 +144,7 @@ def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind
         axes.text(at, 1.02, text, color=colour, ha=place, va="bottom", fontsize="small", transform=axes.transAxes)
     axes.set_yticks([])
     axes.set_ylabel("density")
-    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, {comparison.symbol}", *_called(comparison.names)]))
+    axes.set_xlabel("\n".join([f"{comparison.title}, {comparison.symbol}", *_called(comparison.names)]))
 
 
 def _reach(drawn: Curves, comparison: Comparison) -> tuple[float, float]:
@@ -201,7 +200,7 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, _rows(comparison).dims)))
     called = _called(comparison.names) if two else []
-    axes.set_xlabel("\n".join([f"{metric_title(comparison.metric)}, {comparison.symbol}", *called]))
+    axes.set_xlabel("\n".join([f"{comparison.title}, {comparison.symbol}", *called]))
 
 
 def _rows(comparison: Comparison) -> xr.DataArray:
@@ -305,7 +304,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
     if _RANKS in maps and count > 2 and ax is None:
         remark(figure, BEST_OF_MANY)
     of = replace(comparison.contrast.quantity, contrast="").described(comparison.contrast.inference)
-    write_title(figure, f"{of}: {metric_title(comparison.metric)}", ax=ax)
+    write_title(figure, f"{of}: {comparison.title}", ax=ax)
     return figure
 
 
@@ -447,7 +446,7 @@ def standings(
     )
     for axes, part in zip(panels, parts, strict=True):
         _draw_standings(axes, table.iloc[part], None if alone is None else alone[part], comparison.dim)
-        axes.set_xlabel(metric_title(comparison.metric))
+        axes.set_xlabel(comparison.title)
         axes.tick_params(labelbottom=True)
     panels[0].set_ylabel(f"{comparison.dim}, by expected rank")
     write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import interval_name, metric_title, short_interval_name
+from bayesperf.core.words import interval_name, short_interval_name
 from bayesperf.groups.slice_rows import Rows, rows_of_slices
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
@@ -90,7 +90,7 @@ def shrinkage(
             model.dim,
             short_interval_name(*of_interval),
         )
-        axes.set_xlabel(metric_title(marginals["mean"].name))
+        axes.set_xlabel(marginals["mean"].quantity.metric_title)
         axes.tick_params(labelbottom=True)
         if not position % 3:
             axes.set_ylabel(f"{model.dim} (n: its examples, of both classes)")
@@ -177,7 +177,7 @@ def slices(
         axes.get_yticklabels()[position].set_fontweight("bold")
         axes.axhline(y[position] + 0.5, color=GREY, lw=0.6)
     axes.set_ylim(0.3, len(names) + 0.7)
-    axes.set_xlabel(metric_title(found[metric].name))
+    axes.set_xlabel(found[metric].quantity.metric_title)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     write_legend(figure, *axes.get_legend_handles_labels(), ax=ax)

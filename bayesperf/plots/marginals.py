@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, positions
-from bayesperf.core.words import interval_name, metric_title, place_names, short_interval_name, signed_value
+from bayesperf.core.words import interval_name, place_names, short_interval_name, signed_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.plots.style import (
     BLUE,
@@ -150,7 +150,7 @@ def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind],
     )
     for position, (axes, (marginal, part)) in enumerate(zip(panels, parts, strict=True)):
         draw_densities(axes, part)
-        axes.set_xlabel(metric_title(marginal.name))
+        axes.set_xlabel(marginal.quantity.metric_title)
         if apart:
             axes.set_title(shorten(part.names[0]), fontsize="small")
             axes.set_ylabel("" if position % columns else axes.get_ylabel())
@@ -299,7 +299,7 @@ def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], 
     )
     for position, (axes, (i, part)) in enumerate(zip(panels, parts, strict=True)):
         _draw_forest(axes, drawn[i], rows[i].places[part])
-        axes.set_xlabel(metric_title(marginals[i].name))
+        axes.set_xlabel(marginals[i].quantity.metric_title)
         axes.set_yticks(range(len(names[position]))[::-1], names[position])
         axes.spines[["top", "right"]].set_visible(False)
         if position % columns and alike:
@@ -390,7 +390,7 @@ def joint(
         found = f"correlation {correlation:.2f}" if np.isfinite(correlation) else "correlation undefined"
         axes.set_title(f"{shorten(name)}: {found}".removeprefix(": "), fontsize="small")
         axes.spines[["top", "right"]].set_visible(False)
-    x_name, y_name = (metric_title(metric.name) for metric in metrics)
+    x_name, y_name = (metric.title for metric in metrics)
     label_edges(panels, x_name, y_name, ax)
     if panels[0].get_legend_handles_labels()[1]:
         panels[0].legend(frameon=False, fontsize="small")

@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from bayesperf import metrics
 from bayesperf.core.words import (
     REPEATED_LOOKS,
     interval_name,
@@ -133,7 +132,7 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     data = monitor.dataset
     dim, bound = data.attrs["dim"], data.attrs["requirement"]
     sign = {1: "≥", -1: "≤"}[better_sign(data.attrs["greater_is_better"])]
-    title = metrics.get(data.attrs["metric"]).title
+    title = data.attrs["title"]
     names, anytime = place_names(data["prob_met"].isel({dim: 0})), "anytime_verdict" in data
     figure, panels = small_multiples(
         2, 7.2, 2.7, columns=1, margin=(0, 0.2 * len(names)), ax=ax, sharex=True, height_ratios=[3, 2]

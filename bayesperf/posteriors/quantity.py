@@ -110,6 +110,8 @@ class Quantity(Held):
         Word for the metric in `description`, if "metric" would not do: "AUC".
     bounds : tuple of float
         Smallest and largest possible value.
+    word : str
+        What the metric is called for these data, if not as its name says.
 
     Examples
     --------
@@ -125,11 +127,14 @@ class Quantity(Held):
     greater_is_better: bool | None = None
     words: str = "metric"
     bounds: tuple[float, float] = field(default=(-np.inf, np.inf), compare=False)
+    word: str = field(default="", compare=False)
 
     @classmethod
     def of(cls, metric: Metric, scope: Scope = SYSTEM) -> Quantity:
         """Return the quantity of a metric of the table."""
-        return cls(metric.name, scope, greater_is_better=metric.greater_is_better, bounds=metric.bounds)
+        return cls(
+            metric.name, scope, greater_is_better=metric.greater_is_better, bounds=metric.bounds, word=metric.word
+        )
 
     @property
     def better(self) -> int:
@@ -143,9 +148,14 @@ class Quantity(Held):
     # ── In words ──
 
     @property
+    def metric_title(self) -> str:
+        """The name of its metric within a sentence or beside a figure."""
+        return self.word or metric_title(self.metric)
+
+    @property
     def title(self) -> str:
         """Its name within a sentence or beside a figure, such as "recall" or "difference of recall"."""
-        return f"{self.contrast} of {metric_title(self.metric)}" if self.contrast else metric_title(self.metric)
+        return f"{self.contrast} of {self.metric_title}" if self.contrast else self.metric_title
 
     @property
     def subject(self) -> str:

@@ -11,7 +11,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.metrics.metric import Metric
-from bayesperf.metrics.registry import get
+from bayesperf.metrics.registry import get, in_field_words
 from bayesperf.posteriors.marginal import Marginal
 
 _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
@@ -19,14 +19,15 @@ _REQUIREMENT = re.compile(r"\s*([^<>=\s]+)\s*(>=|<=|>|<)\s*([^<>=\s]+)\s*")
 
 @dataclass(frozen=True)
 class Requirement:
-    """A bound on a metric, in its better direction."""
+    """A bound on a metric, in its better direction; if it is `graded`, of outcomes, whose accuracy is the pass rate."""
 
     metric: str
     bound: float
     at_least: bool
+    graded: bool = False
 
     @classmethod
-    def parse(cls, text: str) -> Requirement:
+    def parse(cls, text: str, graded: bool = False) -> Requirement:
         """Return the requirement written as ``metric>=bound`` or ``metric<=bound``, or with ``>`` or ``<``.
 
         `>=` and `>` ask the same question: for a metric with a density, the bound itself has probability 0.
@@ -42,10 +43,10 @@ class Requirement:
         if metric.greater_is_better is None or at_least != metric.greater_is_better:
             better = {True: "greater is better: use >=", False: "smaller is better: use <=", None: "neither is better"}
             raise InputError("requirement", f"{text!r}: of {metric.name}, {better[metric.greater_is_better]}.")
-        return cls.of(metric, bound)
+        return cls.of(metric, bound, graded)
 
     @classmethod
-    def of(cls, metric: Metric, bound: float) -> Requirement:
+    def of(cls, metric: Metric, bound: float, graded: bool = False) -> Requirement:
         """Return the requirement that a metric is at least as good as the bound."""
         if metric.greater_is_better is None:
             raise InputError("requirement", f"{metric.name}: neither more nor less of it is better.")
@@ -57,14 +58,14 @@ class Requirement:
             raise InputError(
                 "requirement", f"{asked}: {metric.name} is a value for every class; take _macro or _micro."
             )
-        return cls(metric.name, bound, metric.greater_is_better)
+        return cls(metric.name, bound, metric.greater_is_better, graded)
 
     def met(self, marginal: Marginal) -> xr.DataArray:
         """Return the posterior probability that the metric meets the requirement."""
         return marginal.prob_meets(self.bound)
 
     def __str__(self) -> str:
-        return f"{get(self.metric).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
+        return f"{in_field_words(get(self.metric), self.graded).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
 
 
 def bounds_of(requirements: Sequence[str] | Mapping[str | Metric, float]) -> dict[Metric, float]:

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bayesperf import metrics
@@ -20,6 +21,8 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.groups.pooling import pool
+from bayesperf.groups.voted_answers import majority_vote
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement
@@ -28,6 +31,7 @@ from bayesperf.reports.class_columns import label_of, named_labels, with_classes
 from bayesperf.reports.designs import (
     about_clusters,
     about_gaps,
+    about_questions,
     about_verified,
     clustered_counts,
     judged_sample,
@@ -145,7 +149,7 @@ def _clustered(predictions: Predictions, settings: Settings) -> Analysis:
 def _of_clusters(pooled: Posterior, settings: Settings) -> Analysis:
     """Return the analysis of a posterior by cluster weights."""
     source: Any = pooled.source
-    notes = (about_clusters(source, settings.clusters[1:]),)
+    notes = (about_questions(source) if settings.correct else about_clusters(source, settings.clusters[1:]),)
     return Analysis(source.summed, settings, pooled, None, notes=notes, handed_in=True)
 
 
@@ -160,7 +164,8 @@ def _of_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     if settings.cluster is not None:
         clusters = {name: frame[name] for name in settings.clusters}
-        analysis = _of_clusters(pool(make(frame[column], by=by, cluster=clusters), **options).mean, settings)
+        clustered = pool(make(frame[column], by=by, cluster=clusters), **options).mean
+        analysis = replace(_of_clusters(clustered, settings), voted=_voted(frame, settings, clustered.source))
     else:
         counts, paired = make(frame[column], by=by), None
         if settings.id is not None and settings.system is not None and counts.counts.sizes[settings.system] > 1:
@@ -171,6 +176,29 @@ def _of_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
     sliced = make(frame[column], by=by | {name: frame[name] for name in settings.slices})
     return replace(analysis, sliced=sliced)
+
+
+def _voted(frame: pd.DataFrame, settings: Settings, source: Any) -> Marginal | None:
+    """Return how probably the majority of the attempts at a question is right, if a column holds their answers.
+
+    All answers to a question that pass are one answer.
+    """
+    if settings.answer is None:
+        return None
+    passed, answers = frame[settings.correct] == 1, frame[settings.answer].astype(str)
+    question = frame[source.dim]
+    both = pd.crosstab([question, answers], passed)
+    if len(both.columns) > 1 and (contradicted := both.index[(both > 0).all(axis=1)]).size:
+        asked, given = contradicted[0]
+        raise InputError(
+            "--answer", f"{given!r} to {source.dim} {asked!r} passes in one attempt, and fails in another.",
+            f"Judge equal answers alike, or remove --answer {settings.answer}.",
+        )  # fmt: skip
+    codes = np.where(passed, 0, 1 + pd.factorize(answers)[0])
+    return majority_vote(
+        codes, np.zeros_like(codes), source.fewest_attempts, cluster={source.dim: question},
+        by={name: frame[name] for name in settings.by} or None, random_seed=settings.seed,
+    )  # fmt: skip
 
 
 def _count(predictions: Predictions, settings: Settings) -> ConfusionMatrix:
@@ -191,7 +219,7 @@ def _count(predictions: Predictions, settings: Settings) -> ConfusionMatrix:
 
 def _requirements(settings: Settings) -> tuple[Requirement, ...]:
     """Return the requirements; refuse metrics of missing scores or labels, and slices with scores only."""
-    requirements = tuple(Requirement.parse(text) for text in settings.require)
+    requirements = tuple(Requirement.parse(text, settings.of_outcomes) for text in settings.require)
     asked = [("--require", each.metric) for each in requirements] + [("--metric", name) for name in settings.metrics]
     for option, name in asked:
         is_of_scores = metrics.get(name).needs == "scores"
@@ -233,7 +261,7 @@ def refuse_missing(predictions: Predictions, settings: Settings) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
     frame, rows = predictions.frame, predictions.sizes
     for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
-                 settings.judge, settings.cluster):  # fmt: skip
+                 settings.judge, settings.cluster, settings.answer):  # fmt: skip
         if name not in frame or (name == settings.actual and settings.judge is not None):
             continue
         if missing := int(rows[frame[name].isna().to_numpy()].sum()):

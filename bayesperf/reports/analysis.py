@@ -20,6 +20,8 @@ from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.settings import FOLD, ROW, Settings
+from bayesperf.groups.cluster_weights import ClusterWeights
+from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -75,6 +77,8 @@ class Analysis:
         Whether the caller passed the posterior, so that its prior has no known name.
     sliced : ConfusionMatrix, Outcomes or None
         The counts of each system also by the dims of slices, folds pooled.
+    voted : Marginal or None
+        The probability that the majority of the attempts at a question is right, if their answers are known.
     command : str
         The command that makes the report, for the reader to repeat; empty if there is none.
     """
@@ -93,6 +97,7 @@ class Analysis:
     of_file: bool = True
     handed_in: bool = False
     sliced: Counted | None = None
+    voted: Marginal | None = None
     command: str = ""
 
     @cached_property
@@ -108,6 +113,10 @@ class Analysis:
         if self.scores is not None:
             found |= {name: self.scores.marginal(name, self.pooled.leading) for name in of_scores}
         return {name: found[name] for name in self.metric_names}
+
+    def metric(self, name: str) -> metrics.Metric:
+        """Return a metric under the name that it has for these data."""
+        return in_field_words(metrics.get(name), self.counts.graded)
 
     @cached_property
     def first_of_foremost(self) -> Marginal:
@@ -328,6 +337,14 @@ class Analysis:
         if self.settings.cluster is not None:
             return self.settings.id == ROW
         return self.paired is not None or any(map(self.pooled.source.joint_over, self.pooled.dims))
+
+    @property
+    def attempts(self) -> ClusterWeights | None:
+        """Where figures of attempts come from, which pass or fail at questions; None if rows are anything else."""
+        source = self.pooled.source
+        if not isinstance(source, ClusterWeights) or self.settings.grade is not None:
+            return None
+        return source if source.cm.graded and len(source.cm.labels) == 2 else None
 
     @property
     def of_labels(self) -> bool:

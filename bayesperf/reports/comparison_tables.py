@@ -188,12 +188,12 @@ def about_contenders(contenders: Sequence[Any], systems: int) -> str:
     )
 
 
-def monte_carlo(summary: pd.DataFrame) -> str:
+def monte_carlo(analysis: Analysis, summary: pd.DataFrame) -> str:
     """Return a sentence on the Monte Carlo errors of a summary; empty if nothing was drawn."""
     drawn = summary[summary["method"] == "draws"]
     if drawn.empty:
         return ""
-    names = ", ".join(metrics.get(name).title for name in drawn["metric"].unique())
+    names = ", ".join(analysis.metric(name).title for name in drawn["metric"].unique())
     return f" The Monte Carlo standard error of the mean is at most {drawn['mcse'].max():.1g} ({names})."
 
 
@@ -213,6 +213,8 @@ def about_pairing(analysis: Analysis) -> str:
         return f"Paired: rows with the same {example!r} are the same example, on which the systems are compared."
     if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
+    if analysis.attempts is not None:
+        return f"By {cluster}: the systems are compared on the {cluster}s that they share, not attempt by attempt."
     if cluster is not None:
         return f"By cluster: the systems are compared on the clusters by {cluster!r} that they share, not row by row."
     return INDEPENDENT

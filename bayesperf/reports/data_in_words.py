@@ -31,7 +31,8 @@ def what_was_read(analysis: Analysis) -> str:
     columns, n = len(analysis.settings.systems), rows_read(analysis)
     of_each = "scores" if analysis.settings.scores_alone else "outcomes" if analysis.counts.graded else "predictions"
     judged = f", each with {of_each} of" if columns or analysis.of_labels else ":"
-    rows = f"{n:,} row{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
+    row = "row" if analysis.attempts is None else "attempt"
+    rows = f"{n:,} {row}{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
 
 
@@ -75,7 +76,8 @@ def _outcomes(analysis: Analysis) -> str:
     counts = analysis.counts.counts
     numbers = counts.sum([dim for dim in counts.dims if dim != "outcome"]).values.tolist()
     if len(numbers) == 2 and analysis.settings.grade is None:
-        return f"{numbers[1]:,} are right, {numbers[0]:,} wrong."
+        right, wrong = ("are right", "wrong") if analysis.attempts is None else ("pass", "fail")
+        return f"{numbers[1]:,} {right}, {numbers[0]:,} {wrong}."
     grades = analysis.counts.labels
     if len(grades) > _MOST_CLASSES:
         return f"{len(grades)} grades, from {grades[0]:g} to {grades[-1]:g}."

@@ -34,6 +34,11 @@ def about_clusters(source: ClusterWeights, within: Sequence[str]) -> str:
     return f"Examples come in {source.clusters.size:,} clusters ({by}); intervals allow for this."
 
 
+def about_questions(source: ClusterWeights) -> str:
+    """Return a sentence on the questions that rows are attempts at."""
+    return f"Attempts are at {source.clusters.size:,} {source.dim}s; intervals allow for this."
+
+
 def about_gaps(column: str | None, settings: Settings) -> str:
     """Return advice if actual labels are missing."""
     if column != settings.actual or settings.correct or settings.grade:

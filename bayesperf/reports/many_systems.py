@@ -9,6 +9,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
+from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.posterior_of_counts import posterior
 
 # More than these are announced.
@@ -36,7 +37,8 @@ def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[Confusion
     post = posterior(
         counts.sum([str(dim) for dim in counts.dims if dim != system]), settings.prior, random_seed=settings.seed
     )
-    metric = metrics.get((settings.metrics or post.default_metrics())[0])
+    first = metrics.get((settings.metrics or post.default_metrics())[0])
+    metric = in_field_words(first, counts.graded)
     if metric.greater_is_better is None or metric.average == "per_class":
         raise InputError(
             "--top", f"systems cannot be ordered by {metric.name}.", "Put another first, as --metrics accuracy."

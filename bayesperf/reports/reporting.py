@@ -182,7 +182,7 @@ def report(
         settings,
         posterior(whole, prior, random_seed=random_seed) if pooled is None else pooled,
         folds,
-        tuple(Requirement.of(*each) for each in bounds_of(requirements).items()),
+        tuple(Requirement.of(*each, counts.graded) for each in bounds_of(requirements).items()),
         paired=paired,
         notes=notes,
         of_file=False,

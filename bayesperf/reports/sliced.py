@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -84,7 +85,7 @@ def find_slices(sliced: Counted, place: Mapping[str, Any], settings: Settings, *
             tree = fit(
                 counts, "slices", options=options, random_seed=settings.seed, progressbar=progressbar, metrics=[]
             )
-            found = slices(tree)
+            found = replace(slices(tree), graded=sliced.graded)
     asked = [metrics.get(name) for name in settings.metrics]
     usable = [m.name for m in asked if m.average != "per_class" and m.greater_is_better is not None]
     shown = list(dict.fromkeys(usable or _USUAL)) if rates else ["accuracy"]

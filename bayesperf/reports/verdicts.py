@@ -93,14 +93,16 @@ def by_sequence(confidence: float, steps: int) -> str:
 def verdicts_of(analysis: Analysis, confidence: float = CONFIDENCE) -> list[Verdict]:
     """Return what the posterior shows of each requirement and system, by the requirements."""
     found, shape = [], analysis.pooled.leading.shape
-    sizes = analysis.pooled_counts.total.transpose(*analysis.pooled.dims).values
+    sizes, source = analysis.pooled_counts.total.transpose(*analysis.pooled.dims).values, analysis.attempts
     for requirement in analysis.requirements:
         marginal, met = analysis.marginals[requirement.metric], analysis.met(requirement).values.reshape(shape)
         for at, names in analysis.systems:
             verdict, more = verdict_of(float(met[at]), confidence), ""
             if verdict == OPEN and len(analysis.systems) <= _MOST_PLANNED:
                 one = marginal.isel(**analysis.indices(at))
-                more = about_so_many(examples_to_settle(one, requirement.bound, int(sizes[at]), confidence))
+                n = int(sizes[at]) if source is None else source.units
+                more = about_so_many(examples_to_settle(one, requirement.bound, n, confidence))
+                more += f" {source.dim}s" if more and source is not None else ""
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))
     return found
 

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayesperf as bp
@@ -37,8 +38,11 @@ def test_summary_of_right_and_wrong(shell, log):
 def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
     done = shell("summary", log, "--correct", "passed", "--system", "system", "--cluster", "task")
     assert done.returncode == 0, done.stderr
-    for words in ("pass^4", "pass@4", "30 tasks passed in every attempt", "with twice the tasks", "higher pass rate"):
-        assert words in " ".join(done.stdout.lower().split())
+    said = " ".join(done.stdout.lower().split())
+    for words in ("pass^4", "pass@4", "30 tasks passed in every attempt", "with twice the tasks", "higher pass rate",
+                  "240 attempts: 2 systems", "attempts are at 30 tasks"):  # fmt: skip
+        assert words in said
+    assert "accuracy" not in said
 
 
 @pytest.mark.slow
@@ -49,7 +53,7 @@ def test_systems_are_compared_on_the_same_attempts(shell, log):
     expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy")
     assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
     clustered = shell("compare", log, "--correct", "passed", "--system", "system", "--cluster", "task")
-    assert "On accuracy" in clustered.stdout
+    assert "On pass rate" in clustered.stdout
     assert "On pass^4" in clustered.stdout
 
 
@@ -95,12 +99,15 @@ def test_a_gate_a_plan_and_a_page(shell, log, tmp_path):
     text = page.read_text(encoding="utf-8")
     for words in (
         "## Would it hold up in reruns?",
-        "240 rows: 2 systems",
-        "are right",
-        "drawn by weights of the clust",
+        "240 attempts: 2 systems",
+        "96 pass, 144 fail",
+        "**pass rate",
+        "drawn by weights of the tasks",
+        "With 30 tasks, the interval of pass rate",
     ):
         assert words in text
     assert "Confusion" not in text
+    assert "accuracy" not in text.lower()
 
 
 @pytest.mark.slow
@@ -119,3 +126,32 @@ def test_bad_input(shell, log, options, message):
     done = shell("summary", log, *options)
     assert done.returncode == 2
     assert message in done.stderr
+
+
+@pytest.mark.slow
+def test_the_majority_vote_of_attempts(shell, tmp_path):
+    """Answers that pass are one answer, however they are written."""
+    question, rng = np.repeat(np.arange(25), 5), np.random.default_rng(2)
+    passed = {name: rng.random(125) < rate for name, rate in (("a", 0.5), ("b", 0.4))}
+    wrong = {name: rng.integers(1, 4, 125) for name in passed}
+    frames = [
+        pd.DataFrame({"system": name, "question": question, "passed": passed[name].astype(int),
+                      "answer": np.where(passed[name], rng.choice(["½", "0.5"], 125), wrong[name].astype(str))})
+        for name in passed
+    ]  # fmt: skip
+    path = tmp_path / "votes.csv"
+    pd.concat(frames).to_csv(path, index=False)
+    asked = ["--correct", "passed", "--system", "system", "--cluster", "question"]
+    done = shell("summary", path, *asked, "--answer", "answer")
+    assert done.returncode == 0, done.stderr
+    given = np.concatenate([np.where(passed[name], 0, wrong[name]) for name in passed])
+    systems = np.repeat(list(passed), 125)
+    expected = bp.groups.majority_vote(given, 0 * given, 5, cluster={"question": np.tile(question, 2)},
+                                       by={"system": systems})  # fmt: skip
+    for text in (expected.in_words(), bp.compare(expected, dim="system").in_words()):
+        assert text in " ".join(done.stdout.split())
+    (tmp_path / "other.csv").write_text(path.read_text().replace("½", "1"))
+    contradicted = shell("summary", tmp_path / "other.csv", *asked, "--answer", "answer")
+    assert contradicted.returncode == 2
+    assert "passes in one attempt, and fails in another. Judge equal answers alike" in contradicted.stderr
+    assert "needs --cluster" in shell("summary", path, "--correct", "passed", "--answer", "answer").stderr

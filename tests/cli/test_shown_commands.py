@@ -69,6 +69,11 @@ def frame_of(words):
             columns[name] = ["|".join(np.array(LABELS)[row]) for row in there]
     elif name := named(words, "--correct"):
         columns[name[0]] = truth.astype(int)
+        columns |= {name: RNG.integers(1, 4, N) + 9 * truth for name in named(words, "--answer")}
+    elif name := named(words, "--credit"):
+        columns[name[0]] = RNG.random(N)
+    elif "--error" in words:
+        columns = {name: RNG.normal(size=N) for name in named(words, "--actual") + named(words, "--predicted")}
     elif name := named(words, "--grade"):
         columns[name[0]] = RNG.integers(1, 6, N)
     else:

@@ -65,7 +65,7 @@ def test_right_and_wrong_answers_to_the_same_questions_by_enumeration():
     chances = stats.dirichlet_multinomial.pmf(counts, FIRST_RIGHT, 10)
     left = half(*(FIRST_RIGHT + counts)[:, :2].T)
     assert plan.curve(10).item() == pytest.approx(chances[(left >= 0.95) | (left <= 0.05)].sum(), abs=1e-9)
-    assert (plan.counts, plan.claim) == ("answers", "P(accuracy of new better than of old) ≥ 0.95 or ≤ 0.05")
+    assert (plan.counts, plan.claim) == ("answers", "P(pass rate of new better than of old) ≥ 0.95 or ≤ 0.05")
     with pytest.raises(InputError, match="plans of outcomes are for a share of them, and mean_grade is none"):
         comparison(bp.Outcomes.from_grades({"a": [1, 2, 3], "b": [3, 2, 1]}), metric="mean_grade")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bayesperf import metrics
-from bayesperf.core.words import metric_title
 from bayesperf.plan.anytime import anytime_in_words
 from bayesperf.plan.monitoring import monitor
 from bayesperf.reports.analysis import Analysis
@@ -21,13 +20,15 @@ _BATCHES = (
 
 def blocks(analysis: Analysis) -> list[Block]:
     """Return how many requirements are open, and how wide the interval is."""
-    examples = int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1)
-    what = f"{'verified ' if analysis.settings.judge else ''}example{'s' * (examples != 1)}"
+    examples, of = int(analysis.pooled_counts.counts.sum()) // max(len(analysis.systems), 1), "example"
+    if analysis.attempts is not None:
+        examples, of = analysis.attempts.units, analysis.attempts.dim
+    what = f"{'verified ' if analysis.settings.judge else ''}{of}{'s' * (examples != 1)}"
     looks = looks_in_words(analysis)
     return [
         *_open(analysis),
         Sentence(
-            f"With {examples:,} {what}, {width_in_words(analysis)}. To halve it, about four times as many examples are "
+            f"With {examples:,} {what}, {width_in_words(analysis)}. To halve it, about four times as many {of}s are "
             "needed."
         ),
         *([Sentence(_BATCHES)] if looks else []),
@@ -72,7 +73,7 @@ def width_in_words(analysis: Analysis) -> str:
     interval = analysis.marginals[name].hdi(prob).values.reshape(-1, 2)
     widest = float((interval[:, 1] - interval[:, 0]).max())
     at_most = "at most " if len(interval) > 1 else ""
-    return f"the interval of {metric_title(name)} is {at_most}{widest:.2g} wide"
+    return f"the interval of {analysis.metric(name).title} is {at_most}{widest:.2g} wide"
 
 
 SECTION = Section(100, "enough_data", "Do we have enough data?", blocks, (REPORT,))

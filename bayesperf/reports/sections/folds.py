@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bayesperf import metrics
 from bayesperf.core.words import short_interval_name
 from bayesperf.files.settings import FOLD
 from bayesperf.reports.analysis import Analysis
@@ -19,7 +18,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     by_fold = analysis.summary[analysis.summary[FOLD] != "pooled"].sort_values(dims, kind="stable")
     parts = []
     for name in analysis.metric_names:
-        metric, records = metrics.get(name), by_fold[by_fold["metric"] == name].to_dict("records")
+        metric, records = analysis.metric(name), by_fold[by_fold["metric"] == name].to_dict("records")
         names = [f"{', '.join(str(row[dim]) for dim in dims[:-1])} fold {row[FOLD]}".strip() for row in records]
         colours = [analysis.colour_of([row[dim] for dim in dims[:-1]]) for row in records]
         parts.append(Rows(records, metric.title, "", strips(records, names, metric.title, colours=colours)))

@@ -27,7 +27,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     """Return the tables of classes and of metrics."""
     return [
         *_of_metrics(analysis),
-        Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis.summary)}"),
+        Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis, analysis.summary)}"),
         *_macro_notes(analysis),
         *_of_classes(analysis),
         *([] if analysis.requirements or analysis.headline_comparison else _beaten(analysis)),
@@ -67,7 +67,7 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
 
 
 def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
-    metric = metrics.get(name)
+    metric = analysis.metric(name)
     of_classes = name == "accuracy" and not analysis.counts.graded
     beside = f"; always the majority class: {analysis.majority}" if of_classes else ""
     marginal = analysis.marginals[name]

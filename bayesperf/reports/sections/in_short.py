@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from bayesperf import metrics
-from bayesperf.core.words import enumerated, metric_title, percentage, place_names, printable, sentence
+from bayesperf.core.words import enumerated, percentage, place_names, printable, sentence
 from bayesperf.posteriors.densities import curves
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.reports import svg
@@ -110,7 +110,7 @@ def _disagreement(analysis: Analysis) -> list[str]:
     found = analysis.best_by_metric
     if len(found) < 2:
         return []
-    each = [f"{printable(name)} by {enumerated([metric_title(m) for m in by])}" for name, by in found.items()]
+    each = [f"{printable(name)} by {enumerated([analysis.metric(m).title for m in by])}" for name, by in found.items()]
     return [sentence(f"the metrics disagree on the best system: {'; '.join(each)}")]
 
 
@@ -138,7 +138,7 @@ def _to_mind(analysis: Analysis) -> list[str]:
 def _figure(analysis: Analysis) -> Figure:
     """Return the densities of the headline over each other, with the bound that it is to meet."""
     name, marginal = analysis.headline[0], analysis.first_of_foremost
-    metric = metrics.get(name)
+    metric = analysis.metric(name)
     if metric.average == "per_class":
         marginal = marginal.isel(label=0)
     bounds = [each for each in analysis.requirements if each.metric == name][:1]
@@ -152,7 +152,7 @@ def _figure(analysis: Analysis) -> Figure:
         return [("", svg.overlay(drawn, scale, label, colours, [(each.bound, each.at_least) for each in bounds]))]
 
     shaded = f"{percentage(analysis.settings.ci_prob)} highest-density interval shaded"
-    reading = f"Posterior density of {metric_title(name)}, {shaded}"
+    reading = f"Posterior density of {metric.title}, {shaded}"
     required = f"; required: {bounds[0]}" if bounds else ""
     left_out = f"; the best systems, {rest:,} more below" if rest > 0 else ""
     return Figure(

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from importlib.resources import files
 from platform import python_version
 
-from bayesperf import metrics
 from bayesperf.core.words import enumerated, interval_name, sentence
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Note
@@ -40,7 +39,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 def paragraph(analysis: Analysis) -> str:
     """Return what was done, in the past tense of a paper."""
     settings = analysis.settings
-    titles = [metrics.get(name).title for name in analysis.metric_names]
+    titles = [analysis.metric(name).title for name in analysis.metric_names]
     said = [
         *([] if settings.scores_alone else [_modelled(analysis)]),
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
@@ -73,7 +72,8 @@ def _modelled(analysis: Analysis) -> str:
     if analysis.counts.graded and settings.cluster is None:
         return f"outcomes were modelled as multinomial draws, with a Dirichlet prior ({prior}) [caelen2017bayesian]"
     if analysis.counts.graded:
-        return f"outcomes were drawn by weights of the clusters that they come in ({prior}) [rubin1981bayesian]"
+        of = "clusters" if analysis.attempts is None else f"{analysis.attempts.dim}s"
+        return f"outcomes were drawn by weights of the {of} that they come in ({prior}) [rubin1981bayesian]"
     if not analysis.handed_in or analysis.pooled.source.concentration is not None:
         return (
             "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "

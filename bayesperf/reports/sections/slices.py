@@ -26,7 +26,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         return []
     found, ci_prob = sliced.found, analysis.settings.ci_prob
     first, *others = ([*_of_metric(found, metric, ci_prob)] for metric in sliced.metrics)
-    titles = [metrics.get(metric).title for metric in sliced.metrics[1:]]
+    titles = [analysis.metric(metric).title for metric in sliced.metrics[1:]]
     return [
         *(Note(text, "warning") for text in sliced.warnings),
         Sentence(_about(analysis)),
@@ -72,7 +72,7 @@ def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
         Column("n", ("n",), "count"),
         *figures(short_interval_name(ci_prob, "hdi"), observed="observed", mean="mean"),
     ]
-    title = metrics.get(metric).title
+    title = found[metric].quantity.title
     draw = strips(records, [record["name"] for record in records], title, marked="observed")
     sentences = found.sentences(metric, ci_prob=ci_prob)
     return [

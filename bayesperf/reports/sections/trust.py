@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesperf import metrics
 from bayesperf.core.words import enumerated, percentage, printable, sentence, short_interval_name
 from bayesperf.files.settings import FOLD, ROW
 from bayesperf.posteriors.sentences import caveats_of
@@ -51,7 +50,7 @@ def _few_trials(analysis: Analysis) -> list[str]:
     """Return sentences on the first metric and those required, where the prior or the draws count for much."""
     asked = dict.fromkeys([analysis.headline[0], *(requirement.metric for requirement in analysis.requirements)])
     return [
-        f"{sentence(metrics.get(name).title).removesuffix('.')}: {text[:1].lower()}{text[1:]}"
+        f"{sentence(analysis.metric(name).title).removesuffix('.')}: {text[:1].lower()}{text[1:]}"
         for name in asked
         for text in caveats_of(analysis.marginals[name], analysis.settings.ci_prob, "hdi")
     ]
@@ -142,7 +141,7 @@ def other_priors(analysis: Analysis) -> OtherPriors | None:
         row = {key + end: float(value) for key, *values in figures for end, value in zip(_ENDS, values, strict=True)}
         records.append({"prior": prior} | row)
     said = (
-        f"Under the other priors tried, the mean of {metrics.get(analysis.headline[0]).title} moves by at most "
+        f"Under the other priors tried, the mean of {analysis.metric(analysis.headline[0]).title} moves by at most "
         f"{percentage(round(share, 2))} of its interval's width ({f'{name}, ' if name else ''}by {moved[most]:.2g})"
     )
     return OtherPriors(records, said, share)
@@ -175,9 +174,9 @@ def _computed(analysis: Analysis) -> list[str]:
             "draws": f"by Monte Carlo, standard error of the mean at most {error:.1g}",
             "quadrature": "by numerical integration",
         }.get(marginal.method, "in closed form")
-        ways.setdefault(how, []).append(metrics.get(name).title)
+        ways.setdefault(how, []).append(analysis.metric(name).title)
     compared = [
-        f"{error:.1g} for {metrics.get(each.comparison.metric).title}"
+        f"{error:.1g} for {each.comparison.title}"
         for each in analysis.comparisons
         if (error := float(np.nanmax(each.comparison.difference.mcse().values)))
     ]

@@ -11,7 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.words import metric_title, short_interval_name
+from bayesperf.core.words import short_interval_name
 from bayesperf.files.settings import Settings
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports import svg
@@ -55,14 +55,14 @@ def blocks(analysis: Analysis) -> list[Block]:
         *pairing_advice(analysis),
         *first,
         *([Folded(title, [block for each in others for block in each])] if others else []),
-        Note(f"{caption(attrs)}{monte_carlo(pd.concat(summaries))} {rules}".strip()),
+        Note(f"{caption(attrs)}{monte_carlo(analysis, pd.concat(summaries))} {rules}".strip()),
     ]
 
 
 def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, settings: Settings) -> list[Block]:
     """Return what a metric says of the systems: in words, the differences, and where each system stands."""
     comparison, contenders = compared.comparison, [] if settings.all else compared.contenders
-    title, records = compared.metric.title, summary.to_dict("records")
+    title, records = compared.comparison.title, summary.to_dict("records")
     few = len(comparison.names) <= MOST_IN_PAIRS
     if comparison.baseline is not None and not settings.all:
         shown = [each for each in records if each["b"] == comparison.baseline]
@@ -102,7 +102,7 @@ def difference_table(
         *(Column(name, (name,), "probability") for name in shares),
     ]
     names = [f"{record['a']} − {record['b']}" for record in records]
-    draw = strips(records, names, f"difference of {metric_title(comparison.metric)}", rope=settings.rope)
+    draw = strips(records, names, f"difference of {comparison.title}", rope=settings.rope)
     shaded = (
         f"; shaded: differences too small to matter, at most {settings.rope:g}; below, inside, above: the probability "
         "that a − b is in that region"
@@ -117,12 +117,12 @@ def pictures(comparison: Comparison) -> list[Figure]:
     """Return pictures of P(a > b) and of the ranks, systems ordered by expected rank; none with leading dims."""
     if comparison.rank_order.ndim > 1:
         return []
-    reading = f"By {metric_title(comparison.metric)}, systems in the order of their ranks."
+    reading = f"By {comparison.title}, systems in the order of their ranks."
     return [Figure(partial(_pictures, comparison), reading=reading)]
 
 
 def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
-    rows, title = comparison.rank_order.values, metric_title(comparison.metric)
+    rows, title = comparison.rank_order.values, comparison.title
     greater = comparison.prob_greater.values[np.ix_(rows, rows)]
     label = f"heat map of the probability that the {title} of one system is greater than another's"
     drawn = [("P(a > b): rows a, columns b, numbered as in the order", svg.heat_map(greater, label, diverging=True))]
@@ -139,7 +139,7 @@ def _standing(compared: MetricComparison, contenders: Sequence[Any]) -> list[Blo
     ranked = [] if len(compared.comparison.names) == 2 else ["prob_best"]
     if not rows or not (ranked or compared.beaten):
         return []
-    few, title = len(compared.comparison.names) <= MOST_IN_PAIRS, compared.metric.title
+    few, title = len(compared.comparison.names) <= MOST_IN_PAIRS, compared.comparison.title
     dims = [name for name in rows[0] if name not in STANDING and name != "metric"]
     if not few and len(dims) == 1:
         rows = sorted(rows, key=lambda row: row["expected_rank"])
