@@ -339,7 +339,7 @@ class BinnedScores(Saved):
         return bool(positive[0] > negative[-1] or positive[-1] < negative[0])
 
     def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
-        """Return the numbers of positives and of negatives that are called positive at each threshold.
+        """Return the numbers of negatives and of positives that are called positive at each threshold.
 
         Raises
         ------
@@ -357,9 +357,8 @@ class BinnedScores(Saved):
                     "Give lower edges of bins.",
                 )
         first = np.searchsorted(self.values, cuts, side="left")
-        true, false = (np.append(of_class[::-1].cumsum()[::-1], 0)[first] for of_class in
-                       (self.positives, self.negatives))  # fmt: skip
-        return true, false
+        false, true = (np.append(counts[::-1].cumsum()[::-1], 0)[first] for counts in (self.negatives, self.positives))
+        return false, true
 
     def __repr__(self) -> str:
         negatives, positives = self.class_totals

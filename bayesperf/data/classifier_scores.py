@@ -78,17 +78,17 @@ class Scores(Held):
         return bool(self.positive[0] > self.negative[-1] or self.positive[-1] < self.negative[0])
 
     def called(self, thresholds: ArrayLike) -> tuple[Counts, Counts]:
-        """Return the numbers of positives and of negatives that are called positive at each threshold."""
+        """Return the numbers of negatives and of positives that are called positive at each threshold."""
         cuts = np.asarray(thresholds, dtype=float)
-        true, false = (len(s) - np.searchsorted(s, cuts, side="left") for s in (self.positive, self.negative))
-        return true, false
+        false, true = (len(s) - np.searchsorted(s, cuts, side="left") for s in (self.negative, self.positive))
+        return false, true
 
     def counts(self, thresholds: ArrayLike) -> xr.DataArray:
         """Return the confusion matrices (threshold, actual, predicted) at different thresholds, in the order given."""
         cuts = checks.vector("thresholds", thresholds)
         if len(np.unique(cuts)) != len(cuts):
             raise InputError("thresholds", "must all be different.")
-        true, false = self.called(cuts)
+        false, true = self.called(cuts)
         cells = np.array([[len(self.negative) - false, false], [len(self.positive) - true, true]])
         if self.labels[0] == self.pos_label:
             cells = cells[::-1, ::-1]

@@ -39,6 +39,7 @@ from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sources.source import Task
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 
@@ -97,13 +98,12 @@ class ClusterWeights(StoredDraws):
     def joint_over(self, dim: str) -> bool:
         return True
 
-    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        if what == "predict":
-            return (
-                "new examples would come in clusters as well, of which these draws are no model. Use fit(cm, "
-                "model='groups'), whose new group is one; or posterior(cm) for examples that are independent."
-            )
-        return super().refuses(post, what, metric)
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        predict = (
+            "new examples would come in clusters as well, of which these draws are no model. Use fit(cm, "
+            "model='groups'), whose new group is one; or posterior(cm) for examples that are independent."
+        )
+        return super().refused_tasks(post) | {"predict": predict}
 
     def at_prevalence(self, prevalence: Prevalence) -> Self:
         return replace(super().at_prevalence(prevalence), prevalence=prevalence)

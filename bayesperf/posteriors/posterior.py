@@ -35,7 +35,7 @@ from bayesperf.posteriors.quantity import SYSTEM, Quantity, Scope, described
 from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
 from bayesperf.posteriors.requirement import bounds_of
 from bayesperf.posteriors.sentences import default_metrics_in_words, posterior_in_words
-from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.source import Source, Task
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
@@ -192,18 +192,18 @@ class Posterior(Answer, HasPositive):
         """Return the metric specified by a `Metric` or a name; raise if it is not available for these cells."""
         return applicable(metric, self.labels, self.positive, self.dims, self.graded)
 
-    def refuse(self, what: str, argument: str = "") -> None:
-        """Raise if the source refuses a task such as "draws" or "predict", whatever the argument is called."""
-        if what in ("draws", "predict", "at_prevalence"):
+    def refuse(self, task: Task, argument: str = "") -> None:
+        """Raise if the source refuses a task, whatever the argument is called."""
+        if task in ("draws", "predict", "at_prevalence"):
             refuse_uncounted_cells(self.examples, argument)
-        if reason := self.source.refuses(self, what):
-            raise InputError(argument or what, reason)
+        if reason := self.source.refused_tasks(self).get(task):
+            raise InputError(argument or task, reason)
 
     def refuse_unavailable(self, metrics: Sequence[Metric]) -> None:
         """Raise if one of the metrics is not available for this kind of data and prior."""
         for metric in metrics:
             refuse_uncounted(metric, self.examples)
-            if reason := self.source.refuses(self, "metric", metric):
+            if reason := self.source.refuses_metric(self, metric):
                 raise InputError("metric", f"{metric.name!r} {reason}")
 
     def default_metrics(self) -> list[str]:
@@ -212,8 +212,7 @@ class Posterior(Answer, HasPositive):
         return [
             name
             for name in self._headline()
-            if not self.source.refuses(self, "metric", get(name))
-            and not (uncounted and get(name).needs_true_negatives())
+            if not self.source.refuses_metric(self, get(name)) and not (uncounted and get(name).needs_true_negatives())
         ]
 
     def _headline(self) -> list[str]:

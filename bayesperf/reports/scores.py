@@ -202,7 +202,7 @@ class ScoredSystem:
             return ConfusionMatrix.from_scores(*self.test, thresholds=thresholds, pos_label=self.pos_label)
         values = self.counted.values
         edges = np.unique(values[np.searchsorted(values, thresholds, side="right").clip(1) - 1])
-        tp, fp = self.counted.called(edges)
+        fp, tp = self.counted.called(edges)
         negatives, positives = self.counted.class_totals
         return ConfusionMatrix.from_counts(
             tp=tp, fn=positives - tp, fp=fp, tn=negatives - fp, dims={"threshold": edges.tolist()}

@@ -14,12 +14,11 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Booleans
 from bayesperf.core.errors import InputError
-from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior as independent_posterior
 from bayesperf.posteriors.quantity import Scope
-from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.source import Source, Task
 from bayesperf.posteriors.sources.stored_draws import PREDICTED, StoredDraws, stored
 from bayesperf.sequences.chain import (
     CHAIN_KINDS,
@@ -72,13 +71,15 @@ class MarkovChain(StoredDraws):
         coords = dict.fromkeys(theta.dims[:-1], self.template["actual"].values.tolist())
         return xr.Dataset({"stay": stay, "theta": theta}).assign_coords(coords).transpose("draw", ...)
 
-    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        if what == "at_prevalence":
-            return (
-                "in a chain recall and specificity depend on how long a label stays, as prevalence does, so prevalence "
-                "alone does not say what they are elsewhere. Fit the chain to samples from there."
-            )
-        return "" if what == "predict" else super().refuses(post, what, metric)
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        refused = super().refused_tasks(post)
+        refused["at_prevalence"] = (
+            "in a chain recall and specificity depend on how long a label stays, as prevalence does, so prevalence "
+            "alone does not say what they are elsewhere. Fit the chain to samples from there."
+        )
+        # A chain can be continued, unlike other draws.
+        refused.pop("predict", None)
+        return refused
 
     def generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
         seed, *content = self.entropy

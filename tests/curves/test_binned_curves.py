@@ -223,7 +223,7 @@ def test_points_of_bins_are_points_of_the_scores(bins):
     counts = [np.histogram(score[y == label], edges)[0] for label in (1, 0)]
     binned = bp.curves.BinnedScores.from_counts(*counts, edges=edges)
     points = bp.roc_curve(binned).dataset
-    true, false = Scores.of(y, score).called(points["threshold"])
+    false, true = Scores.of(y, score).called(points["threshold"])
     np.testing.assert_array_equal(points["recall"], true / 200)
     np.testing.assert_array_equal(points["fpr"], false / 300)
     assert abs(binned_area(binned) - sklearn_metrics.roc_auc_score(y, score)) <= binned.binning_error

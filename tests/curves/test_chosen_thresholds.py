@@ -153,7 +153,7 @@ def test_what_cannot_be_chosen_is_refused(options, error, words):
 
 def met_in_truth(rng, requirements, best, n, prevalence, distance):
     """Return whether a threshold was found, and whether it meets the requirement in truth."""
-    rule, _ = best_threshold(best, None, requirements_of(requirements), 0.95, None)
+    rule = best_threshold(best, None, requirements_of(requirements), 0.95, None)
     y = (rng.random(n) < prevalence).astype(int)
     score = rng.normal(distance * y)
     order = np.argsort(-score)

@@ -60,7 +60,7 @@ def test_the_thresholds_of_bob(case):
     places = minimisers(CRITERIA["far_frr"], counts_at_thresholds(scores, cuts), list(chosen))
     unequal = 0
     for ours, (alpha, theirs) in zip(cuts[places], chosen.items(), strict=True):
-        tp, fp = scores.called([ours, theirs])
+        fp, tp = scores.called([ours, theirs])
         error = alpha * fp / len(scores.negative) + (1 - alpha) * (1 - tp / len(scores.positive))
         assert error[0] == pytest.approx(error[1], abs=1e-15)
         assert ours <= theirs + 1e-12

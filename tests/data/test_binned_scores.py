@@ -92,7 +92,7 @@ def test_scores_at_edges_are_in_the_bin_above(limits):
         assert_same(binned, counted(y, s, edges))
         # Called positive from an edge upwards: no score on the wrong side.
         called = (s >= edges[:-1, None]).sum(1)
-        np.testing.assert_array_equal(binned.called(edges[:-1])[0], called)
+        np.testing.assert_array_equal(binned.called(edges[:-1])[1], called)
 
 
 @pytest.mark.few
@@ -120,14 +120,14 @@ def test_a_part_may_hold_one_class():
 
 def test_thresholds_within_a_bin_are_refused():
     binned = from_counts([1, 2], [4, 3], edges=[0, 0.5, 1])
-    true, false = binned.called([np.inf, 1.1, 0.5, 0, -1])
+    false, true = binned.called([np.inf, 1.1, 0.5, 0, -1])
     assert (true.tolist(), false.tolist()) == ([0, 0, 2, 3, 3], [0, 0, 3, 7, 7])
     assert bp.roc_curve(binned).at(0.5)["recall"] == 2 / 3
     for threshold in (0.7, 1):
         with pytest.raises(ValueError, match=f"thresholds: {threshold} is within a bin"):
             bp.roc_curve(binned).at(threshold)
     # Between scores that tie there is no bin.
-    assert from_counts([1, 2], [4, 3], values=[0, 0.5]).called(0.2)[0] == 2
+    assert from_counts([1, 2], [4, 3], values=[0, 0.5]).called(0.2)[1] == 2
 
 
 # ── Merging ──

@@ -22,7 +22,6 @@ from bayesperf.core.words import chance, enumerated, format_value, metric_title,
 from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES
 from bayesperf.curves.decisions.requirements import (
     Cells,
-    ThresholdRequirement,
     cells_of,
     prob_met,
     refusal,
@@ -315,10 +314,8 @@ def choose_threshold(
     """
     level = checks.probability("confidence", confidence)
     share = None if prevalence is None else checks.probability("prevalence", prevalence)
-    wanted = requirements_of(requirements)
-    rule, goal = best_threshold(best, cost, wanted, level, share)
-    options = level, test, pos_label, draws, random_seed
-    return _chosen("choose_threshold", rule, goal, wanted, (y_true, y_score), *options, rule.best, share)
+    rule = best_threshold(best, cost, requirements_of(requirements), level, share)
+    return _chosen("choose_threshold", rule, (y_true, y_score), test, pos_label, draws, random_seed)
 
 
 @checked
@@ -379,32 +376,21 @@ def abstention(
     (0.62, 1.75, 269)
     """
     level = checks.probability("confidence", confidence)
-    rule, goal, wanted = pair_rule(cost, max_abstention, requirements_of(requirements), level)
-    return _chosen("abstention", rule, goal, wanted, (y_true, y_score), level, test, pos_label, draws, random_seed)
+    rule = pair_rule(cost, max_abstention, requirements_of(requirements), level)
+    return _chosen("abstention", rule, (y_true, y_score), test, pos_label, draws, random_seed)
 
 
 def _chosen(
-    name: str,
-    rule: Rule,
-    goal: str,
-    requirements: Sequence[ThresholdRequirement],
-    examples: tuple[Any, Any],
-    confidence: float,
-    test: Any,
-    pos_label: Any,
-    draws: int,
-    random_seed: Any,
-    best: Metric | None = None,
-    prevalence: float | None = None,
+    name: str, rule: Rule, examples: tuple[Any, Any], test: Any, pos_label: Any, draws: int, random_seed: Any
 ) -> ChosenThreshold:
-    """Return what a rule chooses, judged; takes the checked arguments of the public function of that name."""
+    """Return what a rule chooses, judged; takes the arguments of the public function of that name."""
     n_draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     candidates, labels, positive = candidates_of(*examples, pos_label)
     cells = candidates.cells
-    met = [each.met(cells, confidence) for each in requirements]
+    met = [each.met(cells, rule.confidence) for each in rule.requirements]
     # A rule that calls nothing positive has no single threshold.
     if met and not (np.all(met, 0)[1:].any() if rule.size == 1 else np.any(met, 1).all()):
-        raise refusal(requirements, cells, candidates.thresholds, confidence)
+        raise refusal(rule.requirements, cells, candidates.thresholds, rule.confidence)
     chosen = rule.choose(cells)
     at = candidates.thresholds[chosen]
     if test is None:
@@ -419,13 +405,13 @@ def _chosen(
     return ChosenThreshold(
         low=float(at[-1]),
         high=float(at[0]),
-        posterior=post if prevalence is None else post.at_prevalence(prevalence),
+        posterior=post if rule.prevalence is None else post.at_prevalence(rule.prevalence),
         apparent=_matrix(placed(candidates.counts, chosen)[:, [-1, 0]], labels, positive),
-        prob_met=prob_met(requirements, cells, chosen),
-        rule=goal,
+        prob_met=prob_met(rule.requirements, cells, chosen),
+        rule=rule.words,
         judged=LESS_OPTIMISM if test is None else BY_TEST_SET,
         candidates=candidates,
-        best=best,
+        best=rule.best,
         abstention_rate=rate if rule.size == 2 else None,
     )
 
@@ -461,7 +447,7 @@ def candidates_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> tup
         if not np.isfinite(ascending).all():
             raise InputError("y_score", "has infinite values, and a threshold at one says nothing: clip them.")
         called = (np.append(of_class, 0) for of_class in scores.called(ascending))
-        true, false = (-np.diff(of_class) for of_class in called)
+        false, true = (-np.diff(of_class) for of_class in called)
         binned = BinnedScores.from_counts(true, false, values=ascending)
     binned = binned.coarsened(MOST_CANDIDATES // 2)
     counts = np.stack([binned.negatives, binned.positives])[:, ::-1]
@@ -544,7 +530,7 @@ def _test_scores(test: Any, labels: tuple[Any, Any], positive: Any) -> Scores:
 
 def _placed_scores(scores: Scores, thresholds: Array) -> Counts:
     """Return how many negatives and positives are in each place, (2, size + 1), above the strictest threshold first."""
-    true, false = scores.called(thresholds)
+    false, true = scores.called(thresholds)
     negatives, positives = scores.class_totals
     return np.diff([[0, *false, negatives], [0, *true, positives]], axis=-1)
 

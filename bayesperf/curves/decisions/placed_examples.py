@@ -320,7 +320,7 @@ def _of_bins(binned: BinnedScores, thresholds: ArrayLike | None) -> DecisionData
     ends = binned.values if binned.edges is None else binned.edges
     _refuse_scores("y_true: scores of the bins", float(ends[0]), float(ends[-1]))
     labels, cuts = _of_edges(binned, thresholds)
-    called = np.stack(binned.called(cuts))[::-1]
+    called = np.stack(binned.called(cuts))
     totals = np.array(binned.class_totals)[:, None]
     counts = -np.diff(np.concatenate([totals, called, np.zeros_like(totals)], axis=1))
     return DecisionData(labels, [of_counts(counts)], xr.DataArray(0.0))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,19 +19,34 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 
 
-class Rule(Protocol):
-    """A rule that chooses thresholds."""
+@dataclass(frozen=True, kw_only=True)
+class Rule(ABC):
+    """A rule that chooses thresholds.
 
-    @property
-    def size(self) -> int:
-        """How many thresholds it chooses."""
+    Attributes
+    ----------
+    words : str
+        What it aims at, in words.
+    requirements : sequence of ThresholdRequirement
+        What one threshold must meet, or the stricter one and the other, each with a probability of `confidence`.
+    best : Metric or None
+        The metric that one threshold optimises, at a `prevalence`, or that of the examples.
+    """
 
+    size: ClassVar[int]
+    words: str
+    requirements: Sequence[ThresholdRequirement] = ()
+    confidence: float = 0.95
+    best: Metric | None = None
+    prevalence: float | None = None
+
+    @abstractmethod
     def choose(self, cells: Cells) -> Codes:
         """Return the numbers of the thresholds, (…, size), the strictest first, given the cells (…, T)."""
 
 
-@dataclass(frozen=True)
-class BestThreshold:
+@dataclass(frozen=True, kw_only=True)
+class BestThreshold(Rule):
     """The threshold at which a metric is best among those that meet all requirements; if several, the strictest.
 
     If none meets them, as may happen in a part of the examples, it is the one that comes nearest. The metric is
@@ -38,9 +54,6 @@ class BestThreshold:
     """
 
     best: Metric
-    requirements: Sequence[ThresholdRequirement]
-    confidence: float
-    prevalence: float | None
     size = 1
 
     def choose(self, cells: Cells) -> Codes:
@@ -73,8 +86,8 @@ def best_threshold(
     requirements: Sequence[ThresholdRequirement],
     confidence: float,
     prevalence: float | None,
-) -> tuple[BestThreshold, str]:
-    """Return a checked rule, and its target in words; takes the arguments of `choose_threshold`."""
+) -> BestThreshold:
+    """Return a checked rule; takes the arguments of `choose_threshold`."""
     if (best is None) == (cost is None):
         raise InputTypeError(
             "best, cost", "give one of them: the metric that is to be best, or what either error costs."
@@ -99,7 +112,13 @@ def best_threshold(
     at = "" if prevalence is None else f", at prevalence {prevalence:g}"
     wanted = "".join(f", with {each}" for each in requirements)
     assured = f", with probability {confidence:g}{' each' if len(requirements) > 1 else ''}" if requirements else ""
-    return BestThreshold(metric, requirements, confidence, prevalence), f"{goal}{at}{wanted}{assured}"
+    return BestThreshold(
+        words=f"{goal}{at}{wanted}{assured}",
+        requirements=requirements,
+        confidence=confidence,
+        best=metric,
+        prevalence=prevalence,
+    )
 
 
 # ── Two thresholds ──
@@ -108,8 +127,8 @@ def best_threshold(
 _SIDES = "one of precision (or fdr), for what is called positive, and one of npv (or its complement), for the rest"
 
 
-@dataclass(frozen=True)
-class LeastCost:
+@dataclass(frozen=True, kw_only=True)
+class LeastCost(Rule):
     """The thresholds with the lowest mean cost of errors and of abstentions."""
 
     cost_fp: float
@@ -127,8 +146,8 @@ class LeastCost:
         return np.concatenate([np.where(above, of_high, np.inf).argmin(-1)[..., None], low], axis=-1)
 
 
-@dataclass(frozen=True)
-class LimitedAbstention:
+@dataclass(frozen=True, kw_only=True)
+class LimitedAbstention(Rule):
     """The thresholds with the lowest cost of errors that leave at most a given proportion of examples to people."""
 
     cost_fp: float
@@ -148,15 +167,13 @@ class LimitedAbstention:
         return np.concatenate([np.take_along_axis(high, low, -1), low], axis=-1)
 
 
-@dataclass(frozen=True)
-class RequiredPair:
+@dataclass(frozen=True, kw_only=True)
+class RequiredPair(Rule):
     """The thresholds that leave least to people, if the decided examples keep a bound on each side.
 
     If none does, as may happen in a resampled data set, it is the one that comes nearest.
     """
 
-    requirements: Sequence[ThresholdRequirement]
-    confidence: float
     size = 2
 
     def choose(self, cells: Cells) -> Codes:
@@ -177,10 +194,8 @@ class RequiredPair:
         return np.where(met.any(-1, keepdims=True), met, nearest).astype(float)
 
 
-def pair_rule(
-    cost: Any, max_abstention: Any, requirements: Sequence[ThresholdRequirement], confidence: float
-) -> tuple[Rule, str, Sequence[ThresholdRequirement]]:
-    """Return a checked rule, its goal in words, and what it requires of the strictest threshold and of the other."""
+def pair_rule(cost: Any, max_abstention: Any, requirements: Sequence[ThresholdRequirement], confidence: float) -> Rule:
+    """Return a checked rule for two thresholds; takes the arguments of `abstention`."""
     if requirements:
         if cost is not None or max_abstention is not None:
             raise InputTypeError("requirements", "give them, or costs, or max_abstention, and not both.")
@@ -189,17 +204,18 @@ def pair_rule(
             raise InputError("requirements", f"give two, {_SIDES}.")
         wanted = " and ".join(map(str, sides))
         goal = f"least abstention with {wanted}, with probability {confidence:g} each"
-        return RequiredPair(sides, confidence), goal, sides
+        return RequiredPair(words=goal, requirements=sides, confidence=confidence)
     if max_abstention is not None:
         most = checks.probability("max_abstention", max_abstention)
         of_fp, of_fn = costs_of((1, 1) if cost is None else cost, ("cost_fp", "cost_fn"))
         goal = f"least cost of errors, {of_fp:g} a false positive and {of_fn:g} a false negative"
-        return LimitedAbstention(of_fp, of_fn, most), f"{goal}, with at most {100 * most:g} % left to people", ()
+        goal = f"{goal}, with at most {100 * most:g} % left to people"
+        return LimitedAbstention(words=goal, cost_fp=of_fp, cost_fn=of_fn, most=most)
     if cost is None:
         raise InputTypeError("cost, max_abstention, requirements", "give one of them.")
     of_fp, of_fn, of_abstention = costs_of(cost, ("cost_fp", "cost_fn", "cost_abstention"))
     goal = f"least cost, {of_fp:g} a false positive, {of_fn:g} a false negative and {of_abstention:g} an abstention"
-    return LeastCost(of_fp, of_fn, of_abstention), goal, ()
+    return LeastCost(words=goal, cost_fp=of_fp, cost_fn=of_fn, cost_abstention=of_abstention)
 
 
 def costs_of(cost: Any, names: Sequence[str]) -> list[float]:

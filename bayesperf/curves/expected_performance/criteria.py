@@ -155,17 +155,16 @@ def thinned(scores: Scores, cuts: Array) -> Array:
     """
     if len(cuts) <= _MOST_DRAWN:
         return cuts
-    called = np.stack(scores.called(cuts))
-    sizes = np.array([[len(scores.positive)], [len(scores.negative)]])
-    true, false = logit((called + 0.5) / (sizes + 1))
+    called, sizes = np.stack(scores.called(cuts)), np.array(scores.class_totals)[:, None]
+    false, true = logit((called + 0.5) / (sizes + 1))
     place = -true - false
     return cuts[np.unique(np.searchsorted(place, np.linspace(place[0], place[-1], _MOST_DRAWN)))]
 
 
 def counts_at_thresholds(scores: Scores, thresholds: Array) -> Counts:
     """Return the counts (k, actual, predicted) at each threshold."""
-    tp, fp = scores.called(thresholds)
-    return np.stack([np.stack([len(scores.negative) - fp, fp], -1), np.stack([len(scores.positive) - tp, tp], -1)], -2)
+    called, totals = np.stack(scores.called(thresholds), -1), np.array(scores.class_totals)
+    return np.stack([totals - called, called], -1)
 
 
 def minimisers(criterion: Criterion, cells: NDArray[Any], alphas: Iterable[float]) -> Codes:

@@ -78,7 +78,7 @@ class _Weighted(RocDraws):
 
     def _blocks(self) -> Iterator[Rates]:
         """Yield the rates at which positives and negatives are called positive, some draws at a time."""
-        positive, negative = (self.steps(of_class) for of_class in self.scores.called(self.thresholds))
+        negative, positive = (self.steps(of_class) for of_class in self.scores.called(self.thresholds))
         for of_positive, of_negative in self._weights_of(positive, negative):
             yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
@@ -291,9 +291,9 @@ class _Falling(NamedTuple):
     def of(cls, positive: Array, negative: Array) -> Self:
         """Return the order of scores (n,) and (m,), and the steps between them."""
         system = Scores(np.sort(positive), np.sort(negative))
-        called = system.called(np.r_[np.inf, system.thresholds])
+        false, true = system.called(np.r_[np.inf, system.thresholds])
         orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
-        return cls(system.separated, orders, (steps_between_scores(called[0]), steps_between_scores(called[1])))
+        return cls(system.separated, orders, (steps_between_scores(true), steps_between_scores(false)))
 
     def rates(self, positive: Array, negative: Array, below: Array, above: Array) -> Rates:
         """Return recall and false positive rate by weights (draws, …), which are summed over ties."""

@@ -122,7 +122,7 @@ class ThresholdCurve(Curve):
 
     def _cells(self, thresholds: Array) -> dict[str, Counts]:
         """The four cells at any thresholds."""
-        tp, fp = self.scores.called(thresholds)
+        fp, tp = self.scores.called(thresholds)
         negatives, positives = self.scores.class_totals
         return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
 

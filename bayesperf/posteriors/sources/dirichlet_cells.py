@@ -26,6 +26,7 @@ from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.sources.cells_by_matrix import CellsByMatrix
+from bayesperf.posteriors.sources.source import Task
 
 if TYPE_CHECKING:
     from bayesperf.posteriors.posterior import Posterior
@@ -70,17 +71,19 @@ class Dirichlet(CellsByMatrix):
 
     # ── What is available ──
 
-    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        if metric is not None:
-            form = metric.exact_form(len(post.labels))
-            is_rate = self._is_exact(post, metric) and not (isinstance(form, TwoProportions) and form.pair.split)
-            return super().refuses(post, what, metric) or ("" if is_rate or not self.rates else _ONLY_RATES)
-        if self.rates and what in ("draws", "a joint draw", "predict"):
-            return _ONLY_RATES
-        reason = super().refuses(post, what)
-        if reason or what not in ("draws", "predict") or (self.flat > 0).all():
-            return reason
-        return f"some cell has neither examples nor prior weight ({post.prior_text}). Use a proper prior."
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        if self.rates:
+            return {"draws": _ONLY_RATES, "a joint draw": _ONLY_RATES, "predict": _ONLY_RATES}
+        refused = super().refused_tasks(post)
+        if not refused and not (self.flat > 0).all():
+            improper = f"some cell has neither examples nor prior weight ({post.prior_text}). Use a proper prior."
+            refused |= {"draws": improper, "predict": improper}
+        return refused
+
+    def refuses_metric(self, post: Posterior, metric: Metric) -> str:
+        form = metric.exact_form(len(post.labels))
+        is_rate = self._is_exact(post, metric) and not (isinstance(form, TwoProportions) and form.pair.split)
+        return super().refuses_metric(post, metric) or ("" if is_rate or not self.rates else _ONLY_RATES)
 
     def _is_exact(self, post: Posterior, metric: Metric) -> bool:
         """Whether the metric has an exact form under a posterior's prevalence."""

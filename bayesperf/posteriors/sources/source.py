@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # Why something that needs whole cells is refused where only their rows are known.
 NO_PREVALENCE = "the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
 
+# What a posterior asks of its source, besides metrics.
+type Task = Literal["draws", "a joint draw", "predict", "update", "at_prevalence"]
+
 
 class Source(Held, ABC):
     """Base class of the sources of cells: frozen dataclasses whose fields are arrays, numbers, texts or other objects.
@@ -57,16 +60,14 @@ class Source(Held, ABC):
     def template(self) -> xr.DataArray:
         """An array with the dims and coordinates of the cells, without the dims of the draws."""
 
-    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        """Return why something is refused; for a metric, in words that follow its name. Empty if it is not refused.
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        """Return the tasks that the source refuses, each with the reason."""
+        return {"draws": NO_PREVALENCE, "predict": NO_PREVALENCE} if post.prevalence is None else {}
 
-        `what` is one of "metric", "draws", "a joint draw", "predict", "update", "at_prevalence".
-        """
-        if post.prevalence is not None:
-            return ""
-        if metric is not None:
-            return UNKNOWN_PREVALENCE if metric.depends_on_prevalence(len(post.labels)) else ""
-        return NO_PREVALENCE if what in ("draws", "predict") else ""
+    def refuses_metric(self, post: Posterior, metric: Metric) -> str:
+        """Return why a metric is refused, in words that follow its name; empty if it is not."""
+        unknown = post.prevalence is None and metric.depends_on_prevalence(len(post.labels))
+        return UNKNOWN_PREVALENCE if unknown else ""
 
     def refuse_undefined(self, post: Posterior, metric: Metric) -> None:
         """Raise if a metric is undefined because the prior is improper."""

@@ -20,7 +20,7 @@ from bayesperf.distributions.predicted_proportion import PredictedProportion
 from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.source import Source, Task
 
 if TYPE_CHECKING:
     from bayesperf.posteriors.posterior import Posterior
@@ -67,12 +67,12 @@ class StoredDraws(Source):
     def _available(self) -> int:
         return self.cells.sizes["chain"] * self.cells.sizes["draw"]
 
-    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        if what == "update":
-            return "draws cannot be updated exactly; fit the model to all counts together."
-        if what in ("predict", "at_prevalence") and self.refusal:
-            return self.refusal
-        return super().refuses(post, what, metric)
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        refused = super().refused_tasks(post)
+        refused["update"] = "draws cannot be updated exactly; fit the model to all counts together."
+        if self.refusal:
+            refused |= {"predict": self.refusal, "at_prevalence": self.refusal}
+        return refused
 
     # ── Distributions and draws ──
 
