@@ -109,7 +109,7 @@ def of_comparison(comparison):
 # How one of each kind is made, and figures of it.
 KINDS = {
     "counts": (lambda: SYSTEMS, lambda cm: cm.counts),
-    "systems on the same examples": (lambda: PAIR, lambda cm: (cm.counts, cm.outcomes.counts)),
+    "systems on the same examples": (lambda: PAIR, lambda cm: (cm.counts, cm.patterns.counts)),
     "exact posterior": (posterior, lambda post: draws(post["f1"])),
     "rate posterior": (lambda: bp.posterior(CM, bp.prior.rate(1, 1)), lambda post: draws(post["balanced_accuracy"])),
     "posterior of classes that share a prior": (
@@ -321,7 +321,7 @@ KINDS = {
     "verified part": (verified, lambda post: (draws(post["recall"]), post.source.sample.counts)),
     "verified sample": (lambda: verified().source.sample, lambda sample: sample.verified),
     "joint posterior": (
-        lambda: joint_posterior(PAIR.outcomes, bp.prior.flat(), 50), lambda post: post["f1"].mean()
+        lambda: joint_posterior(PAIR.patterns, bp.prior.flat(), 50), lambda post: post["f1"].mean()
     ),
     "wrong labels": (lambda: bp.labels.noise(SYSTEMS, 0.05, draws=50), lambda post: draws(post["f1"])),
     "raters": (lambda: bp.Ratings.from_table([[1, 2, 1], [2, 2, 1]]), lambda ratings: ratings.patterns),

@@ -134,8 +134,8 @@ def _by_resampling(cm: ConfusionMatrix, draws: int, seed: int) -> Array:
 
 
 def _of_independent_examples(cm: ConfusionMatrix, draws: int, seed: int) -> Array:
-    assert cm.outcomes is not None
-    return _values(joint_posterior(cm.outcomes, None, draws, seed))
+    assert cm.patterns is not None
+    return _values(joint_posterior(cm.patterns, None, draws, seed))
 
 
 def _by_model(cm: ConfusionMatrix, draws: int, seed: int) -> Array:

@@ -31,7 +31,7 @@ from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import is_of_repeats
-from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.response_patterns import same_examples
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
@@ -367,25 +367,25 @@ def _counted_by(cm: Counted) -> str:
 
 
 def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
-    outcomes = cm.outcomes
-    if outcomes is None:
+    patterns = cm.patterns
+    if patterns is None:
         raise InputTypeError(
             "a",
             "these counts do not say whether the systems were tested on the same examples.",
             f"If so, name them: {_counted_by(cm)}(..., example=ids). If not, compare(bp.posterior(cm), ...).",
         )
-    if outcomes.dim != asked.dim:
+    if patterns.dim != asked.dim:
         raise InputError(
-            "dim", f"the systems tested on the same examples are along {outcomes.dim!r}, not {asked.dim!r}."
+            "dim", f"the systems tested on the same examples are along {patterns.dim!r}, not {asked.dim!r}."
         )
     prior = priors.resolve_dirichlet(prior, len(cm.labels), SAME_EXAMPLES)
     _check_dims("a", cm)
     if asked.baseline is not None:
         # The differences of systems that were selected together are as exact as before.
-        cm = cm.isel(**{asked.dim: places_with_last(outcomes.names, asked.baseline)})
-        assert cm.outcomes is not None
-        outcomes = cm.outcomes
-    marginal = marginal_of_systems(outcomes, metric, prior, asked.draws, asked.random_seed)
+        cm = cm.isel(**{asked.dim: places_with_last(patterns.names, asked.baseline)})
+        assert cm.patterns is not None
+        patterns = cm.patterns
+    marginal = marginal_of_systems(patterns, metric, prior, asked.draws, asked.random_seed)
     basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
-    examples = int(outcomes.counts.sum("outcome").min())
+    examples = int(patterns.counts.sum("pattern").min())
     return of_systems(marginal, asked, False, basis, examples)

@@ -43,7 +43,7 @@ from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError,
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.cross_validation import repeated_dim
-from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.response_patterns import same_examples
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import StudentT
 from bayesperf.metrics.metric import Metric

@@ -14,8 +14,8 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.saving import Saved
 from bayesperf.data.clusters import Clusters
 from bayesperf.data.cross_validation import refuse_sum
-from bayesperf.data.joint_outcomes import JointOutcomes, unmark_same_examples
 from bayesperf.data.label_encoding import HasPositive
+from bayesperf.data.response_patterns import ResponsePatterns, unmark_same_examples
 
 
 class Counted(Saved, HasPositive):
@@ -25,8 +25,8 @@ class Counted(Saved, HasPositive):
     ----------
     counts : xarray.DataArray
         Numbers of examples, cell dims last.
-    outcomes : JointOutcomes or None
-        Joint outcomes of several systems on the same examples.
+    patterns : ResponsePatterns or None
+        Response patterns of several systems on the same examples.
     clusters : Clusters or None
         The cells of each cluster's examples.
     """
@@ -34,7 +34,7 @@ class Counted(Saved, HasPositive):
     cell_dims: ClassVar[tuple[str, ...]]
     counts: xr.DataArray
     pos_label: Any
-    outcomes: JointOutcomes | None
+    patterns: ResponsePatterns | None
     clusters: Clusters | None
 
     @property
@@ -66,12 +66,12 @@ class Counted(Saved, HasPositive):
         """Pool the counts over leading dims; refused for repeats of cross-validation, which share their examples."""
         dims = self._named_dims(dim)
         refuse_sum(self.counts, dims)
-        outcomes = None if self.outcomes is None else self.outcomes.sum(dims)
+        patterns = None if self.patterns is None else self.patterns.sum(dims)
         summed = self.counts.sum(dims, keep_attrs=True)
         if self.clusters is None:
-            return self._derived(summed, outcomes)
+            return self._derived(summed, patterns)
         into = (0 * self.counts + _positions(summed)).transpose(*self.counts.dims)
-        return self._derived(summed, outcomes, self.clusters.summed(into.values.ravel(), summed.size))
+        return self._derived(summed, patterns, self.clusters.summed(into.values.ravel(), summed.size))
 
     def sel(self, **indexers: Any) -> Self:
         """Select leading coordinates by label, as xarray's ``sel``."""
@@ -84,24 +84,26 @@ class Counted(Saved, HasPositive):
     def _select(self, how: str, indexers: Mapping[str, Any]) -> Self:
         self._named_dims(list(indexers))
         counts = getattr(self.counts, how)(indexers)
-        outcomes = None if self.outcomes is None else self.outcomes.select(how, indexers)
+        patterns = None if self.patterns is None else self.patterns.select(how, indexers)
         if self.clusters is None:
-            return self._derived(counts, outcomes)
+            return self._derived(counts, patterns)
         # Selected as the counts are, which are then put into the order of their dims.
         cells = getattr(_positions(self.counts), how)(indexers).transpose(..., *self.cell_dims)
-        return self._derived(counts, outcomes, self.clusters.taken(cells.values.ravel()))
+        return self._derived(counts, patterns, self.clusters.taken(cells.values.ravel()))
 
-    def _derived(self, counts: xr.DataArray, outcomes: JointOutcomes | None, clusters: Clusters | None = None) -> Self:
-        """Return selected or summed counts; they share their examples if their outcomes do."""
-        if self.outcomes is not None:
+    def _derived(
+        self, counts: xr.DataArray, patterns: ResponsePatterns | None, clusters: Clusters | None = None
+    ) -> Self:
+        """Return selected or summed counts; they share their examples if their patterns do."""
+        if self.patterns is not None:
             counts = unmark_same_examples(counts)
-        return self.holding(counts, outcomes, clusters)
+        return self.holding(counts, patterns, clusters)
 
     def holding(
-        self, counts: xr.DataArray, outcomes: JointOutcomes | None = None, clusters: Clusters | None = None
+        self, counts: xr.DataArray, patterns: ResponsePatterns | None = None, clusters: Clusters | None = None
     ) -> Self:
         """Return the object with other counts, and what is known about their examples."""
-        return replace(self, counts=counts, outcomes=outcomes, clusters=clusters)  # type: ignore[type-var]
+        return replace(self, counts=counts, patterns=patterns, clusters=clusters)  # type: ignore[type-var]
 
     def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
         dims = [dim] if isinstance(dim, str) else list(dim)

@@ -13,7 +13,7 @@ import xarray as xr
 from bayesperf.core.words import printable
 from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives
 from bayesperf.data.cross_validation import REPEAT, repeated_dim
-from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.response_patterns import same_examples
 
 _MOST_TABLES = 6
 

@@ -17,8 +17,8 @@ from bayesperf.core.words import listed
 from bayesperf.data.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import EncodedColumns, cross_tabulate, encode_columns
-from bayesperf.data.joint_outcomes import JointOutcomes, of_columns
 from bayesperf.data.label_encoding import encode
+from bayesperf.data.response_patterns import ResponsePatterns, of_columns
 
 # How an engine is asked for the totals, where that is not as Narwhals asks by itself. The in-memory engine of Polars
 # would hold all rows at once. Totals of DuckDB as pandas need no PyArrow, and an ENUM keeps its labels.
@@ -161,8 +161,8 @@ def tabulate_systems(
     by: Sequence[str],
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
-) -> JointOutcomes:
-    """Return the joint outcomes of systems with predictions in columns of one frame; arguments as for `tabulate`."""
+) -> ResponsePatterns:
+    """Return the response patterns of systems with predictions in columns of one frame; arguments as for `tabulate`."""
     encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
     return of_columns(encoded, "model", predicted, pos_label, rows)
 

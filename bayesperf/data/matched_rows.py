@@ -13,7 +13,7 @@ from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError
 from bayesperf.data.count_arrays import check_dims
 from bayesperf.data.frames import collect, encode_totals, engine_errors, lazy_frame, select
-from bayesperf.data.joint_outcomes import JointOutcomes, dim_of_systems, of_columns
+from bayesperf.data.response_patterns import ResponsePatterns, dim_of_systems, of_columns
 
 
 def match_rows(
@@ -25,8 +25,8 @@ def match_rows(
     counts: xr.DataArray,
     pos_label: Any,
     cluster: str | None = None,
-) -> JointOutcomes:
-    """Match rows, one per system and example, by the ids of their examples, and count the joint outcomes.
+) -> ResponsePatterns:
+    """Match rows, one per system and example, by the ids of their examples, and count the response patterns.
 
     `counts` counts the rows without regard to the ids; its coordinates name the systems and the classes. Missing ids, a
     system with an example twice or not at all, and rows of an example that disagree, also in their `cluster`, are
@@ -66,7 +66,7 @@ def matched_columns(
 ) -> MatchedColumns:
     """Match rows as `match_rows` does; `actual` names the columns besides `by` in which systems must agree."""
     dim = dim_of_systems(by)
-    check_dims(list(by), ("outcome",))
+    check_dims(list(by), ("pattern",))
     of_clusters = [] if cluster is None else [cluster]
     lazy = lazy_frame(frame, [*actual, predicted, *by, example, *of_clusters])
     systems = counts[dim].values.tolist()

@@ -43,15 +43,15 @@ from bayesperf.data.cross_tabulation import (
 from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats
 from bayesperf.data.display import matrix_html, matrix_text
 from bayesperf.data.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
-from bayesperf.data.joint_outcomes import (
-    JointOutcomes,
+from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
+from bayesperf.data.matched_rows import match_rows
+from bayesperf.data.response_patterns import (
+    ResponsePatterns,
     mark_same_examples,
     of_columns,
     of_examples,
     of_table,
 )
-from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
-from bayesperf.data.matched_rows import match_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,7 +72,7 @@ class ConfusionMatrix(Counted):
         Non-negative whole numbers with dims ``(..., actual, predicted)``; both have the labels as coordinates.
     pos_label : label, optional
         The positive class of a binary matrix. Inferred for labels {0, 1}, {-1, 1} and {False, True}.
-    outcomes : JointOutcomes, optional
+    patterns : ResponsePatterns, optional
         The predictions of several systems for the same examples, with margins `counts`. Constructors supply them if
         they can. ``counts.attrs["same_examples"]`` then names the systems' dim.
     clusters : Clusters, optional
@@ -99,12 +99,12 @@ class ConfusionMatrix(Counted):
 
     counts: xr.DataArray
     pos_label: Any = None
-    outcomes: JointOutcomes | None = None
+    patterns: ResponsePatterns | None = None
     clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
         refuse_unreadable({"counts": self.counts, "pos_label": self.pos_label})
-        counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.outcomes)
+        counts = mark_same_examples(checked_counts(self.counts, CELL_DIMS), self.patterns)
         object.__setattr__(self, "counts", counts)
         object.__setattr__(self, "pos_label", positive_label(self.labels, self.pos_label))
         if has_uncounted_negatives(counts) and counts.attrs[UNCOUNTED] == self.pos_label:
@@ -220,12 +220,12 @@ class ConfusionMatrix(Counted):
     def from_joint_counts(
         cls, counts: ArrayLike, *, names: Sequence[Any], labels: Iterable[Any] | None = None, pos_label: Any = None
     ) -> ConfusionMatrix:
-        """Make the matrix of systems tested on the same examples from a table of their joint outcomes.
+        """Make the matrix of systems tested on the same examples from a table of their response patterns.
 
         Parameters
         ----------
         counts : array-like (K, K, …, K)
-            Count of each outcome: the actual class, then each system's prediction.
+            Count of each pattern: the actual class, then each system's prediction.
         names : sequence
             Names of the systems, in the order of the axes after the first.
         labels : sequence, optional
@@ -259,8 +259,8 @@ class ConfusionMatrix(Counted):
             known = check_labels(labels)
             checks.equal_lengths({"labels": len(known), "counts": len(values)})
             table = table.assign_coords(dict.fromkeys(dims, known))
-        outcomes = of_table(table, systems, positive_label(table["actual"].values.tolist(), pos_label))
-        return cls(outcomes.margins(), outcomes.pos_label, outcomes)
+        patterns = of_table(table, systems, positive_label(table["actual"].values.tolist(), pos_label))
+        return cls(patterns.margins(), patterns.pos_label, patterns)
 
     @classmethod
     @checked
@@ -361,11 +361,11 @@ class ConfusionMatrix(Counted):
                 )
             return cls._from_systems(y_true, y_pred, {} if by is None else by, labels, pos_label, of_clusters)
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
-        outcomes = None if example is None else of_examples(columns, example, pos_label)
+        patterns = None if example is None else of_examples(columns, example, pos_label)
         if example is not None and of_clusters is not None:
             check_within(of_clusters.codes, example)
         clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
-        return cls(cross_tabulate(columns), pos_label, outcomes, clusters)
+        return cls(cross_tabulate(columns), pos_label, patterns, clusters)
 
     @classmethod
     def _from_systems(
@@ -381,9 +381,9 @@ class ConfusionMatrix(Counted):
         named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
         encoded = {name: encode(values, name) for name, values in named.items()}
         columns = encode_columns(encoded, by, labels, tuple(named))
-        outcomes = of_columns(columns, "model", list(y_pred), pos_label)
+        patterns = of_columns(columns, "model", list(y_pred), pos_label)
         clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
-        return cls(outcomes.margins(), pos_label, outcomes, clusters)
+        return cls(patterns.margins(), pos_label, patterns, clusters)
 
     @classmethod
     @checked
@@ -500,13 +500,13 @@ class ConfusionMatrix(Counted):
         values, rows = count_rows(frame, [actual, *systems, *keys, *within[:1]])
         clusters = clusters_of_totals(values, rows, actual, systems, keys, labels, within[0]) if within else None
         if len(systems) > 1:
-            outcomes = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
-            return cls(outcomes.margins(), pos_label, outcomes, clusters)
+            patterns = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
+            return cls(patterns.margins(), pos_label, patterns, clusters)
         counts = tabulate(values, rows, actual, systems[0], keys, labels)
         if example is None:
             return cls(counts, pos_label, None, clusters)
-        outcomes = match_rows(frame, actual, systems[0], keys, example, counts, pos_label, *within[:1])
-        return cls(counts, pos_label, outcomes, clusters)
+        patterns = match_rows(frame, actual, systems[0], keys, example, counts, pos_label, *within[:1])
+        return cls(counts, pos_label, patterns, clusters)
 
     @classmethod
     @checked
@@ -714,9 +714,9 @@ class ConfusionMatrix(Counted):
         cells = {name: xr.DataArray(value, coords, (*self.dims, "label"))
                  for name, value in {"tp": tp, "fn": fn, "fp": fp, "tn": tn}.items()}  # fmt: skip
         rest = ConfusionMatrix.from_counts(**cells, dims=None)
-        outcomes = None if self.outcomes is None else self.outcomes.one_vs_rest()
+        patterns = None if self.patterns is None else self.patterns.one_vs_rest()
         clusters = None if self.clusters is None else self.clusters.one_vs_rest(len(self.labels))
-        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, outcomes, clusters)
+        return ConfusionMatrix(rest.counts.assign_attrs(self.counts.attrs), rest.pos_label, patterns, clusters)
 
     def plot(self, *, ax: Panels | None = None) -> Figure:
         """Plot the counts as a heat map, rows actual; see `bayesperf.plots.confusion_matrix`."""

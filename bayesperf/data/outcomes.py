@@ -25,10 +25,10 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
 from bayesperf.data.frames import count_rows, lazy_frame, refuse_missing_rows
-from bayesperf.data.joint_outcomes import JointOutcomes, mark_same_examples, of_columns, of_examples
 from bayesperf.data.label_encoding import Column, check_labels, encode
 from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.response_patterns import ResponsePatterns, mark_same_examples, of_columns, of_examples
 
 # Right or wrong, as grades.
 RIGHT = {0: 0, 1: 1}
@@ -49,7 +49,7 @@ class Outcomes(Counted):
     counts : xarray.DataArray
         Non-negative whole numbers with dims ``(..., outcome)``, whose coordinates are the grades, in increasing order;
         0 and 1 are wrong and right.
-    outcomes : JointOutcomes, optional
+    patterns : ResponsePatterns, optional
         The grades of several systems on the same examples. Constructors that know it supply it.
     clusters : Clusters, optional
         The outcomes of each cluster's examples, if they were counted with clusters (``cluster=``).
@@ -72,12 +72,12 @@ class Outcomes(Counted):
     pos_label: ClassVar[None] = None  # type: ignore[misc]
 
     counts: xr.DataArray
-    outcomes: JointOutcomes | None = None
+    patterns: ResponsePatterns | None = None
     clusters: Clusters | None = None
 
     def __post_init__(self) -> None:
         refuse_unreadable({"counts": self.counts})
-        counts = mark_same_examples(checked_counts(self.counts, self.cell_dims), self.outcomes)
+        counts = mark_same_examples(checked_counts(self.counts, self.cell_dims), self.patterns)
         grades = counts["outcome"].values
         if grades.dtype.kind not in "ifb" or not (np.diff(grades.astype(float)) > 0).all():
             raise InputError("outcome", f"must hold grades as numbers, in increasing order; it is {grades.tolist()}.")
@@ -279,14 +279,14 @@ class Outcomes(Counted):
             if example is not None or len(named) < 2:
                 raise InputError(name, "name two systems or more, with a column each, and then no example.")
             return cls._of_systems(of_columns(columns, "model", list(named), None), clusters)
-        outcomes = None if example is None else of_examples(columns, example, None)
+        patterns = None if example is None else of_examples(columns, example, None)
         if example is not None and of_clusters is not None:
             check_within(of_clusters.codes, example)
-        return cls(count_grades(columns), outcomes, clusters)
+        return cls(count_grades(columns), patterns, clusters)
 
     @classmethod
-    def _of_systems(cls, outcomes: JointOutcomes, clusters: Clusters | None) -> Outcomes:
-        return cls(as_outcomes(outcomes.margins()), outcomes, clusters)
+    def _of_systems(cls, patterns: ResponsePatterns, clusters: Clusters | None) -> Outcomes:
+        return cls(as_outcomes(patterns.margins()), patterns, clusters)
 
     # ── What it holds ──
 

@@ -79,7 +79,7 @@ def average_labels(
 
     Notes
     -----
-    The joint outcomes of all labels, (in or not, predicted or not) for each, have a Dirichlet process as their prior,
+    The patterns of all labels, (in or not, predicted or not) for each, have a Dirichlet process as their prior,
     whose margins are the Dirichlet priors of the labels: see `bayesperf.posteriors.joint_systems.joint_posterior`. So
     the posterior of each label is the same as if it had been judged alone.
 
@@ -100,8 +100,8 @@ def average_labels(
     resolved = priors.resolve_dirichlet(prior, 2, "averages over labels")
     posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
     alpha = _pseudo_counts(cm, resolved)
-    outcomes, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
-    origin = AverageOfLabels(wanted, alpha, counts, outcomes, checks.seed(random_seed))
+    patterns, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
+    origin = AverageOfLabels(wanted, alpha, counts, patterns, checks.seed(random_seed))
     values = origin.sampled(checks.count("draws", draws, least=2), None)
     name = f"{wanted.name}_macro"
     return Marginal(
@@ -132,8 +132,8 @@ class AverageOfLabels(Origin):
         The metric of each label.
     alpha : Array (L, 4)
         Prior weights of the cells.
-    counts, outcomes : array (o,), (o, L)
-        How often each joint outcome was seen, and which it is.
+    counts, patterns : array (o,), (o, L)
+        How often each pattern of true and predicted labels was seen, and which it is.
     random_seed : int
         Seed of the draws, if none is given.
     """
@@ -141,16 +141,16 @@ class AverageOfLabels(Origin):
     metric: Metric
     alpha: Array
     counts: NDArray[np.int64]
-    outcomes: NDArray[np.intp]
+    patterns: NDArray[np.intp]
     random_seed: int
 
     def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed, alpha = self.random_seed if random_seed is None else random_seed, self.alpha
-        content = np.column_stack([self.counts, self.outcomes])
+        content = np.column_stack([self.counts, self.patterns])
         (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [content])
         averages = np.empty((1, draws))
         for block in blocks(draws, max(len(self.counts), 8 * len(alpha)), _BLOCK):
-            cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.outcomes)
+            cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.patterns)
             np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
             cells /= cells.sum(-1, keepdims=True)
             averages[0, block] = self.metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1).mean(0)

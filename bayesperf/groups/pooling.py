@@ -419,7 +419,7 @@ def _with_whole_examples(cm: Counted) -> Counted:
     if cm.clusters is None or repeated_dim(cm.counts) is None:
         return cm
     folds = [dim for dim in (REPEAT, FOLD) if dim in cm.dims]
-    return cm.holding(unmark_repeats(cm.counts), cm.outcomes, cm.clusters).sum(folds)
+    return cm.holding(unmark_repeats(cm.counts), cm.patterns, cm.clusters).sum(folds)
 
 
 def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:

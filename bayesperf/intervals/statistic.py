@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.joint_outcomes import TABLE_DIMS, of_two_systems
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.response_patterns import TABLE_DIMS, of_two_systems
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import refuse_uncounted
 from bayesperf.metrics.registry import applicable

@@ -175,7 +175,7 @@ def noise(
         stored(cells, columns.template, chains),
         independent=chains == 1,
         error_rates=rates,
-        joint=cm.outcomes is not None,
+        joint=cm.patterns is not None,
     )
     prior_text = f"{resolved.describe(cm)}; {_in_words(noise)}"
     return Posterior(source=source, pos_label=cm.pos_label, prior_text=prior_text, observed=cm.counts)
@@ -358,19 +358,19 @@ class Columns(NamedTuple):
 
 def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
     """Return the columns of matrices: each alone, or systems tested on the same examples together."""
-    classes, outcomes = len(cm.labels), cm.outcomes
-    if outcomes is None:
+    classes, patterns = len(cm.labels), cm.patterns
+    if patterns is None:
         counts = cm.counts.values.reshape(-1, classes, classes).astype(float)
         return Columns(counts, prior.concentration(cm).reshape(counts.shape), np.arange(classes)[:, None], cm.counts)
-    systems = len(outcomes.names)
+    systems = len(patterns.names)
     if classes**systems > _MOST_COLUMNS:
         raise InputError(
             "cm",
             f"{systems} systems of {classes} classes on the same examples have "
             f"{classes**systems:,} combinations of predictions, more than {_MOST_COLUMNS:,}.",
-            f"Select fewer systems: cm.sel({outcomes.dim}=[...]).",
+            f"Select fewer systems: cm.sel({patterns.dim}=[...]).",
         )
-    margins = ConfusionMatrix(outcomes.margins(), outcomes.pos_label, outcomes)
+    margins = ConfusionMatrix(patterns.margins(), patterns.pos_label, patterns)
     alpha = pseudo_counts(margins, prior)
     predicted = np.indices((classes,) * systems).reshape(systems, -1).T
     of_class = alpha[:, 0].sum(-1)
@@ -378,8 +378,8 @@ def _columns(cm: ConfusionMatrix, prior: priors.Prior) -> Columns:
     each = alpha[:, np.arange(systems), :, predicted] / of_class
     weights = np.moveaxis(each.prod(1), 0, -1) * of_class[..., None]
     counts = np.zeros(weights.shape)
-    at = np.ravel_multi_index(tuple(outcomes.predicted.T), (classes,) * systems)
-    counts[:, outcomes.actual, at] = outcomes.counts.values.reshape(len(counts), -1)
+    at = np.ravel_multi_index(tuple(patterns.predicted.T), (classes,) * systems)
+    counts[:, patterns.actual, at] = patterns.counts.values.reshape(len(counts), -1)
     return Columns(counts, weights, predicted, margins.counts)
 
 

@@ -19,9 +19,9 @@ from bayesperf.core.saving import Saved
 from bayesperf.data.count_arrays import check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations, encode_columns
 from bayesperf.data.frames import count_rows, refuse_missing_rows
-from bayesperf.data.joint_outcomes import JointOutcomes, distinct_outcomes
 from bayesperf.data.label_encoding import Column, HasPositive, encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.response_patterns import ResponsePatterns, distinct_patterns
 from bayesperf.labels.voter_cells import Strata
 
 # The dim of the systems, if there are several.
@@ -218,7 +218,7 @@ class VerifiedSample(Saved, HasPositive):
         checks.equal_lengths({"y_true": len(actual), "strata": len(levels)})
         check_dims([*columns.leading, *([MODEL] if systems else [])], ("stratum",))
         by_voter = np.stack(votes, 1)
-        first, stratum = distinct_outcomes(levels, by_voter, len(classes))
+        first, stratum = distinct_patterns(levels, by_voter, len(classes))
         coords = {name: column.labels for name, column in columns.leading.items()}
         shape = (*(len(values) for values in coords.values()), len(first))
         check_size("by", (*shape, len(classes)), len(classes))
@@ -261,7 +261,7 @@ class VerifiedSample(Saved, HasPositive):
     def strata_of(self, votes: Sequence[int]) -> list[Strata]:
         """Return the strata by some of the votes alone, for each element of the leading dims."""
         chosen = self.votes[:, list(votes)]
-        first, which = distinct_outcomes(self.levels, chosen, len(self.labels))
+        first, which = distinct_patterns(self.levels, chosen, len(self.labels))
         counts = self.counts.values.reshape(-1, len(which))
         verified = self.verified.values.reshape(len(counts), len(which), -1)
         merged = np.zeros((len(counts), len(first), 1 + verified.shape[-1]), np.int64)
@@ -291,17 +291,17 @@ class VerifiedSample(Saved, HasPositive):
         leading = self.counts.isel(stratum=0, drop=True)
         strata, actual = np.nonzero(self.verified.values.any(tuple(range(leading.ndim))))
         predicted = self.votes[:, list(self.positions)][strata]
-        first, outcome = distinct_outcomes(actual, predicted, len(self.labels))
+        first, pattern = distinct_patterns(actual, predicted, len(self.labels))
         counts = np.zeros((*leading.shape, len(first)), np.int64)
-        place: Any = (..., outcome)
+        place: Any = (..., pattern)
         np.add.at(counts, place, self.verified.values[..., strata, actual])
-        outcomes = JointOutcomes(
-            xr.DataArray(counts, leading.coords, (*leading.dims, "outcome")), actual[first], predicted[first],
+        patterns = ResponsePatterns(
+            xr.DataArray(counts, leading.coords, (*leading.dims, "pattern")), actual[first], predicted[first],
             self.systems or (0,), MODEL, self.labels, self.pos_label,
         )  # fmt: skip
-        margins = outcomes.margins()
+        margins = patterns.margins()
         if self.systems:
-            return ConfusionMatrix(margins, self.pos_label, outcomes)
+            return ConfusionMatrix(margins, self.pos_label, patterns)
         return ConfusionMatrix(margins.isel({MODEL: 0}, drop=True), self.pos_label)
 
     def __repr__(self) -> str:

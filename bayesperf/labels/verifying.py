@@ -25,8 +25,8 @@ from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, SelectionWarning, warn
 from bayesperf.core.words import chance, metric_title
 from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.joint_outcomes import distinct_outcomes
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.response_patterns import distinct_patterns
 from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
@@ -394,7 +394,7 @@ def warn_of_selection(sample: VerifiedSample) -> None:
     verified = sample.verified.sum("actual").values.reshape(counts.shape)
     judge = range(sample.has_judge)
     for system in sample.positions:
-        which = distinct_outcomes(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
+        which = distinct_patterns(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
         into = np.eye(which.max() + 1)[which]
         n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
         share = known / np.maximum(n, 1)

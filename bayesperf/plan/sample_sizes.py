@@ -26,7 +26,7 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.words import percentage
-from bayesperf.data.joint_outcomes import of_two_systems
+from bayesperf.data.response_patterns import of_two_systems
 from bayesperf.distributions.beta import Beta
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.evidence import Evidence, MetricEvidence, metric_evidence, requirement_of
@@ -34,7 +34,7 @@ from bayesperf.plan.looks import MOST as MOST_LOOKED
 from bayesperf.plan.looks import Looks, LooksCost
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.plan_result import Plan, UnreachableError, assurance_in_words
-from bayesperf.plan.simulated_outcomes import ProbabilityMet, SimulatedOutcomes
+from bayesperf.plan.simulated_counts import ProbabilityMet, SimulatedCounts
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
 from bayesperf.plan.widths import IntervalWidth
 from bayesperf.posteriors import prior as priors
@@ -132,7 +132,7 @@ def sample_size(
     else:
         met = ProbabilityMet(so_far.post, so_far.metric, requirement)
         simulations = checks.count("simulations", simulations, least=100)
-        model = SimulatedOutcomes(so_far.weights(), met, confidence, simulations, checks.seed(random_seed))
+        model = SimulatedCounts(so_far.weights(), met, confidence, simulations, checks.seed(random_seed))
     claim = f"{so_far.metric.title} {'>' if so_far.metric.better > 0 else '<'} {requirement:g}"
     text = PlanText(so_far.trials, claim, so_far.basis, so_far.share_of_trials(prevalence))
     return smallest_plan(model, assurance, question, text)
@@ -323,10 +323,10 @@ def _same_examples(
     confidence: float,
 ) -> tuple[AssuranceModel, PlanText]:
     """Return the model of two systems tested on the same examples, and what its plan is of."""
-    outcomes = of_two_systems(counts, "a")
-    a, b = map(str, outcomes.names)
-    so_far = metric_evidence(counts.isel(**{outcomes.dim: 0}), prior, metric)
-    weights = discordant_weights(outcomes, so_far.metric, prior)
+    patterns = of_two_systems(counts, "a")
+    a, b = map(str, patterns.names)
+    so_far = metric_evidence(counts.isel(**{patterns.dim: 0}), prior, metric)
+    weights = discordant_weights(patterns, so_far.metric, prior)
     if weights is None:
         raise InputError(
             "metric",
@@ -384,7 +384,7 @@ def _check_probabilities(confidence: float, assurance: float) -> None:
 
 
 class AssuranceModel(Protocol):
-    """The probability that new examples show a claim: `OneCount`, `TwoCounts`, `Looks` and `SimulatedOutcomes`."""
+    """The probability that new examples show a claim: `OneCount`, `TwoCounts`, `Looks` and `SimulatedCounts`."""
 
     @property
     def confidence(self) -> float:

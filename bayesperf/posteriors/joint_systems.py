@@ -1,9 +1,9 @@
 """The joint posterior of systems evaluated on the same examples: joint draws, and weights of discordant examples.
 
-With K classes and M systems the outcome of an example is (i, j_1, …, j_M): its actual class and the prediction of each
+With K classes and M systems the pattern of an example is (i, j_1, …, j_M): its actual class and the prediction of each
 system. Outcome probabilities have a Dirichlet prior with weights α_i· Π_m α_ij_m/α_i·, so that the marginal posterior
 of each system is Dirichlet(α + its counts), as if it were evaluated alone. If α is the same in all cells, the weight of
-an outcome is α/K^(M−1).
+a pattern is α/K^(M−1).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import tallied
 from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
-from bayesperf.data.joint_outcomes import JointOutcomes
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
+from bayesperf.data.response_patterns import ResponsePatterns
 from bayesperf.distributions.differences import Discordant, discordant
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.distributions.draws import Draws, Sampled
@@ -43,7 +43,7 @@ from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.sources.stored_draws import SameExamples, stored
 
-__all__ = ["JointOutcomes", "discordant_weights", "joint_posterior", "pseudo_counts"]
+__all__ = ["ResponsePatterns", "discordant_weights", "joint_posterior", "pseudo_counts"]
 
 # What has a joint posterior under a Dirichlet prior only.
 SAME_EXAMPLES = "systems tested on the same examples"
@@ -54,13 +54,13 @@ _BLOCK = 2**20
 
 
 def joint_posterior(
-    outcomes: JointOutcomes, prior: str | priors.Prior | None = None, draws: int = DRAWS, random_seed: Any = 0
+    patterns: ResponsePatterns, prior: str | priors.Prior | None = None, draws: int = DRAWS, random_seed: Any = 0
 ) -> Posterior:
     """Return joint draws of the cells of systems evaluated on the same examples.
 
     Parameters
     ----------
-    outcomes : JointOutcomes
+    patterns : ResponsePatterns
         The predictions of all systems for each example.
     prior : str or Prior, optional
         Prior of each system's cells, as in `bayesperf.posterior`; for more than two classes the default is Perks'.
@@ -82,7 +82,7 @@ def joint_posterior(
     Notes
     -----
     The row of actual class i is a Dirichlet process on the joint predictions of all systems, independent of other rows.
-    Its mass is the sum of two parts: a Gamma variable of shape n for each outcome seen n times, and one of shape α_i·
+    Its mass is the sum of two parts: a Gamma variable of shape n for each pattern seen n times, and one of shape α_i·
     that stick-breaking distributes over atoms from the base measure (Sethuraman 1994, A constructive definition of
     Dirichlet priors). The remainder after the last stick is again such a process; each system receives its margin,
     Dirichlet(α_i), drawn independently. The cells of each system are therefore exactly Dirichlet, and the dependence
@@ -94,32 +94,32 @@ def joint_posterior(
     >>> import bayesperf as bp
     >>> from bayesperf.posteriors.joint_systems import joint_posterior
     >>> pair = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0], {"a": [1, 1, 0, 1], "b": [1, 0, 0, 1]})
-    >>> accuracy = joint_posterior(pair.outcomes)["accuracy"].joint_draws(1000)
+    >>> accuracy = joint_posterior(pair.patterns)["accuracy"].joint_draws(1000)
     >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
     True
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-    prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
-    cm = _margins(outcomes)
+    prior = priors.resolve_dirichlet(prior, len(patterns.labels), SAME_EXAMPLES)
+    cm = _margins(patterns)
     alpha = pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
-    places = zip(cells, alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True)
+    places = zip(cells, alpha, _by_place(patterns), _streams(patterns, alpha, seed), strict=True)
     for of_place, weights, counts, rng in places:
         seen = counts > 0
-        _draw_cells(of_place, rng, weights, counts[seen], outcomes.actual[seen], outcomes.predicted[seen])
+        _draw_cells(of_place, rng, weights, counts[seen], patterns.actual[seen], patterns.predicted[seen])
     margins = posterior(cm, prior, random_seed=seed, draws=draws)
     return replace(margins, source=SameExamples(stored(cells, margins.template), alone=margins.source))
 
 
 @dataclass(frozen=True, eq=False)
-class DrawsOfOutcomes(Sampled):
+class DrawsOfPatterns(Sampled):
     """Joint draws of a proportion for systems evaluated on the same examples, made on demand.
 
     The weights of the discordant examples give the exact difference of two systems.
 
     Attributes
     ----------
-    outcomes, metric, prior, n_draws, random_seed
+    patterns, metric, prior, n_draws, random_seed
         As in `joint_marginal`.
     leading : xarray.DataArray
         An array with the leading dims.
@@ -127,7 +127,7 @@ class DrawsOfOutcomes(Sampled):
         As returned by `discordant_weights`.
     """
 
-    outcomes: JointOutcomes
+    patterns: ResponsePatterns
     metric: Metric
     prior: priors.Prior
     n_draws: int
@@ -140,7 +140,7 @@ class DrawsOfOutcomes(Sampled):
     @cached_property
     def values(self) -> Array:  # type: ignore[override]
         """The draws, (m, chains, n)."""
-        joint = joint_marginal(self.outcomes, self.metric, self.prior, self.n_draws, self.random_seed)
+        joint = joint_marginal(self.patterns, self.metric, self.prior, self.n_draws, self.random_seed)
         rows = positions(joint.leading)
         assert isinstance(joint.distribution, Draws)
         return np.asarray(joint.distribution.values[rows.transpose(*self.leading.dims).values.ravel()])
@@ -159,24 +159,24 @@ class DrawsOfOutcomes(Sampled):
 
 
 def marginal_of_systems(
-    outcomes: JointOutcomes, metric: str | Metric, prior: priors.Prior, draws: int, random_seed: int
+    patterns: ResponsePatterns, metric: str | Metric, prior: priors.Prior, draws: int, random_seed: int
 ) -> Marginal:
     """Return a metric of systems evaluated on the same examples; differences of proportions are exact.
 
     It takes the arguments of `joint_marginal`.
     """
-    cm = _margins(outcomes)
-    weights = _weights_of_pairs(cm, outcomes, metric, prior)
+    cm = _margins(patterns)
+    weights = _weights_of_pairs(cm, patterns, metric, prior)
     if weights is None:
-        return replace(joint_marginal(outcomes, metric, prior, draws, random_seed), joint=True)
+        return replace(joint_marginal(patterns, metric, prior, draws, random_seed), joint=True)
     alone = posterior(cm, prior)
     each, metric = alone[metric], alone.applicable(metric)
-    drawn = DrawsOfOutcomes(outcomes, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
+    drawn = DrawsOfPatterns(patterns, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
     return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
 
 
 def joint_marginal(
-    outcomes: JointOutcomes,
+    patterns: ResponsePatterns,
     metric: str | Metric,
     prior: str | priors.Prior | None = None,
     draws: int = DRAWS,
@@ -189,30 +189,30 @@ def joint_marginal(
     Perks'), only the sums of the classes are drawn if the metric needs no more.
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
-    prior = priors.resolve_dirichlet(prior, len(outcomes.labels), SAME_EXAMPLES)
-    cm = _margins(outcomes)
+    prior = priors.resolve_dirichlet(prior, len(patterns.labels), SAME_EXAMPLES)
+    cm = _margins(patterns)
     margins = posterior(cm, prior, random_seed=seed, draws=draws)
     metric, alpha = margins.applicable(metric), pseudo_counts(cm, prior)
     if metric.needs_cells or not is_sparse(alpha):
-        return joint_posterior(outcomes, prior, draws, seed)[metric]
+        return joint_posterior(patterns, prior, draws, seed)[metric]
     margins.source.refuse_undefined(margins, metric)
     values = []
-    for weights, counts, rng in zip(alpha, _by_place(outcomes), _streams(outcomes, alpha, seed), strict=True):
+    for weights, counts, rng in zip(alpha, _by_place(patterns), _streams(patterns, alpha, seed), strict=True):
         seen = counts > 0
-        sums = class_sums(rng, weights, counts[seen], outcomes.actual[seen], outcomes.predicted[seen], draws)
+        sums = class_sums(rng, weights, counts[seen], patterns.actual[seen], patterns.predicted[seen], draws)
         values.append(np.concatenate([metric.of_class_sums(block) for block in sums], axis=1))
     by_draw = np.moveaxis(np.stack(values), 2, -1).reshape(-1, 1, draws)
     leading = margins.leading_of(metric)
     return Marginal(Quantity.of(metric), Draws(by_draw, metric.bounds, True), leading, random_seed=seed)
 
 
-def _margins(outcomes: JointOutcomes) -> Counted:
-    """Return the matrix, or the outcomes, of every system."""
-    margins = outcomes.margins()
+def _margins(patterns: ResponsePatterns) -> Counted:
+    """Return the matrix, or the patterns, of every system."""
+    margins = patterns.margins()
     return (
-        Outcomes(as_outcomes(margins), outcomes)
-        if outcomes.graded
-        else ConfusionMatrix(margins, outcomes.pos_label, outcomes)
+        Outcomes(as_outcomes(margins), patterns)
+        if patterns.graded
+        else ConfusionMatrix(margins, patterns.pos_label, patterns)
     )
 
 
@@ -230,19 +230,19 @@ def pseudo_counts(cm: Counted, prior: priors.Prior) -> Array:
     return np.asarray(alpha.reshape(-1, *alpha.shape[-3:]))
 
 
-def _by_place(outcomes: JointOutcomes) -> NDArray[np.int64]:
-    """Return the counts of outcomes for each element of the leading dims, (p, outcome)."""
-    return outcomes.counts.values.reshape(-1, len(outcomes.actual))
+def _by_place(patterns: ResponsePatterns) -> NDArray[np.int64]:
+    """Return the counts of patterns for each element of the leading dims, (p, pattern)."""
+    return patterns.counts.values.reshape(-1, len(patterns.actual))
 
 
-def _streams(outcomes: JointOutcomes, alpha: Array, seed: int) -> list[np.random.Generator]:
-    known = np.column_stack([outcomes.actual, outcomes.predicted])
+def _streams(patterns: ResponsePatterns, alpha: Array, seed: int) -> list[np.random.Generator]:
+    known = np.column_stack([patterns.actual, patterns.predicted])
     contents = [
         np.concatenate([weights.ravel(), np.column_stack([counts, known])[counts > 0].ravel()])
-        for weights, counts in zip(alpha, _by_place(outcomes), strict=True)
+        for weights, counts in zip(alpha, _by_place(patterns), strict=True)
     ]
-    purpose = f"joint {outcomes.dim} {list(outcomes.names)}"
-    return streams(seed, purpose, outcomes.counts.sum("outcome"), contents)
+    purpose = f"joint {patterns.dim} {list(patterns.names)}"
+    return streams(seed, purpose, patterns.counts.sum("pattern"), contents)
 
 
 # ── Draws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -256,7 +256,7 @@ def _draw_cells(
     actual: NDArray[np.intp],
     predicted: NDArray[np.intp],
 ) -> None:
-    """Fill `cells` with draws (M, n, K, K) of all systems, given α (M, K, K) and the observed outcomes."""
+    """Fill `cells` with draws (M, n, K, K) of all systems, given α (M, K, K) and the observed patterns."""
     systems, draws, classes, _ = cells.shape
     for row in range(classes):
         at = actual == row
@@ -269,24 +269,24 @@ def _draw_cells(
 
 
 def process_masses(
-    rng: np.random.Generator, n: int, alpha: Array, counts: NDArray[np.int64], outcomes: NDArray[np.intp]
+    rng: np.random.Generator, n: int, alpha: Array, counts: NDArray[np.int64], patterns: NDArray[np.intp]
 ) -> Array:
-    """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on joint outcomes, given the observed ones.
+    """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on patterns, given the observed ones.
 
     `alpha` (M, K) holds the prior weights of each of M margins, all with the same sum; `counts` (o,) says how often
-    each of the joint `outcomes` (o, M) was seen.
+    each of the `patterns` (o, M) was seen.
     """
-    return _seen_masses(rng, n, counts, outcomes, alpha.shape[1]) + _prior_masses(rng, n, alpha)
+    return _seen_masses(rng, n, counts, patterns, alpha.shape[1]) + _prior_masses(rng, n, alpha)
 
 
 def _seen_masses(
     rng: np.random.Generator, n: int, counts: NDArray[np.int64], predicted: NDArray[np.intp], classes: int
 ) -> Array:
-    """Return Gamma masses (M, n, K) of one row's cells from the observed outcomes."""
+    """Return Gamma masses (M, n, K) of one row's cells from the observed patterns."""
     kinds, systems = predicted.shape
     cell = (np.arange(systems) * classes + predicted).ravel()
-    outcome = np.repeat(np.arange(kinds), systems)
-    masses = tallied(cell, outcome, (systems * classes, kinds)) @ rng.standard_gamma(counts[:, None], (kinds, n))
+    pattern = np.repeat(np.arange(kinds), systems)
+    masses = tallied(cell, pattern, (systems * classes, kinds)) @ rng.standard_gamma(counts[:, None], (kinds, n))
     return np.asarray(masses.reshape(systems, classes, n).swapaxes(1, 2))
 
 
@@ -314,13 +314,13 @@ def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
 
 
 def discordant_weights(
-    outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None = None
+    patterns: ResponsePatterns, metric: str | Metric, prior: str | priors.Prior | None = None
 ) -> tuple[Array, Array, Array] | None:
     """Return the Dirichlet weights of the examples on which exactly one of two systems succeeds, for each pair.
 
     Parameters
     ----------
-    outcomes : JointOutcomes
+    patterns : ResponsePatterns
         The predictions of all systems for each example.
     metric : str or Metric
         A proportion of the examples of certain actual classes, such as accuracy, error rate, recall or specificity.
@@ -348,65 +348,65 @@ def discordant_weights(
     >>> from bayesperf.posteriors.joint_systems import discordant_weights
     >>> systems = {"a": [1] * 9 + [0] * 3, "b": [1] * 6 + [0] * 3 + [1, 0, 0]}
     >>> pair = bp.ConfusionMatrix.from_predictions([1] * 12, systems, labels=[0, 1])
-    >>> discordant_weights(pair.outcomes, "accuracy")
+    >>> discordant_weights(pair.patterns, "accuracy")
     (array([3.5]), array([1.5]), array([9.]))
     """
-    return _weights_of_pairs(_margins(outcomes), outcomes, metric, prior)
+    return _weights_of_pairs(_margins(patterns), patterns, metric, prior)
 
 
 def _weights_of_pairs(
-    cm: Counted, outcomes: JointOutcomes, metric: str | Metric, prior: str | priors.Prior | None
+    cm: Counted, patterns: ResponsePatterns, metric: str | Metric, prior: str | priors.Prior | None
 ) -> tuple[Array, Array, Array] | None:
-    """Return `discordant_weights` for outcomes with the given margins."""
-    positive = outcomes.positive
-    metric = applicable(metric, outcomes.labels, positive, outcomes.counts.dims[:-1], outcomes.graded)
-    classes = len(outcomes.labels)
+    """Return `discordant_weights` for patterns with the given margins."""
+    positive = patterns.positive
+    metric = applicable(metric, patterns.labels, positive, patterns.counts.dims[:-1], patterns.graded)
+    classes = len(patterns.labels)
     each = range(classes) if metric.average == "per_class" else [1 if positive is None else positive]
-    if not _splits_rows(metric, outcomes, each[0]):
+    if not _splits_rows(metric, patterns, each[0]):
         return None
     prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
     alpha = pseudo_counts(cm, prior)
-    by_class = [_discordant(outcomes, alpha, _judged(metric, outcomes, position)) for position in each]
+    by_class = [_discordant(patterns, alpha, _judged(metric, patterns, position)) for position in each]
     # (side, p, label, pair), without the labels where the metric is one figure.
     weights = np.stack(by_class, -2) if metric.average == "per_class" else by_class[0]
-    leading = outcomes.counts.shape[:-1]
+    leading = patterns.counts.shape[:-1]
     first, second, rest = (side.reshape(*leading, *side.shape[1:]) for side in weights)
-    _refuse_improper(metric, outcomes, {"one": first, "other": second, "rest": rest}, partial(prior.describe, cm))
+    _refuse_improper(metric, patterns, {"one": first, "other": second, "rest": rest}, partial(prior.describe, cm))
     return first, second, rest
 
 
-def _discordant(outcomes: JointOutcomes, alpha: Array, judged: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Array:
+def _discordant(patterns: ResponsePatterns, alpha: Array, judged: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Array:
     """Return the weights of success by one system only, by the other only, and of the rest, (3, p, pair)."""
     of_class = alpha[:, 0].sum(-1)
     spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
-    seen = [cells[outcomes.actual[:, None], outcomes.predicted].astype(float) for cells in judged]
+    seen = [cells[patterns.actual[:, None], patterns.predicted].astype(float) for cells in judged]
     believed = [(alpha * cells).sum(-1) for cells in judged]
 
     def together(one: int, other: int) -> Array:
         """Return the weight of examples with success (0) or failure (1) for each of two systems, (p, M, M)."""
-        counted = np.einsum("po,om,on->pmn", _by_place(outcomes), seen[one], seen[other], optimize=True)
+        counted = np.einsum("po,om,on->pmn", _by_place(patterns), seen[one], seen[other], optimize=True)
         expected = np.einsum("pi,pmi,pni->pmn", spread, believed[one], believed[other], optimize=True)
         return np.asarray(counted + expected)
 
     apart, alike = together(0, 1), together(0, 0) + together(1, 1)
-    i, j = np.triu_indices(len(outcomes.names), 1)
+    i, j = np.triu_indices(len(patterns.names), 1)
     return np.stack([apart[..., i, j], apart[..., j, i], alike[..., i, j]])
 
 
 def _refuse_improper(
-    metric: Metric, outcomes: JointOutcomes, parts: Mapping[str, Array], describe: Callable[[], str]
+    metric: Metric, patterns: ResponsePatterns, parts: Mapping[str, Array], describe: Callable[[], str]
 ) -> None:
     """Raise if neither the data nor the prior puts weight on examples that the difference needs."""
-    form, pairs = metric.exact_form(len(outcomes.labels)), list(combinations(outcomes.names, 2))
+    form, pairs = metric.exact_form(len(patterns.labels)), list(combinations(patterns.names, 2))
     assert isinstance(form, Proportion)
     success = " + ".join(form.success)
-    dims = outcomes.counts.dims[:-1]
+    dims = patterns.counts.dims[:-1]
     for part, weights in parts.items():
         for at in np.argwhere(weights <= 0):
             a, b = map(repr, pairs[at[-1]])
             what = {"one": f"{success} for {a} alone", "other": f"{success} for {b} alone", "rest": "alike for both"}
-            where = [f"{dim}={outcomes.counts[dim].values[i]!s}" for dim, i in zip(dims, at, strict=False)]
-            where += [f"label={outcomes.labels[i]!s}" for i in at[len(dims) : -1]]
+            where = [f"{dim}={patterns.counts[dim].values[i]!s}" for dim, i in zip(dims, at, strict=False)]
+            where += [f"label={patterns.labels[i]!s}" for i in at[len(dims) : -1]]
             raise InputError(
                 "metric",
                 f"{metric.name!r}, {a} against {b}{f' at {", ".join(where)}' if where else ''}: no "
@@ -416,23 +416,23 @@ def _refuse_improper(
             )
 
 
-def _judged(metric: Metric, outcomes: JointOutcomes, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the cells (K, K) that are a success or a failure of a proportion; of outcomes (1, K)."""
-    classes = len(outcomes.labels)
+def _judged(metric: Metric, patterns: ResponsePatterns, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the cells (K, K) that are a success or a failure of a proportion; of patterns (1, K)."""
+    classes = len(patterns.labels)
     form = metric.exact_form(classes)
     assert isinstance(form, Proportion)
     success, failure = (
-        np.any([cells_of(name, classes, positive, outcomes.graded) for name in names], 0)
+        np.any([cells_of(name, classes, positive, patterns.graded) for name in names], 0)
         for names in (form.success, form.failure)
     )
     return success, failure
 
 
-def _splits_rows(metric: Metric, outcomes: JointOutcomes, positive: int) -> bool:
+def _splits_rows(metric: Metric, patterns: ResponsePatterns, positive: int) -> bool:
     """Whether a metric is a proportion of the examples of certain actual classes, decided by the prediction."""
-    if not isinstance(metric.exact_form(len(outcomes.labels)), Proportion):
+    if not isinstance(metric.exact_form(len(patterns.labels)), Proportion):
         return False
-    success, failure = _judged(metric, outcomes, positive)
+    success, failure = _judged(metric, patterns, positive)
     judged = success | failure
     rows_are_whole = (judged == judged[:, :1]).all()
     rows_are_split = (success.any(1) & failure.any(1)).any()

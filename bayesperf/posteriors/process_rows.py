@@ -39,7 +39,7 @@ def class_sums(
     """Yield n joint draws of the class sums of all systems, (M, n, K), in blocks.
 
     `alpha` (M, K, K) holds the pseudo-counts of each system; a class has the same sum, at most `MOST_WEIGHT`, in all
-    systems. `counts` (outcomes,) says how often each outcome occurred, `actual` and `predicted` (outcomes, M) are its
+    systems. `counts` (patterns,) says how often each pattern occurred, `actual` and `predicted` (patterns, M) are its
     classes.
     """
     systems, classes, _ = alpha.shape
@@ -68,7 +68,7 @@ def class_sums(
 
 
 def _indicators(of_class: Codes, classes: int, kept: Array | None = None) -> csr_array:
-    """Return the matrix (outcomes, K) that sums all outcomes, or only some, by class."""
+    """Return the matrix (patterns, K) that sums all patterns, or only some, by class."""
     ones = np.ones(len(of_class)) if kept is None else kept.astype(float)
     return csr_array((ones, (np.arange(len(of_class)), of_class)), shape=(len(of_class), classes))
 

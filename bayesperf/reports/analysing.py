@@ -15,9 +15,9 @@ from bayesperf.core.words import listed
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
-from bayesperf.data.joint_outcomes import of_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
+from bayesperf.data.response_patterns import of_examples
 from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.groups.pooling import pool

@@ -16,9 +16,9 @@ from bayesperf.core.arrays import Array
 from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import LABEL
-from bayesperf.data.joint_outcomes import same_examples
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
+from bayesperf.data.response_patterns import same_examples
 from bayesperf.files.settings import FOLD, ROW, Settings
 from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.metrics.registry import in_field_words

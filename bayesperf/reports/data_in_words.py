@@ -11,7 +11,7 @@ import numpy as np
 
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.cross_tabulation import LABEL
-from bayesperf.data.joint_outcomes import JointOutcomes, same_examples
+from bayesperf.data.response_patterns import ResponsePatterns, same_examples
 from bayesperf.files.settings import FILE, FOLD, SYSTEM
 from bayesperf.reports.analysis import Analysis
 
@@ -137,8 +137,8 @@ def digest(analysis: Analysis) -> str:
     coords = [(str(dim), list(map(str, counts[dim].values.tolist()))) for dim in counts.dims]
     hashed = hashlib.sha256(repr((coords, str(analysis.counts.pos_label))).encode())
     hashed.update(np.ascontiguousarray(counts.values, "<i8").tobytes())
-    if analysis.paired is not None and analysis.paired.outcomes is not None:
-        hashed.update(repr(_matched(analysis.paired.outcomes)).encode())
+    if analysis.paired is not None and analysis.paired.patterns is not None:
+        hashed.update(repr(_matched(analysis.paired.patterns)).encode())
     for system in analysis.scores.systems if analysis.scores else []:
         for part in filter(None, (system.test, system.dev)):
             rows = sorted(zip(map(str, part.y_true), part.y_score.tolist(), strict=True))
@@ -146,12 +146,12 @@ def digest(analysis: Analysis) -> str:
     return hashed.hexdigest()[:_DIGITS]
 
 
-def _matched(outcomes: JointOutcomes) -> list[tuple[tuple[int, ...], list[int]]]:
-    """Return each outcome, the classes called in the order of the systems' names, and how often it occurred, sorted."""
-    columns = sorted(range(len(outcomes.names)), key=lambda i: str(outcomes.names[i]))
-    called = outcomes.predicted[:, columns].tolist()
-    numbers = outcomes.counts.values.reshape(-1, len(called)).T.tolist()
-    return sorted(((int(actual), *each), n) for actual, each, n in zip(outcomes.actual, called, numbers, strict=True))
+def _matched(patterns: ResponsePatterns) -> list[tuple[tuple[int, ...], list[int]]]:
+    """Return each pattern, the classes called in the order of the systems' names, and how often it occurred, sorted."""
+    columns = sorted(range(len(patterns.names)), key=lambda i: str(patterns.names[i]))
+    called = patterns.predicted[:, columns].tolist()
+    numbers = patterns.counts.values.reshape(-1, len(called)).T.tolist()
+    return sorted(((int(actual), *each), n) for actual, each, n in zip(patterns.actual, called, numbers, strict=True))
 
 
 def _listed(names: Sequence[str], what: str) -> str:

@@ -160,7 +160,7 @@ def report(
     counts, pooled = _counts_and_posterior(data, y_pred, prior, labels=labels, pos_label=pos_label, by=by)
     counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
-    paired, folds = counts if counts.outcomes is not None else None, None
+    paired, folds = counts if counts.patterns is not None else None, None
     if FOLD in counts.dims:
         if pooled is not None:
             raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.joint_outcomes import same_examples
+from bayesperf.data.response_patterns import same_examples
 from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate

@@ -21,10 +21,10 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.data.count_arrays import CELL_DIMS, refuse_uncounted_cells
 from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
-from bayesperf.data.joint_outcomes import of_two_systems
 from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes, matrix_of_right
+from bayesperf.data.response_patterns import of_two_systems
 from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.labels.ratings import Ratings
 from bayesperf.labels.ratings import model_data as counts_of_patterns
@@ -161,8 +161,8 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
 
 def _paired_counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return joint counts (actual, predicted_a, predicted_b)."""
-    outcomes = of_two_systems(data, "data")
-    return outcomes.table().assign_attrs(_positive(outcomes.pos_label), names=list(outcomes.names))
+    patterns = of_two_systems(data, "data")
+    return patterns.table().assign_attrs(_positive(patterns.pos_label), names=list(patterns.names))
 
 
 def _transitions(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:

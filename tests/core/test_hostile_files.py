@@ -91,7 +91,7 @@ CONTENTS = {
     "an array that is not there": (array(name="y"), "there is no 'y' in it"),
     "other axes": (array(order=[0, 1]), "has 1 axes"),
     "another size": (array(dtype="<f4"), "holds float64, which is no float32"),
-    "draws": ([{"class": "SimulatedOutcomes", "fields": {"simulations": 10**12}}], "simulations=10000000"),
+    "draws": ([{"class": "SimulatedCounts", "fields": {"simulations": 10**12}}], "simulations=10000000"),
     "draws without end": ([{"class": "Dirichlet", "fields": {"n_draws": float("nan")}}], "n_draws=nan"),
     "what the class refuses": ([{"class": "ConfusionMatrix", "fields": {"counts": 3}}], "cannot be made again"),
     "groups in groups": (with_argument({"kind": "DataTree", "groups": [["/a" * 5000, None]]}), "groups stand in"),

@@ -211,7 +211,7 @@ def predicted(curve, alpha, data):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["accuracy", "recall", "fpr"])
-def test_the_comparison_at_an_alpha_is_that_of_the_joint_outcomes(metric):
+def test_the_comparison_at_an_alpha_is_that_of_the_response_patterns(metric):
     a, b = (epc(*data, metric=metric, alphas=ALPHAS) for data in (FIRST, SECOND))
     n = 20_000
     found = both(FIRST, SECOND, metric=metric, alphas=ALPHAS, draws=n).contrast(question="thresholds")

@@ -49,7 +49,7 @@ def test_wide_and_long_columns():
     ).isel(model=[1, 0])  # fmt: skip
     np.testing.assert_array_equal(by_cluster(long, long.clusters), expected)
     assert long.clusters.name == "patient"
-    assert long.outcomes is not None
+    assert long.patterns is not None
 
 
 def test_selections_and_sums():
@@ -143,7 +143,7 @@ def test_rows_of_an_example_in_a_frame_are_of_one_cluster(engine):
     cm = bp.ConfusionMatrix.from_frame(frame, **options)
     wide = bp.ConfusionMatrix.from_predictions(y_true, y_pred, cluster={"patient": cluster}).isel(model=[1, 0])
     np.testing.assert_array_equal(by_cluster(cm, cm.clusters), by_cluster(wide, wide.clusters))
-    np.testing.assert_array_equal(cm.outcomes.margins(), wide.counts)
+    np.testing.assert_array_equal(cm.patterns.margins(), wide.counts)
     systems[1].loc[7, "patient"] += 1
     frame = ENGINES[engine](pa.Table.from_pandas(pd.concat(systems), preserve_index=False))
     with pytest.raises(ValueError, match=r"column 'patient' differs between model .* for 1 example\."):

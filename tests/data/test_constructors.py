@@ -469,7 +469,7 @@ def test_cells_and_margins_are_counted_one_by_one(examples):
     assert cm.total.item() == len(examples)
     pair = pair_of(y_true, y_pred, y_other, labels=LABELS)
     expected = brute_force((y_true, LABELS), (y_pred, LABELS), (y_other, LABELS))
-    assert pair.outcomes.table().values.tolist() == expected
+    assert pair.patterns.table().values.tolist() == expected
     assert table(pair.sel(model="a")) == table(cm)
 
 

@@ -63,7 +63,7 @@ def test_classifiers_of_a_mapping_are_judged_on_the_same_folds():
     for name, estimator in systems.items():
         alone = bp.ConfusionMatrix.from_cross_validation(estimator, X, Y, cv=4)
         np.testing.assert_array_equal(both.sel(model=name).counts, alone.counts)
-    assert both.outcomes is not None
+    assert both.patterns is not None
 
 
 def test_advice_for_repeats_is_to_draw_whole_examples():

@@ -162,7 +162,7 @@ OUTCOMES = {
 
 def outcomes_of(cm):
     """Return how often each outcome occurs, by the labels of the actual class and of the systems old and new."""
-    outcomes = cm.outcomes
+    outcomes = cm.patterns
     columns = [outcomes.names.index(name) for name in ("old", "new")]
     names = [
         (outcomes.labels[actual], *(outcomes.labels[calls[i]] for i in columns))

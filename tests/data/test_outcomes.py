@@ -32,7 +32,7 @@ def test_every_engine_counts_what_columns_count(engine):
     expected = Outcomes.from_correct(FRAME["passed"], **columns)
     assert found.counts.identical(expected.counts)
     assert found.counts.values.tolist() == [[3, 5], [4, 4]]
-    assert found.outcomes.margins().equals(expected.outcomes.margins())
+    assert found.patterns.margins().equals(expected.patterns.margins())
     np.testing.assert_array_equal(found.clusters.table.toarray(), expected.clusters.table.toarray())
     graded = Outcomes.from_frame(frame, grade="stars", scale=range(1, 6), by="model")
     assert graded.counts.values.tolist() == [[2, 1, 0, 2, 3], [2, 2, 0, 2, 2]]
@@ -47,8 +47,8 @@ def test_a_column_a_system_is_a_row_a_system():
     )
     assert columns.counts.equals(rows.counts)
     assert frame.counts.equals(rows.counts)
-    assert columns.outcomes.names == frame.outcomes.names == rows.outcomes.names == ("a", "b")
-    np.testing.assert_array_equal(columns.outcomes.counts, rows.outcomes.counts)
+    assert columns.patterns.names == frame.patterns.names == rows.patterns.names == ("a", "b")
+    np.testing.assert_array_equal(columns.patterns.counts, rows.patterns.counts)
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_words_have_a_worth_in_matched_rows_too():
     scale = {"loss": 0, "tie": 0.5, "win": 1}
     found = Outcomes.from_frame(frame, grade="verdict", scale=scale, by="model", example="question")
     assert found.counts.values.tolist() == [[1, 1, 2], [0, 1, 3]]
-    assert found.outcomes.margins().values[:, 0].tolist() == found.counts.values.tolist()
+    assert found.patterns.margins().values[:, 0].tolist() == found.counts.values.tolist()
 
 
 def test_sums_and_selections_keep_what_belongs_together(tmp_path):
@@ -84,10 +84,10 @@ def test_sums_and_selections_keep_what_belongs_together(tmp_path):
     assert outcomes.total.values.tolist() == [[4, 4], [4, 4]]
     summed = outcomes.sum("attempt")
     assert summed.counts.values.tolist() == [[3, 5], [4, 4]]
-    assert summed.outcomes.counts.sum() == 8
+    assert summed.patterns.counts.sum() == 8
     one = outcomes.sel(model="a")
     assert isinstance(one, Outcomes)
-    assert one.outcomes is None
+    assert one.patterns is None
     assert "same_examples" not in one.counts.attrs
     clustered = Outcomes.from_correct(FRAME["passed"], by={"model": FRAME["model"]}, cluster=FRAME["question"])
     assert clustered.isel(model=1).clusters.table.toarray().tolist() == [[1, 1], [2, 0], [0, 2], [1, 1]]

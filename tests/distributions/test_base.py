@@ -13,7 +13,7 @@ from bayesperf.distributions.draws import Draws, DrawsBesidePairs, DrawsOfPairs,
 from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal, StudentT
 from bayesperf.distributions.normal_scores import RoughlyKnown
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.posteriors.joint_systems import DrawsOfOutcomes
+from bayesperf.posteriors.joint_systems import DrawsOfPatterns
 
 A, B = np.array([[2.0], [5.0], [0.7]]), np.array([[3.0], [1.5], [4.0]])
 FIRST, SECOND = Beta(A, B), Beta(B, A)
@@ -98,7 +98,7 @@ def test_every_kind_is_here():
 
     concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
     # Draws of systems that know their contrasts, and areas that are jointly normal, are told with comparisons.
-    concrete -= {DrawsBesidePairs, DrawsOfOutcomes, JointNormal}
+    concrete -= {DrawsBesidePairs, DrawsOfPatterns, JointNormal}
     # Differences and ratios are contrasts; a contrast alone is neither. Rough knowledge and draws are of several kinds.
     assert concrete - {Distribution, IndependentContrast, RoughlyKnown, Sampled} == {
         type(distribution) for distribution in KINDS.values()

@@ -221,7 +221,7 @@ def test_difference_of_accuracies_is_that_of_the_discordant_cells():
 def test_difference_by_simulation(metric, design):
     # Of 100 times as many examples, whose differences are normal; 20,000 simulations, so an error of 0.5 %.
     paired = pair({cell: 100 * examples for cell, examples in JOINT.items()})
-    counts = paired.outcomes.table().values
+    counts = paired.patterns.table().values
     rng = np.random.default_rng(3)
     if design == "joint":
         drawn = rng.multinomial(counts.sum(), counts.ravel() / counts.sum(), 20_000).reshape(-1, 2, 2, 2)

@@ -72,9 +72,9 @@ def test_systems_levels_and_leading_dims():
     whole = bp.ConfusionMatrix.from_predictions(
         verified[0].tolist(), dict(zip(("old", "new"), verified[1:3], strict=True)), by={"site": verified[3]}
     )
-    np.testing.assert_array_equal(cm.outcomes.actual, whole.outcomes.actual)
-    np.testing.assert_array_equal(cm.outcomes.predicted, whole.outcomes.predicted)
-    np.testing.assert_array_equal(cm.outcomes.counts, whole.outcomes.counts)
+    np.testing.assert_array_equal(cm.patterns.actual, whole.patterns.actual)
+    np.testing.assert_array_equal(cm.patterns.predicted, whole.patterns.predicted)
+    np.testing.assert_array_equal(cm.patterns.counts, whole.patterns.counts)
     by_level = VerifiedSample.from_predictions(TRUTH, OLD, strata=site)
     assert table_of(by_level)["level"] == [0, 0, 1]
     # Merged over the level, the strata are those of the system alone.

@@ -20,7 +20,7 @@ N_DRAWS = 60_000
 
 def enumerated(pair, weight, rng, n=N_DRAWS):
     """Draw both systems' cells from the Dirichlet over all K³ joint cells."""
-    table = pair.outcomes.table().values
+    table = pair.patterns.table().values
     joint = rng.dirichlet((table + weight).ravel(), n).reshape(-1, *table.shape)
     return joint.sum(3), joint.sum(2)
 
@@ -31,7 +31,7 @@ def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
     rng = np.random.default_rng(classes)
     actual, predicted = systems_like(rng, 12, classes, 2)
     pair = pair_of(actual, *predicted.values(), labels=range(classes))
-    post = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=3)
+    post = joint_posterior(pair.patterns, prior, draws=N_DRAWS, random_seed=3)
     found = post.source.cells.values[:, 0]
     weight = {"flat": 1, "jeffreys": 1 / 2, "perks": 1 / classes**2}[prior] / classes
     expected = enumerated(pair, weight, rng)
@@ -55,7 +55,7 @@ def test_two_systems_are_a_dirichlet_over_all_joint_cells(classes, prior):
 def test_a_row_never_seen_is_its_prior_and_hangs_together(prior):
     # Without examples of class 1 there is nothing but the prior's process: the same atoms for both systems.
     pair = pair_of([0, 0, 0], [0, 0, 1], [0, 0, 0], labels=[0, 1])
-    found = joint_posterior(pair.outcomes, prior, draws=N_DRAWS, random_seed=5)["recall"].joint_draws(N_DRAWS).values
+    found = joint_posterior(pair.patterns, prior, draws=N_DRAWS, random_seed=5)["recall"].joint_draws(N_DRAWS).values
     a = {"flat": 1.0, "perks": 1 / 4}[prior]
     for system in found:
         assert stats.kstest(system, stats.beta(a, a).cdf).pvalue > 1e-3
@@ -70,19 +70,19 @@ def test_covariances_of_many_systems_are_those_of_the_dirichlet():
     rng = np.random.default_rng(7)
     classes, systems, n = 3, 4, 30_000
     actual, predicted = systems_like(rng, 15, classes, systems)
-    outcomes = judged(actual, predicted, labels=range(classes)).outcomes
+    patterns = judged(actual, predicted, labels=range(classes)).patterns
     prior = bp.prior.dirichlet(rng.uniform(0.1, 2, (classes, classes)))
     alpha = prior.pseudo_counts(classes, None)
     cells = list(product(range(classes), repeat=1 + systems))
     weights = np.array([alpha[i].sum() * np.prod(alpha[i, list(j)] / alpha[i].sum()) for i, *j in cells])
-    for i, j, count in zip(outcomes.actual, outcomes.predicted, outcomes.counts.values, strict=True):
+    for i, j, count in zip(patterns.actual, patterns.predicted, patterns.counts.values, strict=True):
         weights[cells.index((i, *j))] += count
     member = np.array([[(i == a) & (j[m] == b) for m in range(systems) for a in range(classes) for b in range(classes)]
                        for i, *j in cells], dtype=float)  # fmt: skip
     total = weights.sum()
     mean = weights @ member / total
     covariance = ((member * weights[:, None]).T @ member / total - np.outer(mean, mean)) / (total + 1)
-    drawn = joint_posterior(outcomes, prior, draws=n, random_seed=8).source.cells.values[:, 0].transpose(1, 0, 2, 3)
+    drawn = joint_posterior(patterns, prior, draws=n, random_seed=8).source.cells.values[:, 0].transpose(1, 0, 2, 3)
     drawn = drawn.reshape(n, -1)
     np.testing.assert_allclose(drawn.mean(0), mean, atol=5 * np.sqrt(covariance.diagonal().max() / n))
     spread = np.sqrt(np.outer(covariance.diagonal(), covariance.diagonal()))
@@ -96,7 +96,7 @@ def test_each_system_by_itself_is_its_own_dirichlet(classes, prior):
     actual, predicted = systems_like(rng, 40, classes, 3)
     # The last class is neither met nor called.
     cm = judged(actual, predicted, labels=range(classes + 1)) if classes > 2 else judged(actual, predicted)
-    post = joint_posterior(cm.outcomes, prior, draws=20_000, random_seed=10)
+    post = joint_posterior(cm.patterns, prior, draws=20_000, random_seed=10)
     omega = bp.posterior(cm, prior).source.concentration
     for system in omega["model"].values:
         cells = post.source.cells.sel(model=system, chain=0)
@@ -119,7 +119,7 @@ def test_each_system_by_itself_is_its_own_dirichlet(classes, prior):
 def test_weights_that_underflow_leave_no_share_undefined():
     # A Gamma of shape 0.006 is below the least number of all in one draw of seventy.
     cm = judged([0, 0, 0], {"a": [0, 0, 0], "b": [0, 1, 0]}, labels=[0, 1, 2])
-    post = joint_posterior(cm.outcomes, bp.prior.dirichlet(0.002), draws=5000)
+    post = joint_posterior(cm.patterns, bp.prior.dirichlet(0.002), draws=5000)
     assert (post.source.cells > 0).all()
     for metric in ("recall_per_class", "precision_per_class"):
         assert not post[metric].undefined().any()
@@ -129,14 +129,14 @@ def test_weights_that_underflow_leave_no_share_undefined():
 def test_a_heavy_prior_keeps_margins_and_covariances():
     pair = pair_of([0, 1], [0, 1], [1, 1])
     alpha = np.array([[300.0, 20.0], [5.0, 900.0]])
-    post = joint_posterior(pair.outcomes, bp.prior.dirichlet(alpha), draws=20_000, random_seed=11)
+    post = joint_posterior(pair.patterns, bp.prior.dirichlet(alpha), draws=20_000, random_seed=11)
     own = bp.posterior(pair, bp.prior.dirichlet(alpha))
     for metric in ("recall", "specificity", "accuracy"):
         for system in range(2):
             drawn, exact = post[metric].joint_draws(20_000).values[system], own[metric]
             assert stats.kstest(drawn, lambda x, e=exact, s=system: e.cdf(x).values[s]).pvalue > 1e-3
     first, second, rest = (
-        float(w[0]) for w in discordant_weights(pair.outcomes, "accuracy", bp.prior.dirichlet(alpha))
+        float(w[0]) for w in discordant_weights(pair.patterns, "accuracy", bp.prior.dirichlet(alpha))
     )
     a, b = post["accuracy"].joint_draws(20_000).values
     total = first + second + rest
@@ -148,9 +148,9 @@ def test_every_place_has_its_own_posterior_whatever_the_others():
     rng = np.random.default_rng(12)
     actual, predicted = systems_like(rng, 60, 2, 3)
     cm = judged(actual, predicted, fold=np.arange(60) % 2)
-    post = joint_posterior(cm.outcomes, draws=200, random_seed=1)
+    post = joint_posterior(cm.patterns, draws=200, random_seed=1)
     assert post.source.cells.dims == ("fold", "model", "chain", "draw", "actual", "predicted")
-    one = joint_posterior(cm.sel(fold=1).outcomes, draws=200, random_seed=1)
+    one = joint_posterior(cm.sel(fold=1).patterns, draws=200, random_seed=1)
     assert not np.array_equal(post.source.cells.sel(fold=0), post.source.cells.sel(fold=1))
     np.testing.assert_array_equal(one.source.cells.values, post.source.cells.sel(fold=1).values)
     xr.testing.assert_equal(post.observed, cm.counts)
@@ -159,17 +159,17 @@ def test_every_place_has_its_own_posterior_whatever_the_others():
 def test_draws_depend_on_seed_and_data_alone():
     rng = np.random.default_rng(13)
     actual, predicted = systems_like(rng, 40, 3, 3)
-    first = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=4).source.cells
-    again = joint_posterior(judged(actual, predicted, seed=1).outcomes, draws=50, random_seed=4).source.cells
+    first = joint_posterior(judged(actual, predicted).patterns, draws=50, random_seed=4).source.cells
+    again = joint_posterior(judged(actual, predicted, seed=1).patterns, draws=50, random_seed=4).source.cells
     np.testing.assert_array_equal(first, again)
-    other = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=5).source.cells
+    other = joint_posterior(judged(actual, predicted).patterns, draws=50, random_seed=5).source.cells
     assert not np.isclose(first, other, rtol=1e-9, atol=0).any()
-    of_generator = joint_posterior(judged(actual, predicted).outcomes, draws=50, random_seed=np.random.default_rng(4))
+    of_generator = joint_posterior(judged(actual, predicted).patterns, draws=50, random_seed=np.random.default_rng(4))
     assert of_generator.source.cells.shape == first.shape
 
 
 def test_classes_share_their_prevalence_draw_by_draw():
-    cells = joint_posterior(FOLDS.outcomes, draws=100).source.cells
+    cells = joint_posterior(FOLDS.patterns, draws=100).source.cells
     rows = cells.sum("predicted")
     np.testing.assert_allclose(rows, rows.isel(model=0).broadcast_like(rows).transpose(*rows.dims), rtol=1e-12)
     np.testing.assert_allclose(cells.sum(("actual", "predicted")), 1, rtol=1e-12)
@@ -177,10 +177,10 @@ def test_classes_share_their_prevalence_draw_by_draw():
 
 def test_blocks_of_draws_join_up(monkeypatch):
     rng = np.random.default_rng(14)
-    outcomes = judged(*systems_like(rng, 30, 2, 2)).outcomes
+    patterns = judged(*systems_like(rng, 30, 2, 2)).patterns
     monkeypatch.setattr(_joint, "_BLOCK", 1000 * _joint._MOST_STICKS)
-    drawn = joint_posterior(outcomes, draws=20_500)["accuracy"].joint_draws(20_500).values
-    own = bp.posterior(CM(outcomes.margins()))["accuracy"]
+    drawn = joint_posterior(patterns, draws=20_500)["accuracy"].joint_draws(20_500).values
+    own = bp.posterior(CM(patterns.margins()))["accuracy"]
     for system in range(2):
         assert stats.kstest(drawn[system], lambda x, s=system: own.cdf(x).values[s]).pvalue > 1e-3
 
@@ -190,17 +190,17 @@ def test_a_prior_of_one_system_of_its_own():
     alpha = xr.DataArray(
         [[[3, 1], [1, 3]], [[1, 3], [3, 1]]], {"model": ["old", "new"]}, ("model", "actual", "predicted")
     )
-    post = joint_posterior(cm.outcomes, bp.prior.dirichlet(alpha), draws=20_000)
+    post = joint_posterior(cm.patterns, bp.prior.dirichlet(alpha), draws=20_000)
     own = bp.posterior(cm, bp.prior.dirichlet(alpha))["recall"]
     np.testing.assert_allclose(post["recall"].mean(), own.mean(), atol=0.006)
     with pytest.raises(ValueError, match="prior: along 'model' the pseudo-counts of an actual class sum to different"):
-        joint_posterior(cm.outcomes, bp.prior.dirichlet(alpha * xr.DataArray([1, 2], dims="model")))
+        joint_posterior(cm.patterns, bp.prior.dirichlet(alpha * xr.DataArray([1, 2], dims="model")))
 
 
 def test_what_an_improper_prior_leaves_out_is_refused_by_metric():
     # System a misses no positive: with no weight there, recall and MCC are improper; accuracy and npv of b are not.
     cm = judged([1, 1, 1, 0, 0, 0], {"a": [1, 1, 1, 0, 0, 1], "b": [1, 0, 1, 0, 1, 1]})
-    post = joint_posterior(cm.outcomes, "haldane", draws=4000)
+    post = joint_posterior(cm.patterns, "haldane", draws=4000)
     for metric, needed in {"recall": "fn", "f2": "fn", "matthews_corrcoef": "misses"}.items():
         with pytest.raises(ValueError, match=f"metric '{metric}' at model=a: no example has been seen in {needed}"):
             post[metric]
@@ -223,14 +223,14 @@ def test_what_an_improper_prior_leaves_out_is_refused_by_metric():
     ],
 )
 def test_bad_settings_are_refused(options, message):
-    outcomes = judged(ACTUAL, {"old": OLD, "new": NEW}).outcomes
+    patterns = judged(ACTUAL, {"old": OLD, "new": NEW}).patterns
     with pytest.raises(ValueError, match=message):
-        joint_posterior(outcomes, **options)
+        joint_posterior(patterns, **options)
 
 
 @pytest.mark.parametrize("ask", [lambda post: post.predict(), lambda post: post.at_prevalence(0.2)])
 def test_what_is_asked_of_each_system_by_itself(ask):
-    post = joint_posterior(judged(ACTUAL, {"old": OLD, "new": NEW}).outcomes, draws=10)
+    post = joint_posterior(judged(ACTUAL, {"old": OLD, "new": NEW}).patterns, draws=10)
     with pytest.raises(ValueError, match=r"same examples\. Ask it of each system by itself: posterior\(cm\)"):
         ask(post)
 
@@ -248,13 +248,13 @@ def test_accuracy_of_two_systems_is_a_beta_of_the_discordant(both, first, second
     right_a = np.repeat([1, 1, 0, 0], [both, first, second, neither])
     right_b = np.repeat([1, 0, 1, 0], [both, first, second, neither])
     pair = pair_of(np.ones_like(right_a), right_a, right_b, labels=[0, 1])
-    a, b, rest = (weights.item() for weights in discordant_weights(pair.outcomes, "accuracy", "flat"))
+    a, b, rest = (weights.item() for weights in discordant_weights(pair.patterns, "accuracy", "flat"))
     assert (a, b, rest) == (first + 1, second + 1, both + neither + 2)
     assert stats.beta(a, b).sf(0.5) == pytest.approx(greater, abs=1e-12)
     assert (a - b) / (a + b + rest) == pytest.approx(mean, abs=1e-12)
 
 
-def of_joint_cells(outcomes, alpha, success, classes, i, j):
+def of_joint_cells(patterns, alpha, success, classes, i, j):
     """Add up the base weight and count of every joint cell of two systems, one by one."""
     weights = np.zeros(3)
     for actual, a, b in product(range(classes), repeat=3):
@@ -262,8 +262,8 @@ def of_joint_cells(outcomes, alpha, success, classes, i, j):
         if None in judged_:
             continue
         row = alpha[actual].sum()
-        seen = (outcomes.actual == actual) & (outcomes.predicted[:, i] == a) & (outcomes.predicted[:, j] == b)
-        weight = alpha[actual, a] * alpha[actual, b] / row + outcomes.counts.values[seen].sum()
+        seen = (patterns.actual == actual) & (patterns.predicted[:, i] == a) & (patterns.predicted[:, j] == b)
+        weight = alpha[actual, a] * alpha[actual, b] / row + patterns.counts.values[seen].sum()
         weights[{(True, False): 0, (False, True): 1}.get(judged_, 2)] += weight
     return weights
 
@@ -289,11 +289,11 @@ BINARY = {
 )
 def test_weights_are_sums_over_joint_cells(metric, success, classes):
     rng = np.random.default_rng(15)
-    outcomes = judged(*systems_like(rng, 40, classes, 4)).outcomes
+    patterns = judged(*systems_like(rng, 40, classes, 4)).patterns
     alpha = rng.uniform(0.1, 2, (classes, classes))
-    found = np.stack(discordant_weights(outcomes, metric, bp.prior.dirichlet(alpha)), -1)
+    found = np.stack(discordant_weights(patterns, metric, bp.prior.dirichlet(alpha)), -1)
     pairs = list(combinations(range(4), 2))
-    expected = [of_joint_cells(outcomes, alpha, success, classes, i, j) for i, j in pairs]
+    expected = [of_joint_cells(patterns, alpha, success, classes, i, j) for i, j in pairs]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
@@ -302,12 +302,12 @@ def test_weights_of_each_class_are_those_against_the_rest(metric):
     rng = np.random.default_rng(16)
     cm = judged(*systems_like(rng, 50, 3, 4))
     # No prior here: the pseudo-counts of a class against the rest are those of other cells.
-    by_class = discordant_weights(cm.outcomes, f"{metric}_per_class", bp.prior.dirichlet(1e-9))
-    rest = discordant_weights(cm.one_vs_rest().outcomes, metric, bp.prior.dirichlet(1e-9))
+    by_class = discordant_weights(cm.patterns, f"{metric}_per_class", bp.prior.dirichlet(1e-9))
+    rest = discordant_weights(cm.one_vs_rest().patterns, metric, bp.prior.dirichlet(1e-9))
     for ours, theirs in zip(by_class, rest, strict=True):
         assert ours.shape == (3, 6)
         np.testing.assert_allclose(ours, theirs, atol=1e-7)
-    flat = discordant_weights(cm.outcomes, f"{metric}_per_class", "flat")
+    flat = discordant_weights(cm.patterns, f"{metric}_per_class", "flat")
     for label in range(3):
         success = {
             "recall": lambda actual, called, c=label: called == c if actual == c else None,
@@ -316,16 +316,16 @@ def test_weights_of_each_class_are_those_against_the_rest(metric):
             "fpr": lambda actual, called, c=label: called == c if actual != c else None,
         }[metric]
         expected = [
-            of_joint_cells(cm.outcomes, np.ones((3, 3)), success, 3, i, j) for i, j in combinations(range(4), 2)
+            of_joint_cells(cm.patterns, np.ones((3, 3)), success, 3, i, j) for i, j in combinations(range(4), 2)
         ]
         np.testing.assert_allclose(np.stack([w[label] for w in flat], -1), expected, rtol=1e-12)
 
 
 def test_the_difference_is_that_of_the_joint_draws():
     rng = np.random.default_rng(17)
-    outcomes = judged(*systems_like(rng, 25, 3, 2)).outcomes
-    first, second, rest = (weights.item() for weights in discordant_weights(outcomes, "accuracy", "jeffreys"))
-    a, b = joint_posterior(outcomes, "jeffreys", draws=40_000)["accuracy"].joint_draws(40_000).values
+    patterns = judged(*systems_like(rng, 25, 3, 2)).patterns
+    first, second, rest = (weights.item() for weights in discordant_weights(patterns, "accuracy", "jeffreys"))
+    a, b = joint_posterior(patterns, "jeffreys", draws=40_000)["accuracy"].joint_draws(40_000).values
     shares = rng.dirichlet([first, second, rest], 40_000)
     assert stats.ks_2samp(a - b, shares[:, 0] - shares[:, 1]).pvalue > 1e-3
     greater = stats.beta(first, second).sf(0.5)
@@ -333,12 +333,12 @@ def test_the_difference_is_that_of_the_joint_draws():
 
 
 def test_weights_over_leading_dims():
-    whole = discordant_weights(FOLDS.outcomes, "accuracy", "flat")
+    whole = discordant_weights(FOLDS.patterns, "accuracy", "flat")
     assert {weights.shape for weights in whole} == {(3, 2, 6)}
-    one = discordant_weights(FOLDS.sel(fold=2, site=1).outcomes, "accuracy", "flat")
+    one = discordant_weights(FOLDS.sel(fold=2, site=1).patterns, "accuracy", "flat")
     for all_places, here in zip(whole, one, strict=True):
         np.testing.assert_allclose(all_places[2, 1], here, rtol=1e-12)
-    some = discordant_weights(FOLDS.sel(model=["s3", "s1"]).sum("site").outcomes, "accuracy", "flat")
+    some = discordant_weights(FOLDS.sel(model=["s3", "s1"]).sum("site").patterns, "accuracy", "flat")
     # Two of nine pseudo-counts are of s3 alone being right; at two sites they come twice.
     np.testing.assert_allclose(some[0][:, 0], whole[1].sum(1)[:, 4] - 2, rtol=1e-12)
 
@@ -348,20 +348,20 @@ def test_weights_over_leading_dims():
     ["precision", "npv", "mcc", "f1", "jaccard", "balanced_accuracy", "prevalence", "recall_macro", "recall_weighted"],
 )
 def test_other_metrics_are_not_of_the_discordant_alone(metric):
-    outcomes = judged(ACTUAL, {"old": OLD, "new": NEW}).outcomes
-    assert discordant_weights(outcomes, metric) is None
+    patterns = judged(ACTUAL, {"old": OLD, "new": NEW}).patterns
+    assert discordant_weights(patterns, metric) is None
 
 
 def test_one_system_has_no_pairs():
-    outcomes = judged(ACTUAL, {"old": OLD}).outcomes
-    assert [weights.shape for weights in discordant_weights(outcomes, "accuracy")] == [(0,)] * 3
+    patterns = judged(ACTUAL, {"old": OLD}).patterns
+    assert [weights.shape for weights in discordant_weights(patterns, "accuracy")] == [(0,)] * 3
 
 
 def test_an_actual_class_without_weight_counts_for_nothing():
-    outcomes = judged([1, 1, 1, 1], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]}, labels=[0, 1]).outcomes
-    found = discordant_weights(outcomes, "accuracy", "haldane")
+    patterns = judged([1, 1, 1, 1], {"a": [1, 1, 0, 0], "b": [1, 0, 1, 0]}, labels=[0, 1]).patterns
+    found = discordant_weights(patterns, "accuracy", "haldane")
     assert [weights.item() for weights in found] == [1, 1, 2]
-    drawn = joint_posterior(outcomes, "haldane", draws=1000)
+    drawn = joint_posterior(patterns, "haldane", draws=1000)
     assert (drawn.source.cells.sel(actual=0) == 0).all()
 
 
@@ -375,28 +375,28 @@ IMPROPER = {
 @pytest.mark.parametrize("part", IMPROPER)
 def test_weights_of_nothing_are_refused(part):
     a, b, message = IMPROPER[part]
-    outcomes = judged([1] * 4, {"a": a, "b": b}, labels=[0, 1]).outcomes
+    patterns = judged([1] * 4, {"a": a, "b": b}, labels=[0, 1]).patterns
     with pytest.raises(ValueError, match=f"metric 'recall', 'a' against 'b': no example has been seen {message}"):
-        discordant_weights(outcomes, "recall", "haldane")
-    assert min(weights.min() for weights in discordant_weights(outcomes, "recall", "flat")) > 0
+        discordant_weights(patterns, "recall", "haldane")
+    assert min(weights.min() for weights in discordant_weights(patterns, "recall", "flat")) > 0
 
 
 def test_the_refusal_names_the_place():
     cm = judged([1, 1, 1] * 2, {"a": [1, 0, 1, 1, 1, 1], "b": [0, 1, 1] * 2}, labels=[0, 1], fold=[0] * 3 + [1] * 3)
     with pytest.raises(ValueError, match=r"'a' against 'b' at fold=1: .* that is correct for 'b' alone,"):
-        discordant_weights(cm.outcomes, "accuracy", "haldane")
+        discordant_weights(cm.patterns, "accuracy", "haldane")
     three = judged([0, 1, 2, 2], {"a": [0, 1, 2, 0], "b": [1, 1, 0, 2]})
     with pytest.raises(ValueError, match=r"metric 'recall_per_class', 'a' against 'b' at label=1: "):
         discordant_weights(
-            three.sel(model=["a", "b"]).outcomes,
+            three.sel(model=["a", "b"]).patterns,
             "recall_per_class",
             bp.prior.dirichlet(np.diag([1.0, 0, 0]) + np.eye(3)[::-1]),
         )
 
 
 def test_a_binary_metric_of_three_classes_is_refused():
-    outcomes = judged([0, 1, 2], {"a": [0, 1, 1], "b": [0, 0, 2]}).outcomes
+    patterns = judged([0, 1, 2], {"a": [0, 1, 1], "b": [0, 0, 2]}).patterns
     with pytest.raises(ValueError, match="'recall' is binary and there are 3 classes"):
-        discordant_weights(outcomes, "recall")
+        discordant_weights(patterns, "recall")
     with pytest.raises(ValueError, match="prior: a rate prior"):
-        discordant_weights(outcomes, "accuracy", bp.prior.rate(1, 1))
+        discordant_weights(patterns, "accuracy", bp.prior.rate(1, 1))

@@ -71,9 +71,9 @@ MANY = {"perks": "perks", "unequal": bp.prior.dirichlet(shares(np.random.default
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", MANY)
 def test_metrics_of_systems_are_distributed_as_from_all_cells(prior):
-    cells = joint_posterior(COUNTS.outcomes, MANY[prior], draws=4000, random_seed=5)
+    cells = joint_posterior(COUNTS.patterns, MANY[prior], draws=4000, random_seed=5)
     for name in ("f1_macro", "kappa", "precision_weighted"):
-        sums = joint_marginal(COUNTS.outcomes, name, MANY[prior], draws=20_000, random_seed=6).distribution.values
+        sums = joint_marginal(COUNTS.patterns, name, MANY[prior], draws=20_000, random_seed=6).distribution.values
         a, b = sums[:, 0]
         c, d = cells[name].distribution.values[:, 0]
         for found, expected in ((a, c), (b, d), (a - b, c - d)):

@@ -147,7 +147,7 @@ def test_exact_draws_of_two_systems_on_the_same_examples(alone):
     for name in ("accuracy", "recall", "precision"):
         agrees(tree["posterior"][name], of_marginal(post[name]))
     # Whether one is more accurate depends on the discordant cells only.
-    counts = PAIRED.outcomes.table().values
+    counts = PAIRED.patterns.table().values
     new_only = sum(counts[i, i, 1 - i] for i in (0, 1)) + 0.5
     old_only = sum(counts[i, 1 - i, i] for i in (0, 1)) + 0.5
     accuracy = tree["posterior"]["accuracy"]
@@ -171,7 +171,7 @@ def test_exact_draws_under_priors_of_ones_own(alone):
     agrees(shares["recall"], of_marginal(bp.posterior(BINARY, bp.prior.dirichlet(alpha))["recall"]))
     weights = np.arange(1, 9) / 2
     joint = exact(PAIRED, "paired", {"shares": pm.Dirichlet.dist(weights)})["posterior"]["shares"]
-    omega = weights + PAIRED.outcomes.table().values.ravel()
+    omega = weights + PAIRED.patterns.table().values.ravel()
     agrees(joint, of_scipy(stats.beta(omega, omega.sum() - omega), "cell"))
 
 
@@ -264,7 +264,7 @@ def test_tree_of_every_model(case, sampler):
                 assert set(of_cells.dims) == {"chain", "draw", *leading}
     assert set(CELLS[case]) == {name for name in posterior if name.startswith("cells")}
     assert posterior["chain"].values.tolist() == [0, 1, 2, 3]
-    if isinstance(data, bp.ConfusionMatrix) and data.outcomes is None:
+    if isinstance(data, bp.ConfusionMatrix) and data.patterns is None:
         xr.testing.assert_equal(observed_table(tree), data.counts)
     if CELLS[case]:
         summary = bp.Posterior.from_datatree(tree).summary(headline[:1])

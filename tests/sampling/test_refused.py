@@ -117,7 +117,7 @@ ERRORS = [
     (ValueError, THREE_SITES, "groups_logit", {}, "data: this model is of two classes; there are 3."),
     (TypeError, [[1, 2], [3, 4]], "rates", {}, "data must be a ConfusionMatrix; it is list."),
     (TypeError, BINARY, "paired", {}, "data must be a ConfusionMatrix of two systems tested on the same examples; it "
-     "is a ConfusionMatrix without their joint outcomes. Make one with ConfusionMatrix.from_predictions(y_true, "),
+     "is a ConfusionMatrix without their response patterns. Make one with ConfusionMatrix.from_predictions(y_true, "),
     (TypeError, BINARY, "markov", {}, "data must be a pair (y_true, y_pred) for the model 'markov'; sequence ids go "
      "to options['by']."),
     (ValueError, ([0, 1, 2], [0, 1, 2]), "markov", {}, "two"),

@@ -37,19 +37,19 @@ quick = settings(max_examples=40, deadline=None, derandomize=True)
 
 def test_outcomes_by_hand():
     cm = judged(ACTUAL, {"old": OLD, "new": NEW})
-    outcomes = cm.outcomes
-    assert (outcomes.dim, outcomes.names, outcomes.labels, outcomes.pos_label) == ("model", ("new", "old"), [0, 1], 1)
-    found = zip(outcomes.actual, *outcomes.predicted.T, outcomes.counts.values, strict=True)
+    patterns = cm.patterns
+    assert (patterns.dim, patterns.names, patterns.labels, patterns.pos_label) == ("model", ("new", "old"), [0, 1], 1)
+    found = zip(patterns.actual, *patterns.predicted.T, patterns.counts.values, strict=True)
     assert [tuple(map(int, row)) for row in found] == [(0, 1, 0, 1), (1, 0, 0, 1), (1, 1, 0, 1), (1, 1, 1, 1)]
     assert cm.counts.attrs == {"same_examples": "model"}
-    xr.testing.assert_equal(outcomes.margins(), cm.counts)
+    xr.testing.assert_equal(patterns.margins(), cm.counts)
 
 
 def test_counts_are_what_they_are_without_the_ids():
     rows = {"y_true": ACTUAL * 2, "y_pred": OLD + NEW, "by": {"model": ["old"] * 4 + ["new"] * 4}}
     plain, paired = CM.from_predictions(**rows), CM.from_predictions(**rows, example=[1, 2, 3, 4] * 2)
     xr.testing.assert_equal(plain.counts, paired.counts)
-    assert plain.outcomes is None
+    assert plain.patterns is None
     assert "same_examples" not in plain.counts.attrs
     assert "same_examples" not in paired.total.attrs
     for metric in ("recall", "mcc"):
@@ -61,9 +61,9 @@ def test_counts_are_what_they_are_without_the_ids():
 def test_a_column_for_each_system_is_the_same_as_a_row_for_each():
     wide = CM.from_predictions(FOLDS_ACTUAL, FOLDS_PREDICTED, by={"fold": np.arange(90) % 3, "site": np.arange(90) % 2})
     xr.testing.assert_identical(wide.counts, FOLDS.counts)
-    xr.testing.assert_identical(wide.outcomes.counts, FOLDS.outcomes.counts)
-    np.testing.assert_array_equal(wide.outcomes.predicted, FOLDS.outcomes.predicted)
-    assert wide.outcomes.names == FOLDS.outcomes.names
+    xr.testing.assert_identical(wide.patterns.counts, FOLDS.patterns.counts)
+    np.testing.assert_array_equal(wide.patterns.predicted, FOLDS.patterns.predicted)
+    assert wide.patterns.names == FOLDS.patterns.names
 
 
 @pytest.mark.parametrize(
@@ -104,15 +104,15 @@ def test_ids_may_be_of_any_hashable_kind(ids):
     columns += [pd.concat([IDS[ids]] * 2)] if isinstance(IDS[ids], pd.Series) else []
     for example in columns:
         cm = CM.from_predictions(ACTUAL * 2, OLD + NEW, by={"system": ["old"] * 4 + ["new"] * 4}, example=example)
-        assert cm.outcomes.dim == "system"
-        xr.testing.assert_equal(cm.outcomes.counts, judged(ACTUAL, {"old": OLD, "new": NEW}).outcomes.counts)
+        assert cm.patterns.dim == "system"
+        xr.testing.assert_equal(cm.patterns.counts, judged(ACTUAL, {"old": OLD, "new": NEW}).patterns.counts)
 
 
 def test_the_dim_of_the_systems_is_model_or_the_only_one():
-    assert judged(ACTUAL, {"a": OLD, "b": NEW}, fold=[0, 0, 1, 1]).outcomes.dim == "model"
+    assert judged(ACTUAL, {"a": OLD, "b": NEW}, fold=[0, 0, 1, 1]).patterns.dim == "model"
     by_year = CM.from_predictions(ACTUAL * 2, OLD + NEW, by={"year": [1] * 4 + [2] * 4}, example=[*range(4)] * 2)
-    assert by_year.outcomes.dim == "year"
-    assert by_year.outcomes.names == (1, 2)
+    assert by_year.patterns.dim == "year"
+    assert by_year.patterns.names == (1, 2)
 
 
 ROWS = st.lists(st.tuples(*[st.sampled_from("abc")] * 4, st.sampled_from([10, 20])), min_size=1, max_size=30)
@@ -125,14 +125,14 @@ def test_margins_of_outcomes_are_the_counts_in_any_order_of_the_rows(rows, seed)
     actual, *predicted, fold = zip(*rows, strict=True)
     named = dict(zip("xyz", predicted, strict=True))
     cm = judged(actual, named, labels=list("abc"), fold=fold)
-    xr.testing.assert_equal(cm.outcomes.margins().transpose(*cm.counts.dims), cm.counts)
-    of_fold = cm.outcomes.counts.sel(fold=fold[0]).values
-    kinds = zip(cm.outcomes.actual, *cm.outcomes.predicted.T, of_fold, strict=True)
+    xr.testing.assert_equal(cm.patterns.margins().transpose(*cm.counts.dims), cm.counts)
+    of_fold = cm.patterns.counts.sel(fold=fold[0]).values
+    kinds = zip(cm.patterns.actual, *cm.patterns.predicted.T, of_fold, strict=True)
     expected = Counter(tuple("abc".index(v) for v in row[:4]) for row in rows if row[4] == fold[0])
     assert {tuple(map(int, kind)): int(count) for *kind, count in kinds if count} == expected
-    shuffled = judged(actual, named, labels=list("abc"), fold=fold, seed=seed).outcomes
-    xr.testing.assert_identical(shuffled.counts, cm.outcomes.counts)
-    np.testing.assert_array_equal(shuffled.predicted, cm.outcomes.predicted)
+    shuffled = judged(actual, named, labels=list("abc"), fold=fold, seed=seed).patterns
+    xr.testing.assert_identical(shuffled.counts, cm.patterns.counts)
+    np.testing.assert_array_equal(shuffled.predicted, cm.patterns.predicted)
 
 
 def test_two_systems_have_a_table_of_their_outcomes():
@@ -141,27 +141,27 @@ def test_two_systems_have_a_table_of_their_outcomes():
     expected = np.zeros((3, 3, 3), int)
     np.add.at(expected, (actual, *predicted.values()), 1)
     cm = judged(actual, predicted)
-    found = cm.outcomes.table()
+    found = cm.patterns.table()
     assert found.dims == ("actual", "predicted_a", "predicted_b")
     np.testing.assert_array_equal(found, expected)
     again = bp.ConfusionMatrix.from_joint_counts(expected, names=["s0", "s1"])
     xr.testing.assert_identical(again.counts, cm.counts)
-    xr.testing.assert_identical(again.outcomes.counts, cm.outcomes.counts)
-    np.testing.assert_array_equal(again.outcomes.predicted, cm.outcomes.predicted)
+    xr.testing.assert_identical(again.patterns.counts, cm.patterns.counts)
+    np.testing.assert_array_equal(again.patterns.predicted, cm.patterns.predicted)
 
 
 def test_a_table_has_the_leading_dims():
     folds = FOLDS.sel(model=["s2", "s0"])
-    whole = folds.outcomes.table()
+    whole = folds.patterns.table()
     for fold in folds.counts["fold"].values:
-        np.testing.assert_array_equal(whole.sel(fold=fold), folds.sel(fold=fold).outcomes.table())
+        np.testing.assert_array_equal(whole.sel(fold=fold), folds.sel(fold=fold).patterns.table())
 
 
 def test_joint_counts_of_three_systems_with_labels():
     table = np.random.default_rng(5).integers(0, 5, (2, 2, 2, 2))
     cm = bp.ConfusionMatrix.from_joint_counts(table, names=list("xyz"), labels=["no", "yes"], pos_label="yes")
     np.testing.assert_array_equal(cm.sel(model="y").counts, table.sum((1, 3)))
-    assert (cm.pos_label, cm.outcomes.pos_label, cm.labels) == ("yes", "yes", ["no", "yes"])
+    assert (cm.pos_label, cm.patterns.pos_label, cm.labels) == ("yes", "yes", ["no", "yes"])
     assert cm.counts.attrs == {"same_examples": "model"}
 
 
@@ -185,9 +185,9 @@ def test_joint_counts_that_are_none_are_refused(counts, options, words):
 def test_memory_grows_with_what_occurred():
     rng = np.random.default_rng(1)
     actual, predicted = systems_like(rng, 2000, 10, 30)
-    outcomes = judged(actual, predicted).outcomes
-    assert len(outcomes.actual) <= 2000
-    assert outcomes.counts.sum() == 2000
+    patterns = judged(actual, predicted).patterns
+    assert len(patterns.actual) <= 2000
+    assert patterns.counts.sum() == 2000
 
 
 # ── What selection, sums and classes against the rest leave of it ─────────────────────────────────────────────────────
@@ -210,18 +210,18 @@ STILL_PAIRED = {
 def test_outcomes_go_along(step):
     cm = STILL_PAIRED[step](FOLDS)
     assert cm.counts.attrs["same_examples"] == "model"
-    margins = cm.outcomes.margins().transpose(*cm.counts.dims)
+    margins = cm.patterns.margins().transpose(*cm.counts.dims)
     xr.testing.assert_equal(margins, cm.counts)
-    assert cm.outcomes.pos_label == cm.pos_label
-    rows = np.column_stack([cm.outcomes.actual, cm.outcomes.predicted])
+    assert cm.patterns.pos_label == cm.pos_label
+    rows = np.column_stack([cm.patterns.actual, cm.patterns.predicted])
     assert np.unique(rows, axis=0).tolist() == rows.tolist()
 
 
 def test_outcomes_of_some_systems_are_those_of_these_alone():
     rng = np.random.default_rng(3)
     actual, predicted = systems_like(rng, 50, 2, 4)
-    some = judged(actual, predicted).sel(model=["s2", "s0"]).outcomes
-    alone = pair_of(actual, predicted["s2"], predicted["s0"], names=("s2", "s0")).outcomes
+    some = judged(actual, predicted).sel(model=["s2", "s0"]).patterns
+    alone = pair_of(actual, predicted["s2"], predicted["s0"], names=("s2", "s0")).patterns
     xr.testing.assert_equal(some.counts, alone.counts)
     np.testing.assert_array_equal(some.predicted, alone.predicted)
 
@@ -229,11 +229,11 @@ def test_outcomes_of_some_systems_are_those_of_these_alone():
 def test_a_class_against_the_rest_is_counted_as_such():
     rng = np.random.default_rng(4)
     actual, predicted = systems_like(rng, 60, 3, 2)
-    rest = judged(actual, predicted).one_vs_rest().sel(label=2).outcomes
+    rest = judged(actual, predicted).one_vs_rest().sel(label=2).patterns
     pair = pair_of(actual == 2, *(called == 2 for called in predicted.values()))
     seen = rest.counts.values > 0
-    np.testing.assert_array_equal(rest.counts.values[seen], pair.outcomes.counts.values)
-    np.testing.assert_array_equal(rest.predicted[seen], pair.outcomes.predicted)
+    np.testing.assert_array_equal(rest.counts.values[seen], pair.patterns.counts.values)
+    np.testing.assert_array_equal(rest.predicted[seen], pair.patterns.predicted)
 
 
 @pytest.mark.parametrize(
@@ -248,30 +248,30 @@ def test_a_class_against_the_rest_is_counted_as_such():
 )
 def test_one_system_is_no_longer_paired(step):
     cm = step(FOLDS)
-    assert cm.outcomes is None
+    assert cm.patterns is None
     assert "same_examples" not in cm.counts.attrs
 
 
 def test_systems_of_different_folds_are_not_paired():
     crossed = FOLDS.isel(model=[0, 1], fold=xr.DataArray([0, 1], dims="model"))
-    assert crossed.outcomes is None
+    assert crossed.patterns is None
     assert "same_examples" not in crossed.counts.attrs
 
 
 def test_the_mark_alone_survives_what_keeps_its_dim():
     marked = CM(FOLDS.counts)
-    assert marked.outcomes is None
+    assert marked.patterns is None
     assert marked.sum("fold").one_vs_rest().counts.attrs == {"same_examples": "model"}
     assert marked.sel(model="s0").counts.attrs == {}
     assert FOLDS.counts.attrs == {"same_examples": "model"}
 
 
 def test_outcomes_cannot_be_changed_and_can_be_stored():
-    for array in (FOLDS.outcomes.counts.values, FOLDS.outcomes.actual, FOLDS.outcomes.predicted):
+    for array in (FOLDS.patterns.counts.values, FOLDS.patterns.actual, FOLDS.patterns.predicted):
         with pytest.raises(ValueError, match="read-only"):
             array[...] = 0
     again = pickle.loads(pickle.dumps(FOLDS))
-    xr.testing.assert_identical(again.outcomes.counts, FOLDS.outcomes.counts)
+    xr.testing.assert_identical(again.patterns.counts, FOLDS.patterns.counts)
 
 
 # ── Bad input ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -315,7 +315,7 @@ BAD = {
         ValueError,
         r"by\['fold'\]: example 'd' is 'x' for model 'new' and 'y' for model 'old'\. Rows",
     ),
-    "dim outcome": (rows(FOUR * 2, model=TWO, outcome=[1] * 8), ValueError, "'outcome' .* rename that dim"),
+    "dim pattern": (rows(FOUR * 2, model=TWO, pattern=[1] * 8), ValueError, "'pattern' .* rename that dim"),
     "a system not met": (
         rows(FOUR * 2, model=pd.Categorical(TWO, categories=["old", "new", "next"])),
         ValueError,

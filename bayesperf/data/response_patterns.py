@@ -1,7 +1,7 @@
-"""Joint outcomes of several systems on the same examples: each distinct outcome, and its count.
+"""Response patterns of several systems on the same examples: each distinct pattern, and its count.
 
-An outcome is the actual class of an example together with the class that every system predicted for it. Of the
-K^(M + 1) possible outcomes of M systems, only those that occurred are stored.
+A pattern is the actual class of an example together with the class that every system predicted for it. Of the
+K^(M + 1) possible patterns of M systems, only those that occurred are stored.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _MARK = "same_examples"
 
 
 @dataclass(frozen=True, eq=False)
-class JointOutcomes(Held, HasPositive):
-    """The outcomes that occurred, and their counts.
+class ResponsePatterns(Held, HasPositive):
+    """The patterns that occurred, and their counts.
 
     Attributes
     ----------
     counts : xarray.DataArray
-        Numbers of examples, with dims (…, outcome): the leading dims except the dim of the systems.
-    actual : numpy.ndarray (outcome,)
-        The actual class of each outcome, as a position in `labels`.
-    predicted : numpy.ndarray (outcome, M)
+        Numbers of examples, with dims (…, pattern): the leading dims except the dim of the systems.
+    actual : numpy.ndarray (pattern,)
+        The actual class of each pattern, as a position in `labels`.
+    predicted : numpy.ndarray (pattern, M)
         The class that each system predicted, as a position in `labels`.
     names : tuple
         Names of the systems: their coordinates along `dim`.
@@ -86,11 +86,11 @@ class JointOutcomes(Held, HasPositive):
         cells = self._count(cell[None], classes ** len(TABLE_DIMS))
         return xr.DataArray(cells.reshape(shape), coords, (*self.counts.dims[:-1], *TABLE_DIMS))
 
-    def sum(self, dims: Sequence[str]) -> JointOutcomes | None:
+    def sum(self, dims: Sequence[str]) -> ResponsePatterns | None:
         """Pool over leading dims; None if the systems' dim is among them."""
         return None if self.dim in dims else replace(self, counts=self.counts.sum(dims))
 
-    def select(self, how: str, indexers: Mapping[str, Any]) -> JointOutcomes | None:
+    def select(self, how: str, indexers: Mapping[str, Any]) -> ResponsePatterns | None:
         """Select as xarray's ``sel`` or ``isel``; None if the systems then no longer lie along a dim of their own."""
         systems = xr.DataArray(np.arange(len(self.names)), {self.dim: list(self.names)}, [self.dim])
         selected = getattr(systems, how)({dim: index for dim, index in indexers.items() if dim == self.dim})
@@ -98,25 +98,25 @@ class JointOutcomes(Held, HasPositive):
         if selected.dims != (self.dim,) or self.dim in counts.dims:
             return None
         predicted = self.predicted[:, selected.values]
-        first, outcome = distinct_outcomes(self.actual, predicted, len(self.labels))
+        first, pattern = distinct_patterns(self.actual, predicted, len(self.labels))
         selection = replace(self, counts=counts)
         return replace(
             self,
-            counts=counts.isel(outcome=first).copy(data=selection._count(outcome[None], len(first))[..., 0, :]),
+            counts=counts.isel(pattern=first).copy(data=selection._count(pattern[None], len(first))[..., 0, :]),
             actual=self.actual[first],
             predicted=predicted[first],
             names=tuple(selected[self.dim].values.tolist()),
         )
 
-    def one_vs_rest(self) -> JointOutcomes:
-        """Return the outcomes of each class (1) against the rest (0), with last leading dim ``label``."""
+    def one_vs_rest(self) -> ResponsePatterns:
+        """Return the patterns of each class (1) against the rest (0), with last leading dim ``label``."""
         classes = np.arange(len(self.labels))
         actual = (self.actual == classes[:, None]).astype(np.intp).ravel()
         predicted = (self.predicted == classes[:, None, None]).astype(np.intp).reshape(-1, len(self.names))
-        first, outcome = distinct_outcomes(actual, predicted, 2)
-        counts = self._count(outcome.reshape(len(classes), -1), len(first))
+        first, pattern = distinct_patterns(actual, predicted, 2)
+        counts = self._count(pattern.reshape(len(classes), -1), len(first))
         coords = {**self.counts.coords, "label": self.labels}
-        dims = (*self.counts.dims[:-1], "label", "outcome")
+        dims = (*self.counts.dims[:-1], "label", "pattern")
         return replace(
             self,
             counts=xr.DataArray(counts, coords, dims),
@@ -127,7 +127,7 @@ class JointOutcomes(Held, HasPositive):
         )
 
     def _count(self, groups: Codes, size: int) -> Counts:
-        """Return numbers of examples (…, row, group), where each row of `groups` (row, outcome) groups the outcomes."""
+        """Return numbers of examples (…, row, group), where each row of `groups` (row, pattern) groups the patterns."""
         values = self.counts.values[..., None, :]
         counts = np.zeros((*values.shape[:-2], len(groups), size), dtype=np.int64)
         place: Any = (..., np.arange(len(groups))[:, None], groups)
@@ -135,8 +135,8 @@ class JointOutcomes(Held, HasPositive):
         return counts
 
 
-def distinct_outcomes(actual: Codes, predicted: Codes, classes: int) -> tuple[Codes, Codes]:
-    """Return the first row of each distinct outcome, sorted in the order of the labels, and each row's outcome."""
+def distinct_patterns(actual: Codes, predicted: Codes, classes: int) -> tuple[Codes, Codes]:
+    """Return the first row of each distinct pattern, sorted in the order of the labels, and each row's pattern."""
     code = actual
     for column in predicted.T:
         code = pd.factorize(code * classes + column, sort=True)[0]
@@ -146,12 +146,12 @@ def distinct_outcomes(actual: Codes, predicted: Codes, classes: int) -> tuple[Co
 # ── The mark that counts carry ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def mark_same_examples(counts: xr.DataArray, outcomes: JointOutcomes | None) -> xr.DataArray:
-    """Mark counts with the dim of the systems tested on the same examples: the outcomes' dim, if they are known.
+def mark_same_examples(counts: xr.DataArray, patterns: ResponsePatterns | None) -> xr.DataArray:
+    """Mark counts with the dim of the systems tested on the same examples: the patterns' dim, if they are known.
 
-    Counts with unknown outcomes, such as counts read from a file, keep their mark as long as the dim exists.
+    Counts with unknown patterns, such as counts read from a file, keep their mark as long as the dim exists.
     """
-    dim = same_examples(counts) if outcomes is None else outcomes.dim
+    dim = same_examples(counts) if patterns is None else patterns.dim
     counts = unmark_same_examples(counts) if _MARK in counts.attrs else counts
     return counts if dim is None else counts.assign_attrs({_MARK: dim})
 
@@ -172,11 +172,11 @@ def same_examples(counts: xr.DataArray) -> Hashable | None:
 # ── From tables and columns ───────────────────────────────────────────────────────────────────────────────────────────
 
 
-def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> JointOutcomes:
-    """Return the outcomes of systems from a table of counts, the actual class first, then each system's prediction."""
+def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> ResponsePatterns:
+    """Return the patterns of systems from a table of counts, the actual class first, then each system's prediction."""
     actual, *predicted = np.nonzero(table.values)
-    return JointOutcomes(
-        counts=xr.DataArray(table.values[actual, *predicted], dims="outcome"),
+    return ResponsePatterns(
+        counts=xr.DataArray(table.values[actual, *predicted], dims="pattern"),
         actual=actual,
         predicted=np.stack(predicted, -1),
         names=tuple(names),
@@ -186,13 +186,13 @@ def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> Joint
     )
 
 
-def of_examples(columns: EncodedColumns, example: Any, pos_label: Any, dim: str | None = None) -> JointOutcomes:
-    """Match the rows of the same example, by ids (n,), and count the outcomes; refuse rows that do not match.
+def of_examples(columns: EncodedColumns, example: Any, pos_label: Any, dim: str | None = None) -> ResponsePatterns:
+    """Match the rows of the same example, by ids (n,), and count the patterns; refuse rows that do not match.
 
     The label columns are ``actual`` and ``predicted``; one of the leading columns, `dim`, holds the systems.
     """
     dim = dim_of_systems(list(columns.leading)) if dim is None else dim
-    check_dims(list(columns.leading), ("outcome",))
+    check_dims(list(columns.leading), ("pattern",))
     ids = encode_ids(example, "example")
     actual, predicted = columns.cells["actual"], columns.cells["predicted"]
     checks.equal_lengths({"y_true": len(actual), "example": len(ids.codes)})
@@ -210,21 +210,21 @@ def of_examples(columns: EncodedColumns, example: Any, pos_label: Any, dim: str 
 
 def of_columns(
     columns: EncodedColumns, dim: str, names: Sequence[Any], pos_label: Any, weights: Counts | None = None
-) -> JointOutcomes:
-    """Count the outcomes of rows with the actual class and the predictions of M named systems.
+) -> ResponsePatterns:
+    """Count the patterns of rows with the actual class and the predictions of M named systems.
 
     `dim` is the leading dim of the systems, `weights` the number of examples behind each row.
     """
     actual, *predicted = columns.cells.values()
     by_system, labels = np.stack(predicted, -1), columns.classes.tolist()
-    first, outcome = distinct_outcomes(actual, by_system, len(labels))
+    first, pattern = distinct_patterns(actual, by_system, len(labels))
     coords = {name: column.labels for name, column in columns.leading.items()}
     shape = (*(len(values) for values in coords.values()), len(first))
-    check_dims([*coords, dim], ("outcome",))
+    check_dims([*coords, dim], ("pattern",))
     check_size("by", shape)
-    counts = count_combinations([*(column.codes for column in columns.leading.values()), outcome], shape, weights)
-    return JointOutcomes(
-        counts=xr.DataArray(counts, coords, (*coords, "outcome")),
+    counts = count_combinations([*(column.codes for column in columns.leading.values()), pattern], shape, weights)
+    return ResponsePatterns(
+        counts=xr.DataArray(counts, coords, (*coords, "pattern")),
         actual=actual[first],
         predicted=by_system[first],
         names=tuple(names),
@@ -235,30 +235,30 @@ def of_columns(
     )
 
 
-def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> JointOutcomes:
-    """Return the outcomes of a matrix of two systems tested on the same examples, and refuse any other argument."""
-    outcomes = getattr(cm, "outcomes", None)
-    if not isinstance(outcomes, JointOutcomes):
+def of_two_systems(cm: Any, argument: str, with_dims: bool = False) -> ResponsePatterns:
+    """Return the patterns of a matrix of two systems tested on the same examples, and refuse any other argument."""
+    patterns = getattr(cm, "patterns", None)
+    if not isinstance(patterns, ResponsePatterns):
         raise InputTypeError(
             argument,
             f"must be a ConfusionMatrix of two systems tested on the same examples; it is {_what_it_is(cm)}.",
             "Make one with ConfusionMatrix.from_predictions(y_true, {'new': y_new, 'old': y_old}).",
         )
-    others = list(outcomes.counts.dims[:-1])
-    if len(outcomes.names) != 2 or (others and not with_dims):
+    others = list(patterns.counts.dims[:-1])
+    if len(patterns.names) != 2 or (others and not with_dims):
         raise InputError(
             argument,
             f"must be of two systems{'' if with_dims else ' and no other leading dims'}; it has "
-            f"{len(outcomes.names)} along {outcomes.dim!r}{f' and {others}' if others else ''}.",
+            f"{len(patterns.names)} along {patterns.dim!r}{f' and {others}' if others else ''}.",
             "Select them.",
         )
-    return outcomes
+    return patterns
 
 
 def _what_it_is(cm: Any) -> str:
     """Return, in words, what was passed in place of systems tested on the same examples."""
     name = type(cm).__name__
-    return f"a {name} without their joint outcomes" if hasattr(cm, "outcomes") else name
+    return f"a {name} without their response patterns" if hasattr(cm, "patterns") else name
 
 
 def dim_of_systems(dims: Sequence[str]) -> str:

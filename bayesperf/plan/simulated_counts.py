@@ -24,7 +24,7 @@ _FIRST_SIMULATIONS, _CLEAR_ERRORS = 200, 4
 
 
 @dataclass(frozen=True, eq=False)
-class SimulatedOutcomes(Held):
+class SimulatedCounts(Held):
     """Outcomes of n new examples, and the probability of a claim after each outcome.
 
     Attributes
