@@ -302,7 +302,7 @@ class ConfusionMatrix(Counted):
             id that occurs in two of them means two patients. Clusters are not a dim, and take no more memory than the
             rows.
         sample_weight : None
-            Refused: a weighted count is not a number of examples, and its posterior would be too narrow or too wide.
+            Refused, because weights are no numbers of examples: ``bp.posterior(cm, strata="group", shares={…})``.
 
         Raises
         ------
@@ -342,6 +342,8 @@ class ConfusionMatrix(Counted):
                 "sample_weight",
                 "is not supported: counts are numbers of examples, and a posterior from weighted "
                 "counts would claim another amount of evidence than there is.",
+                "If examples weigh more because their group is rare in the sample, count by group and give its share: "
+                "bp.posterior(cm, strata='group', shares={...}).",
             )
         of_clusters = None if cluster is None else cluster_column(cluster)
         if are_indicators(y_true, y_pred):

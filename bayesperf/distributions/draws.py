@@ -178,6 +178,29 @@ class Draws(Sampled):
 
 
 @dataclass(frozen=True)
+class DrawsOfKnownMoments(Draws):
+    """Draws of quantities whose means and standard deviations are known exactly.
+
+    Attributes
+    ----------
+    mean, sd : Array (m,)
+        The exact moments.
+    """
+
+    mean: Array = field(kw_only=True)
+    sd: Array = field(kw_only=True)
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        return self.mean, self.sd
+
+    def mcse(self) -> Array:
+        return np.zeros(self.size)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, values=self.values[index], mean=self.mean[index], sd=self.sd[index])
+
+
+@dataclass(frozen=True)
 class DrawsBesidePairs(Draws):
     """Joint draws of systems whose pairs have joint draws of their own that are more accurate.
 

@@ -36,7 +36,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
-from bayesperf.posteriors.posterior_of_counts import check_design
+from bayesperf.posteriors.posterior_under_prior import check_design
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
 

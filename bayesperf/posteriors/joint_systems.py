@@ -38,7 +38,7 @@ from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.posterior_under_prior import posterior_under_prior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.sources.stored_draws import SameExamples, stored
@@ -100,15 +100,15 @@ def joint_posterior(
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     prior = priors.resolve_dirichlet(prior, len(patterns.labels), SAME_EXAMPLES)
-    cm = _margins(patterns)
+    cm = margins(patterns)
     alpha = pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
     places = zip(cells, alpha, _by_place(patterns), _streams(patterns, alpha, seed), strict=True)
     for of_place, weights, counts, rng in places:
         seen = counts > 0
         _draw_cells(of_place, rng, weights, counts[seen], patterns.actual[seen], patterns.predicted[seen])
-    margins = posterior(cm, prior, random_seed=seed, draws=draws)
-    return replace(margins, source=SameExamples(stored(cells, margins.template), alone=margins.source))
+    each = posterior_under_prior(cm, prior, random_seed=seed, draws=draws)
+    return replace(each, source=SameExamples(stored(cells, each.template), alone=each.source))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +165,11 @@ def marginal_of_systems(
 
     It takes the arguments of `joint_marginal`.
     """
-    cm = _margins(patterns)
+    cm = margins(patterns)
     weights = _weights_of_pairs(cm, patterns, metric, prior)
     if weights is None:
         return replace(joint_marginal(patterns, metric, prior, draws, random_seed), joint=True)
-    alone = posterior(cm, prior)
+    alone = posterior_under_prior(cm, prior)
     each, metric = alone[metric], alone.applicable(metric)
     drawn = DrawsOfPatterns(patterns, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
     return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
@@ -190,29 +190,29 @@ def joint_marginal(
     """
     draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     prior = priors.resolve_dirichlet(prior, len(patterns.labels), SAME_EXAMPLES)
-    cm = _margins(patterns)
-    margins = posterior(cm, prior, random_seed=seed, draws=draws)
-    metric, alpha = margins.applicable(metric), pseudo_counts(cm, prior)
+    cm = margins(patterns)
+    each = posterior_under_prior(cm, prior, random_seed=seed, draws=draws)
+    metric, alpha = each.applicable(metric), pseudo_counts(cm, prior)
     if metric.needs_cells or not is_sparse(alpha):
         return joint_posterior(patterns, prior, draws, seed)[metric]
-    margins.source.refuse_undefined(margins, metric)
+    each.source.refuse_undefined(each, metric)
     values = []
     for weights, counts, rng in zip(alpha, _by_place(patterns), _streams(patterns, alpha, seed), strict=True):
         seen = counts > 0
         sums = class_sums(rng, weights, counts[seen], patterns.actual[seen], patterns.predicted[seen], draws)
         values.append(np.concatenate([metric.of_class_sums(block) for block in sums], axis=1))
     by_draw = np.moveaxis(np.stack(values), 2, -1).reshape(-1, 1, draws)
-    leading = margins.leading_of(metric)
+    leading = each.leading_of(metric)
     return Marginal(Quantity.of(metric), Draws(by_draw, metric.bounds, True), leading, random_seed=seed)
 
 
-def _margins(patterns: ResponsePatterns) -> Counted:
+def margins(patterns: ResponsePatterns) -> Counted:
     """Return the matrix, or the patterns, of every system."""
-    margins = patterns.margins()
+    each = patterns.margins()
     return (
-        Outcomes(as_outcomes(margins), patterns)
+        Outcomes(as_outcomes(each), patterns)
         if patterns.graded
-        else ConfusionMatrix(margins, patterns.pos_label, patterns)
+        else ConfusionMatrix(each, patterns.pos_label, patterns)
     )
 
 
@@ -351,7 +351,7 @@ def discordant_weights(
     >>> discordant_weights(pair.patterns, "accuracy")
     (array([3.5]), array([1.5]), array([9.]))
     """
-    return _weights_of_pairs(_margins(patterns), patterns, metric, prior)
+    return _weights_of_pairs(margins(patterns), patterns, metric, prior)
 
 
 def _weights_of_pairs(

@@ -178,7 +178,7 @@ class Posterior(Answer, HasPositive):
         if self.observed is None:
             return None
         score = self.observed_score(metric)
-        if self._other_prevalence(metric) is not None:
+        if self.source.weighted or self._other_prevalence(metric) is not None:
             return score
         trials = metric.trials(self._observed_cells, self.positive)
         return score if trials is None else score.assign_coords(trials=(score.dims, trials))

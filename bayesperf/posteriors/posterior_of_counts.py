@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, overload
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, overload
 
-import numpy as np
-
-from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.counted import Counted
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
-from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
-from bayesperf.posteriors.sources.independent_rates import IndependentRates
-from bayesperf.posteriors.sources.shared_cells import SharedClasses
-from bayesperf.posteriors.sources.source import Source
-
-_DESIGNS = ("joint", "by_actual")
-# Largest default number of draws; the number of cells in all of them that lowers it to `DRAWS`; the number of classes
-# in all of them that lowers it further; and the smallest number.
-_MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_000_000, 1000
+from bayesperf.posteriors.known_shares import posterior_of_strata
+from bayesperf.posteriors.posterior import Posterior, warn_of_clusters
+from bayesperf.posteriors.posterior_under_prior import DESIGNS, posterior_under_prior
 
 
 @overload
 def posterior(
-    cm: Counted,
+    cm: Counted | Posterior,
     prior: str | priors.Prior | None = None,
     design: str = "joint",
     random_seed: Any = 0,
     *,
     draws: int | None = None,
+    strata: str | Sequence[str] | None = None,
+    shares: Any = None,
+    shares_of: Literal["population", "sample"] = "population",
 ) -> Posterior: ...
 
 
@@ -50,6 +42,9 @@ def posterior(
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
+    strata: str | Sequence[str] | None = None,
+    shares: Any = None,
+    shares_of: Literal["population", "sample"] = "population",
 ) -> Posterior: ...
 
 
@@ -65,6 +60,9 @@ def posterior(
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
+    strata: str | Sequence[str] | None = None,
+    shares: Any = None,
+    shares_of: Literal["population", "sample"] = "population",
     y_true: Any = None,
 ) -> Posterior:
     """Return the posterior of confusion matrices: exact, or by independent draws if their classes share a prior.
@@ -74,7 +72,7 @@ def posterior(
     cm : ConfusionMatrix, Outcomes or array-like (n,)
         Counts; or the actual labels, if the next argument is the predicted labels. Instead of counts, it may be a
         cross-tabulation with named axes (`pandas.crosstab`, a DataArray), or scikit-learn's ``classification_report``
-        for two classes.
+        for two classes; with `strata`, also a posterior of the strata, such as ``pool(cm, dim).by_group``.
     y_pred : array-like (n,), optional
         Predicted labels: ``posterior(y_true, y_pred)`` is short for
         ``posterior(ConfusionMatrix.from_predictions(y_true, y_pred))``. If the first argument is a matrix, the second
@@ -90,12 +88,13 @@ def posterior(
         Seed of Monte Carlo results; exact results do not depend on it.
     draws : int, optional
         Number of draws for Monte Carlo results (metrics with `Marginal.method` "draws"). By default 40,000 for up to
-        ten classes, for which the standard error of an interval's limits is about half a percent of its width; 10,000
-        for 20 to 500 classes; and fewer for more (5,000 for a thousand), but at least 1,000.
-    labels, pos_label, by
+        ten classes (limits then have a standard error of half a percent of an interval's width), and fewer for more.
+    labels, pos_label, by, y_true
         As in `ConfusionMatrix.from_predictions`, if actual and predicted labels are given.
-    y_true : array-like (n,), optional
-        The actual labels, if passed by keyword.
+    strata, shares, shares_of
+        Leading dims whose levels occur in other shares than in the test set; their shares or sizes, as a mapping by
+        level, a Series or a DataArray; and whether these were counted in the "population" or in a "sample". The result
+        describes the population (`bayesperf.posteriors.known_shares`).
 
     Returns
     -------
@@ -103,15 +102,13 @@ def posterior(
 
     Raises
     ------
-    ValueError
-        If the prior does not fit the matrix, or an argument has an invalid value.
-    TypeError
-        If neither a matrix nor both actual and predicted labels are given.
+    TypeError, ValueError
+        If neither a matrix nor both columns of labels are given; if the prior does not fit, or a value is invalid.
 
     Warns
     -----
-    DependenceWarning
-        If the examples were counted with clusters (``cluster=``), which `bayesperf.pool` takes into account.
+    DependenceWarning, PriorWarning
+        If the examples were counted with clusters (``cluster=``; see `bayesperf.pool`); if a stratum has no examples.
 
     Notes
     -----
@@ -128,6 +125,14 @@ def posterior(
     0     recall       0.8  0.75  0.164     0.436     0.998  exact
     1  precision       0.8  0.75  0.164     0.436     0.998  exact
     """
+    if strata is None and (shares is not None or isinstance(cm, Posterior)):
+        raise InputTypeError("strata", "name the dim of the strata, as strata='site'.")
+    if isinstance(cm, Posterior):
+        given = {"y_pred": y_pred, "prior": prior, "draws": draws, "labels": labels, "pos_label": pos_label, "by": by}
+        if unused := [name for name, value in given.items() if value is not None]:
+            raise InputTypeError(unused[0], "the posterior has its own.", f"Call it without `{unused[0]}`.")
+        assert strata is not None
+        return posterior_of_strata(cm, strata, shares, shares_of, random_seed=random_seed)
     if isinstance(cm, Counted):
         of_labels = {"labels": labels, "pos_label": pos_label, "by": by, "y_true": y_true}
         if unused := [name for name, value in of_labels.items() if value is not None]:
@@ -146,50 +151,16 @@ def posterior(
             raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")
         cm = ConfusionMatrix.from_predictions(actual, y_pred, labels=labels, pos_label=pos_label, by=by)
     warn_of_clusters(cm)
-    check_design(design, cm)
-    resolved = priors.resolve_for(prior, cm)
-    n_draws = _default_draws(len(cm.labels)) if draws is None else checks.count("draws", draws, least=2)
-    return Posterior(
-        source=_source(cm, resolved, random_seed=checks.seed(random_seed), n_draws=n_draws),
-        pos_label=cm.pos_label,
-        prior_text=resolved.describe(cm),
-        prevalence="observed" if design == "joint" else _prevalence_by_prior(resolved, cm),
-        observed=cm.cells,
-    )
-
-
-def check_design(design: str, cm: Counted) -> None:
-    """Refuse a design that is unknown, or impossible for these counts."""
-    checks.one_of("design", design, _DESIGNS)
-    if cm.graded and design != "joint":
-        raise InputError("design", "outcomes have no classes to sample by.", "Remove `design`.")
-
-
-def _prevalence_by_prior(prior: priors.Prior, cm: Counted) -> Prevalence | None:
-    """Return the prevalence if the data do not determine it: the prior's own belief about it, if it has one."""
-    totals = prior.totals(cm)
-    return Prevalence(totals.values, fixed=False) if totals is not None and prior.says_prevalence else None
-
-
-def _source(cm: Counted, prior: priors.Prior, **of_draws: int) -> Source:
-    cells = cm.cells
-    if prior.shared_by_classes:
-        return SharedClasses(counts=cells, **of_draws)
-    concentration = cells.copy(deep=False, data=cells.values + prior.concentration(cm))
-    if (totals := prior.totals(cm)) is not None:
-        classes = (cells.sum("predicted") + totals).transpose(*concentration.dims[:-1])
-        return IndependentRates(concentration=concentration, totals=classes, rates=None, **of_draws)
-    return Dirichlet(concentration=concentration, rates=prior.rates, **of_draws)
-
-
-def _default_draws(classes: int) -> int:
-    of_cells = int(np.clip(_DRAWN_CELLS // classes**2, DRAWS, _MOST_DRAWS))
-    return min(of_cells, max(_DRAWN_CLASSES // classes, _LEAST_DRAWS))
+    if strata is not None:
+        if design != "joint":
+            raise InputError("design", "must be 'joint' with strata: each stratum shows its prevalence.")
+        return posterior_of_strata(cm, strata, shares, shares_of, prior, random_seed, draws)
+    return posterior_under_prior(cm, prior, design, random_seed, draws)
 
 
 def _after_matrix(second: Any, prior: Any, design: Any, random_seed: Any) -> tuple[Any, Any, Any]:
     """Return prior, design and seed for a call ``posterior(cm, prior, design, random_seed)`` by position."""
-    if second is None and not (isinstance(prior, str) and prior in _DESIGNS):
+    if second is None and not (isinstance(prior, str) and prior in DESIGNS):
         return prior, design, random_seed
     if prior is None:
         return second, design, random_seed

@@ -1,4 +1,4 @@
-"""Prevalence from a source other than the data: fixed, or with a distribution of its own."""
+"""How common classes, or strata, are, from a source other than the data: fixed, or with a distribution of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNKNOWN_PREVALENCE = (
 
 @dataclass(frozen=True)
 class Prevalence(Held):
-    """The prevalence of each class from another source: fixed values, or a Dirichlet distribution."""
+    """The prevalence of each class, or stratum, from another source: fixed values, or a Dirichlet distribution."""
 
     weights: Array
     fixed: bool
@@ -32,6 +32,12 @@ class Prevalence(Held):
     def mean(self) -> Array:
         """Expected prevalence of each class, (K,)."""
         return np.asarray(self.weights / self.weights.sum())
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance of the prevalences, (K, K): zeros if they are fixed."""
+        share, n = self.mean, self.weights.sum()
+        return np.zeros((len(share),) * 2) if self.fixed else (np.diag(share) - np.outer(share, share)) / (n + 1)
 
     @property
     def in_words(self) -> str:

@@ -42,6 +42,8 @@ class Source(Held, ABC):
     counted_together: ClassVar[str] = (
         "ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, pos_label=...)"
     )
+    # Whether the observed cells are weighted examples, so that they count no trials.
+    weighted: ClassVar[bool] = False
     # Whether draws are independent of each other, the number of their chains, and of joint draws made of exact results,
     # and the seed.
     independent: bool = True

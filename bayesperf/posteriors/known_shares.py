@@ -1,0 +1,180 @@
+"""The posterior of a population whose strata were tested in other proportions than they have in it.
+
+Counts of each stratum have a posterior of their own, and the population's cells are their average, weighted by shares
+(`bayesperf.posteriors.sources.mixed_strata`). By default a prior of two examples is spread over all strata: with
+Jeffreys' prior in each of 20 strata of five examples, no interval contained an accuracy of .95 (docs/coverage.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core import checks
+from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.random_streams import stream
+from bayesperf.core.words import listed
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.data.counted import Counted
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.joint_systems import joint_posterior, margins
+from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior_under_prior import posterior_under_prior
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sources.mixed_strata import MixedStrata
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
+
+_SHARES_OF = ("population", "sample")
+# Shares that sum to 1 to this precision are shares.
+_ROUNDING = 1e-6
+# Cells in all draws of all strata that lower the number of draws, and its minimum.
+_MOST_CELLS, _LEAST_DRAWS = 40_000_000, 1000
+_ADVICE = "Give each stratum its share of the population, or its size."
+
+
+def posterior_of_strata(
+    data: Counted | Posterior,
+    strata: str | Sequence[str],
+    shares: Any,
+    shares_of: str = "population",
+    prior: str | priors.Prior | None = None,
+    random_seed: Any = 0,
+    draws: int | None = None,
+) -> Posterior:
+    """Return the posterior of a population of strata, with the arguments of `bayesperf.posterior`.
+
+    Raises
+    ------
+    ValueError
+        If a stratum has no share, or the shares are not numbers above 0; if `strata` is no leading dim.
+
+    Warns
+    -----
+    PriorWarning
+        If a stratum has no examples, so that its cells come from the prior alone.
+    """
+    dims = (strata,) if isinstance(strata, str) else tuple(strata)
+    if unknown := [dim for dim in dims if dim not in data.dims]:
+        raise InputError("strata", f"there is no {unknown[0]!r} among the leading dims, {list(map(str, data.dims))}.")
+    known = _known_shares(shares, checks.one_of("shares_of", shares_of, _SHARES_OF))
+    seed = checks.seed(random_seed)
+    if isinstance(data, Posterior):
+        within, of_prior, systems = data, 0.0, ""
+    else:
+        within, of_prior, systems = _within(_with_all(data, dims, known), prior, len(known), seed, draws)
+    within.refuse("draws")
+    weights = _in_order(known, within.leading, dims)
+    source = MixedStrata(
+        within=within,
+        cells=_mixed(within, dims, weights, shares_of == "population", draws),
+        independent=within.source.independent,
+        strata_dims=dims,
+        shares=Prevalence(weights.values.ravel(), fixed=shares_of == "population"),
+        prior_examples=of_prior,
+        systems_dim=systems,
+        random_seed=seed,
+    )
+    if source.empty:
+        said = f"strata: no example is of {listed(source.empty)}, where the figures are the prior's alone."
+        warn(PriorWarning, "BP206", f"{said} Test some, or let strata learn from each other: pool(cm, dim).by_group.")
+    return source.population
+
+
+def _known_shares(shares: Any, shares_of: str) -> dict[tuple[Any, ...], float]:
+    """Return the weight of each stratum, by its levels: shares, sizes, or Dirichlet weights of sampled shares."""
+    if isinstance(shares, xr.DataArray):
+        shares = shares.to_series()
+    if isinstance(shares, pd.Series):
+        shares = shares.to_dict()
+    if not isinstance(shares, Mapping) or not shares:
+        raise InputTypeError("shares", f"must map each stratum to its share; it is {type(shares).__name__}.", _ADVICE)
+    known = {
+        stratum if isinstance(stratum, tuple) else (stratum,): checks.number(f"shares[{stratum!r}]", share)
+        for stratum, share in shares.items()
+    }
+    values = np.array(list(known.values()))
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.sum() > 0:
+        raise InputError("shares", "must be finite, not negative, and not all 0.", _ADVICE)
+    whole = bool((values == np.floor(values)).all()) and values.sum() > 1
+    if shares_of == "sample" and not whole:
+        raise InputError("shares", "of a sample must be the numbers of its examples.", "Count the strata in it.")
+    if not whole and abs(values.sum() - 1) > _ROUNDING:
+        raise InputError("shares", f"must sum to 1, or be sizes; they sum to {values.sum():g}.", _ADVICE)
+    return {stratum: share + (shares_of == "sample") / len(known) for stratum, share in known.items()}
+
+
+def _in_order(known: Mapping[tuple[Any, ...], float], leading: xr.DataArray, dims: Sequence[str]) -> xr.DataArray:
+    """Return the weights of the strata along their dims."""
+    levels = [leading[dim].values.tolist() for dim in dims]
+    each = list(product(*levels))
+    if without := [stratum for stratum in each if stratum not in known]:
+        raise InputError("shares", f"has no share of {listed([_plain(stratum) for stratum in without])}.", _ADVICE)
+    if others := [stratum for stratum in known if stratum not in each]:
+        raise InputError("shares", f"has a share of {listed([_plain(stratum) for stratum in others])}, no stratum.")
+    values = np.array([known[stratum] for stratum in each]).reshape([len(level) for level in levels])
+    return xr.DataArray(values, dict(zip(dims, levels, strict=True)), list(dims))
+
+
+def _plain(stratum: tuple[Any, ...]) -> Any:
+    return stratum[0] if len(stratum) == 1 else stratum
+
+
+def _with_all(cm: Counted, dims: Sequence[str], known: Mapping[tuple[Any, ...], float]) -> Counted:
+    """Return counts with zeros for strata that have a share and no examples."""
+    levels: dict[str, list[Any]] = {}
+    for position, dim in enumerate(dims):
+        there = cm.counts[dim].values.tolist()
+        more = [stratum[position] for stratum in known if len(stratum) == len(dims) and stratum[position] not in there]
+        if more:
+            levels[dim] = [*there, *dict.fromkeys(more)]
+    if not levels:
+        return cm
+    if cm.patterns is not None:
+        return margins(replace(cm.patterns, counts=cm.patterns.counts.reindex(levels, fill_value=0)))
+    return cm.holding(cm.counts.reindex(levels, fill_value=0))
+
+
+def _within(
+    cm: Counted, prior: str | priors.Prior | None, strata: int, seed: int, draws: int | None
+) -> tuple[Posterior, float, str]:
+    """Return the posterior of each stratum, the weight of all their priors, and the dim of systems on same examples."""
+    if prior is None:
+        total = 1 if cm.graded else 2
+        prior = priors.dirichlet(total / (strata * cm.cells.sizes["actual"] * cm.cells.sizes["predicted"]))
+        text = f"Dirichlet, {total} pseudo-example{'s' * (total > 1)} in all, spread over the cells of {strata} strata"
+    else:
+        prior = priors.resolve_dirichlet(prior, len(cm.labels), "strata with known shares")
+        text = f"{prior.describe(cm)} in each stratum"
+    patterns = cm.patterns
+    if patterns is None:
+        post = posterior_under_prior(cm, prior, random_seed=seed, draws=draws)
+    else:
+        post = joint_posterior(patterns, prior, DRAWS if draws is None else draws, seed)
+    weight = float(np.sum(prior.concentration(cm), (-2, -1)).max()) * strata
+    return replace(post, prior_text=text), weight, "" if patterns is None else patterns.dim
+
+
+def _mixed(
+    within: Posterior, dims: Sequence[str], weights: xr.DataArray, fixed: bool, draws: int | None
+) -> xr.DataArray:
+    """Return draws of the population's cells, (…, chain, draw, actual, predicted)."""
+    source = within.source
+    if isinstance(source, StoredDraws):
+        cells = source.cells
+    else:
+        n = max(min(source.n_draws, _MOST_CELLS // within.template.size), _LEAST_DRAWS) if draws is None else draws
+        cells = source.cells_by_chain(within, n, 1)
+    share = weights / weights.sum()
+    if not fixed:
+        sizes = cells.sizes["chain"], cells.sizes["draw"]
+        drawn = stream(source.random_seed, "shares of strata", weights.values).dirichlet(weights.values.ravel(), sizes)
+        share = xr.DataArray(drawn.reshape(*sizes, *weights.shape), weights.coords, ("chain", "draw", *dims))
+    leading = [dim for dim in within.dims if dim not in dims]
+    mixed: xr.DataArray = xr.dot(cells, share, dim=list(dims))
+    return mixed.transpose(*leading, "chain", "draw", *CELL_DIMS).rename("cells")

@@ -1,0 +1,201 @@
+"""The cells of a population of strata with known shares: the cells of each stratum, weighted by its share.
+
+θ = Σ_h W_h θ_h, with independent posteriors θ_h of the strata and shares W that are known, or counted in another
+sample. The mean and variance of a proportion of all examples, which is linear in the cells, are exact; everything else
+comes from joint draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import enumerated, metric_title, place_names
+from bayesperf.data.count_arrays import CELL_DIMS
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.draws import DrawsOfKnownMoments
+from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
+
+if TYPE_CHECKING:
+    from bayesperf.posteriors.posterior import Posterior
+
+# Names of strata in a sentence.
+_NAMED = 6
+
+
+@dataclass(frozen=True, eq=False)
+class MixedStrata(StoredDraws):
+    """Draws of the cells of a population of strata. Made by `bayesperf.posterior` with `strata` and `shares`.
+
+    Attributes
+    ----------
+    within : Posterior
+        The posterior of each stratum.
+    strata_dims : tuple of str
+        The dims of the strata.
+    shares : Prevalence
+        How common each stratum is, row by row.
+    prior_examples : float
+        Weight of the prior in all strata together, in examples; 0 if it has no such weight.
+    systems_dim : str
+        The dim of systems on the same examples; empty if there are none.
+    reweighted : bool
+        Whether the classes have another prevalence than in the strata.
+    random_seed : int
+        Seed of the draws.
+    """
+
+    weighted: ClassVar[bool] = True
+    within: Posterior = field(kw_only=True)
+    strata_dims: tuple[str, ...] = field(kw_only=True)
+    shares: Prevalence = field(kw_only=True)
+    prior_examples: float = field(default=0.0, kw_only=True)
+    systems_dim: str = field(default="", kw_only=True)
+    reweighted: bool = field(default=False, kw_only=True)
+    random_seed: int = field(default=0, kw_only=True)
+
+    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
+        if what == "update":
+            return "the population is a mixture. Update the counts of the strata, and mix them again."
+        return super().refuses(post, what, metric)
+
+    def joint_over(self, dim: str) -> bool:
+        return dim == self.systems_dim
+
+    def _distribution(self, post: Posterior, metric: Metric) -> Distribution:
+        drawn = super()._distribution(post, metric)
+        if self.reweighted or self.within.kind != "exact" or not self._is_linear(post, metric):
+            return drawn
+        mean, sd = self._moments(post, metric)
+        return DrawsOfKnownMoments(drawn.values, drawn.bounds, mean=mean, sd=sd)  # type: ignore[attr-defined]
+
+    def _is_linear(self, post: Posterior, metric: Metric) -> bool:
+        """Whether a metric is a proportion of all examples, so that it is linear in the cells."""
+        cells = np.arange(1.0, self.template.sizes["actual"] * len(post.labels) + 1)
+        trials = metric.trials(cells.reshape(1, -1, len(post.labels)), post.positive)
+        return trials is not None and bool(np.allclose(trials, cells.sum()))
+
+    def _moments(self, post: Posterior, metric: Metric) -> tuple[Array, Array]:
+        """Return the exact mean and standard deviation of a metric that is linear in the cells, (m,) each."""
+        each, order = self.within[metric], (*post.leading_of(metric).dims, *self.strata_dims)
+        mean, sd = (v.transpose(*order).values.reshape(-1, len(self.shares.weights)) for v in (each.mean(), each.sd()))
+        share, covariance = self.shares.mean, self.shares.covariance
+        between = np.einsum("ih,hk,ik->i", mean, covariance, mean)
+        return mean @ share, np.sqrt(sd**2 @ (share**2 + np.diag(covariance)) + between)
+
+    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
+        return StoredDraws(self.cells, self.independent).predict(post, n, draws, random_seed)
+
+    def at_prevalence(self, prevalence: Prevalence) -> Self:
+        return replace(super().at_prevalence(prevalence), reweighted=True)
+
+    # ── What the figures rest on ──
+
+    @cached_property
+    def _examples(self) -> xr.DataArray:
+        """Numbers of examples of each stratum, over all systems."""
+        counts = self.within.examples
+        if counts is None:
+            raise InputError("strata", "the posterior of the strata has no counts.")
+        others = [dim for dim in counts.dims if dim not in (*self.strata_dims, *CELL_DIMS)]
+        return counts.sum(CELL_DIMS).max(others).transpose(*self.strata_dims)
+
+    @property
+    def empty(self) -> list[str]:
+        """Names of the strata without examples, whose cells come from the prior alone."""
+        if self.within.examples is None:
+            return []
+        names = place_names(self._examples)
+        return [name for name, n in zip(names, self._examples.values.ravel(), strict=True) if not n]
+
+    def strata(self) -> pd.DataFrame:
+        """Return the strata: names, share of the population, and number of examples."""
+        table = self._examples.astype(int).rename("examples").to_dataframe().reset_index()
+        table.insert(len(self.strata_dims), "share", self.shares.mean)
+        return table
+
+    def effective_number(self, metric: str | Metric) -> xr.DataArray:
+        """Return the number of trials, drawn at random from the population, that would tell as much about a proportion.
+
+        It is p(1 − p)/Var − 1, less the weight of the prior: the number of trials of a Beta distribution with this mean
+        p and variance. Trials are all examples for accuracy, positives for recall.
+
+        Parameters
+        ----------
+        metric : str or Metric
+            A proportion of the cells, such as accuracy or recall.
+
+        Returns
+        -------
+        xarray.DataArray
+            Over the leading dims.
+        """
+        post = self.population
+        metric = post.applicable(metric)
+        cells = np.ones((1, *self.template.shape[-2:]))
+        trials = metric.trials(cells, post.positive)
+        if trials is None:
+            raise InputError("metric", f"{metric.name!r} is no proportion of examples, so it has no number of trials.")
+        marginal = post[metric]
+        mean, variance = marginal.mean(), marginal.sd() ** 2
+        prior = self.prior_examples * float(trials.max()) / cells.size
+        number: xr.DataArray = mean * (1 - mean) / variance - 1 - prior
+        return number.clip(min=0).rename("effective_number")
+
+    @cached_property
+    def population(self) -> Posterior:
+        """The posterior of the population."""
+        return replace(self.within, source=self, observed=self.observed, learned_from=self.learned_from)
+
+    @cached_property
+    def learned_from(self) -> xr.DataArray | None:
+        """Counts of all strata together, which identify the test set."""
+        return None if self.within.examples is None else self.within.examples.sum(self.strata_dims)
+
+    @cached_property
+    def observed(self) -> xr.DataArray | None:
+        """The examples, weighted so that each stratum has its share; None if a stratum has no examples."""
+        counts = self.within.observed
+        if counts is None or self.empty:
+            return None
+        total = counts.sum(CELL_DIMS)
+        share = total.isel({dim: 0 for dim in total.dims if dim not in self.strata_dims}, drop=True)
+        share = share.transpose(*self.strata_dims).astype(float)
+        share = share.copy(data=self.shares.mean.reshape(share.shape))
+        weighted: xr.DataArray = (counts / total * share).sum(self.strata_dims) * total.sum(self.strata_dims)
+        return weighted.transpose(*self.template.dims)
+
+    # ── In words ──
+
+    def preface(self) -> list[str]:
+        leading = self.within.leading.isel(dict.fromkeys(self.template.dims[:-2], 0))
+        names = place_names(leading.transpose(*self.strata_dims))
+        shares = [f"{name} {share:.3g}" for name, share in zip(names, self.shares.mean, strict=True)]
+        source = "known shares" if self.shares.fixed else "shares counted in another sample"
+        said = [f"A population of {len(names)} strata with {source}: {enumerated(shares, _NAMED)}."]
+        if self.empty:
+            are = "has" if len(self.empty) == 1 else "have"
+            said.append(f"{enumerated(self.empty, _NAMED)} {are} no examples, so the prior decides there.")
+        return said
+
+    def remarks(self, post: Posterior, metric: Metric) -> list[str]:
+        if self.learned_from is None or metric.trials(self.template.values, post.positive) is None or post.dims:
+            return []
+        if metric.average is not None:
+            return []
+        number = float(self.effective_number(metric))
+        seen = metric.trials(self.learned_from.values, post.positive)
+        return [
+            f"For {metric_title(metric.name)} the {float(np.asarray(seen)):,.0f} examples it covers tell as much as "
+            f"{number:,.0f} drawn at random from the population."
+        ]
