@@ -23,7 +23,7 @@ from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import DrawsOfKnownMoments
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.sources.source import Source, Task
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 if TYPE_CHECKING:
@@ -64,10 +64,9 @@ class MixedStrata(StoredDraws):
     reweighted: bool = field(default=False, kw_only=True)
     random_seed: int = field(default=0, kw_only=True)
 
-    def refuses(self, post: Posterior, what: str, metric: Metric | None = None) -> str:
-        if what == "update":
-            return "the population is a mixture. Update the counts of the strata, and mix them again."
-        return super().refuses(post, what, metric)
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        advice = "the population is a mixture. Update the counts of the strata, and mix them again."
+        return super().refused_tasks(post) | {"update": advice}
 
     def joint_over(self, dim: str) -> bool:
         return dim == self.systems_dim
