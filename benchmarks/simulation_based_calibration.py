@@ -81,6 +81,8 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "groups, clusters, 3 classes": ("groups", THREE, {"dim": "site", "groups": "clusters"}),
     "groups_logit": ("groups_logit", BINARY, {"dim": "site"}),
     "groups_logit, LKJ, covariate": ("groups_logit", BINARY, {"dim": "site", "lkj": 2.0, "covariates": YEAR}),
+    "meta_analysis": ("meta_analysis", BINARY, {}),
+    "meta_analysis, covariate": ("meta_analysis", BINARY, {"covariates": YEAR}),
     "slices": ("slices", SLICES, {"ordered": ["age"], "interactions": [["site", "age"]]}),
     "slices, accuracy": ("slices", THREE, {"outcome": "accuracy"}),
     "markov": ("markov", STEPS, {}),

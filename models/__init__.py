@@ -27,6 +27,8 @@ and, where they apply,
     ``"probability"``, ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
+``DESIGN``
+    ``"by_actual"`` if the data never say how common the classes are; the option ``design`` says it fit by fit.
 ``ESTIMAND``
     What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or a description in
     words of your own, in which ``{dim}`` stands for the option of that name.
@@ -70,8 +72,8 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
-    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'multinomial', 'paired', 'raters',
-     'rates', 'recalibration', 'slices']
+    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'meta_analysis',
+     'multinomial', 'paired', 'raters', 'rates', 'recalibration', 'slices']
     """
     modules = (module.name for module in iter_modules(__path__))
     return sorted(name for name in modules if name != "building" and not name.startswith("_"))

@@ -12,7 +12,8 @@ A model file imports nothing else of bayesperf, so that a copy of it works in an
 ...     return model
 
 `coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates`, `cells_of_rates`, `rows_of_rates`
-and `draws_of_rates` of two classes; `given_rates` and `in_rows` read priors of rates where the parameters are others;
+and `draws_of_rates` of two classes; `cells_over_groups`, `log_likelihood_of_groups` and `normal_nodes` of rates that
+are logit-normal over groups; `given_rates` and `in_rows` read priors of rates where the parameters are others;
 `prior_variables` adds variables whose priors a caller may replace, and `conjugate_parameters` reads them for a closed
 form. `DirichletMultinomial`, `LogitBinomial` and `PatternCounts` are likelihoods of counts whose densities leave out
 the coefficients, on which no posterior depends: a sampler would compute them again at every step.
@@ -35,7 +36,8 @@ from pytensor.tensor.random.op import RandomVariable
 from scipy import special
 from scipy.special import expit
 
-# Sequences use it, too, and do without PyMC.
+# Other rooms use them, too, and do without PyMC.
+from bayesperf.models._logit_normal import cells_over_groups, log_likelihood_of_groups, normal_nodes
 from bayesperf.models._stationary import stationary
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "MostlyRight",
     "PatternCounts",
     "cells_of_rates",
+    "cells_over_groups",
     "concentration",
     "conjugate_parameters",
     "coords",
@@ -52,8 +55,10 @@ __all__ = [
     "draws_of_rates",
     "given_rates",
     "in_rows",
+    "log_likelihood_of_groups",
     "log_rows",
     "log_sum",
+    "normal_nodes",
     "outcomes_of_rates",
     "per_example",
     "positive",

@@ -36,8 +36,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import xarray as xr
-from scipy.special import expit, logsumexp
-from scipy.stats import binom
+from scipy.special import expit
 
 from bayesperf.models.building import (
     OUTCOMES,
@@ -45,7 +44,9 @@ from bayesperf.models.building import (
     cells_of_rates,
     coords,
     given_rates,
+    log_likelihood_of_groups,
     log_sum,
+    normal_nodes,
     outcomes_of_rates,
     positive,
     prior_variables,
@@ -71,12 +72,6 @@ PRIORS = {
 RATES = list(OUTCOMES)
 # The rates at μ, where one of them has a prior of its own: uniform, which is what Logistic(0, 1) is of their logits.
 TYPICAL = {f"typical_{name}": pm.Beta.dist(1, 1) for name in RATES}
-
-
-def normal_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nodes and weights of an expectation over a standard normal."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    return nodes, weights / weights.sum()
 
 
 def build(
@@ -206,7 +201,7 @@ def of_every_rate(values: Any, groups: str) -> Any:
 
 
 def log_marginal(successes: Any, trials: Any, location: Any, spread: Any) -> Any:
-    """Return the log-likelihood of groups whose deviations are integrated out, up to a constant (see `_nodes`)."""
+    """Return the log-likelihood of groups whose deviations are integrated out, up to a constant."""
     z = 0.0 * (location + spread + trials)
     for _ in range(6):
         p = pm.math.sigmoid(location + spread * z)
@@ -295,24 +290,14 @@ def log_likelihood(
 ) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions given its class totals, for leave-one-group-out.
 
-    The deviations of a group are unknown if the group is left out, so they are integrated out by Gauss–Hermite
-    quadrature centred at the mode. If the two deviations are correlated, the deviation of specificity is integrated
-    conditional on the deviation of recall.
+    Deviations are unknown if the group is left out, so they are integrated out.
     """
-    successes, trials = outcomes_of_rates(data)
-    location, spread = _location(posterior, data, dim, covariates), posterior["spread"]
-    observed = {rate: (successes[rate], trials[rate]) for rate in ("recall", "specificity")}
-    at = {rate: location.sel(rate=rate, drop=True) for rate in observed}
-    scale = {rate: spread.sel(varying_rate=rate, drop=True) for rate in observed}
-    z, log_weights = _nodes(*observed["recall"], at["recall"], scale["recall"], "recall_node")
-    recall = log_weights + _log_binomial(*observed["recall"], at["recall"] + scale["recall"] * z)
-    r = posterior["correlation"] if "correlation" in posterior else xr.DataArray(0.0)
-    shifted, rest = at["specificity"] + scale["specificity"] * r * z, scale["specificity"] * np.sqrt(1 - r**2)
-    if "correlation" not in posterior:
-        shifted = at["specificity"]
-    z, log_weights = _nodes(*observed["specificity"], shifted, rest, "node")
-    specificity = _log_sum(log_weights + _log_binomial(*observed["specificity"], shifted + rest * z), "node")
-    return _log_sum(recall + specificity, "recall_node").transpose("chain", "draw", ...)
+    location, spread = _location(posterior, data, dim, covariates), posterior["spread"].rename(varying_rate="rate")
+    correlation = posterior["correlation"] if "correlation" in posterior else xr.DataArray(0.0)
+    rates = RATES[1:]
+    return log_likelihood_of_groups(
+        outcomes_of_rates(data), location.sel(rate=rates), spread.sel(rate=rates), correlation, dim
+    )
 
 
 def _location(posterior: xr.Dataset, data: xr.DataArray, dim: str, covariates: xr.DataArray | None) -> xr.DataArray:
@@ -323,20 +308,6 @@ def _location(posterior: xr.Dataset, data: xr.DataArray, dim: str, covariates: x
     x = covariates.sel({dim: data[dim].values})
     shifted: xr.DataArray = location + (posterior["coefficient"] * x).sum("covariate")
     return shifted
-
-
-def _nodes(
-    successes: xr.DataArray, trials: xr.DataArray, location: xr.DataArray, spread: xr.DataArray, dim: str
-) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return nodes z and log weights of an expectation over a standard normal times a binomial likelihood.
-
-    The nodes are centred at the mode of the product, which is log-concave in z, and scaled by its curvature there.
-    """
-    z, width = _mode(successes, trials, location, spread)
-    points, weights = (xr.DataArray(values, dims=dim) for values in normal_nodes(25))
-    nodes = z + width * points
-    log_weights: xr.DataArray = (points**2 - nodes**2) / 2 + np.log(weights * width)
-    return nodes, log_weights
 
 
 def _mode(
@@ -354,13 +325,3 @@ def _mode(
     p = expit(location + spread * z)
     precision: xr.DataArray = 1 + spread**2 * trials * p * (1 - p)
     return z, precision**-0.5
-
-
-def _log_binomial(successes: xr.DataArray, trials: xr.DataArray, logit: xr.DataArray) -> xr.DataArray:
-    coefficient: xr.DataArray = xr.apply_ufunc(binom.logpmf, successes, trials, 0.5) + trials * np.log(2)
-    log_density: xr.DataArray = coefficient + successes * logit - trials * np.logaddexp(0, logit)
-    return log_density
-
-
-def _log_sum(values: xr.DataArray, dim: str) -> xr.DataArray:
-    return values.reduce(logsumexp, dim)

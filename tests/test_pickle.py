@@ -181,6 +181,11 @@ KINDS = {
     "dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion, draws),
     "prior of the dispersion": (lambda: bp.pool(FOLDS, draws=200).model.dispersion_prior, draws),
     "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).by_group, lambda post: draws(post["f1"])),
+    "meta-analysis": (
+        lambda: bp.groups.meta_analysis(FOLDS, draws=100),
+        lambda found: (found.new_group["recall"].eti(), draws(found.spread), found.region("new_group")),
+    ),
+    "summary ROC curve": (lambda: bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS, draws=100)), of_curve),
     "slices": (
         lambda: bp.slices(FOLDS, draws=100),
         lambda found: (found.prob_worst(), draws(found["f1"]), draws(found.largest_gap("fold", "fpr"))),

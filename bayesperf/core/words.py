@@ -148,6 +148,17 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
+def plural(noun: str) -> str:
+    """Return the plural of a noun that names groups.
+
+    Examples
+    --------
+    >>> plural("site"), plural("study"), plural("day")
+    ('sites', 'studies', 'days')
+    """
+    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+
+
 def enumerated(parts: Sequence[str], most: int | None = None) -> str:
     """Join the parts of a sentence, the last by "and"; beyond `most`, name the first and count the others.
 

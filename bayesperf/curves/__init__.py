@@ -12,6 +12,7 @@ from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.measures import Calibration
 from bayesperf.curves.reliability.recalibration import Recalibration, recalibrate
+from bayesperf.curves.roc.summary_curve import SummaryCurve, summary_roc
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, det_curve, precision_recall_curve, roc_curve
 from bayesperf.data.binned_scores import BinnedScores
 
@@ -24,6 +25,7 @@ __all__ = [
     "ExpectedPerformanceCurve",
     "Recalibration",
     "ReliabilityCurve",
+    "SummaryCurve",
     "ThresholdCurve",
     "abstention",
     "auc_from_summary",
@@ -40,6 +42,7 @@ __all__ = [
     "reliability_curve",
     "roc_auc",
     "roc_curve",
+    "summary_roc",
     "weighted_score",
 ]
 

@@ -1,11 +1,12 @@
 """Groups of examples that share a population (folds, sites, images), by quadrature."""
 
+from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
 from bayesperf.groups.averaging_labels import average_labels
 from bayesperf.groups.pooling import Pooled, pool
 from bayesperf.groups.slicing import Slices, slices
 from bayesperf.groups.voted_answers import majority_vote
 
-__all__ = ["Pooled", "Slices", "average_labels", "majority_vote", "pool", "slices"]
+__all__ = ["MetaAnalysis", "Pooled", "Slices", "average_labels", "majority_vote", "meta_analysis", "pool", "slices"]
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,7 @@ from bayesperf.plots.reliability_diagrams import *
 from bayesperf.plots.roc import *
 from bayesperf.plots.sensitivities import *
 from bayesperf.plots.studies import *
+from bayesperf.plots.studies_of_a_test import *
 from bayesperf.plots.thresholds import *
 
 # A file's own `__all__` says which of its functions are public.

@@ -21,7 +21,12 @@ from bayesperf.posteriors.quantity import Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 # The variable of each part of a tree of groups, and the kind of its scope; the mean has the scope that the tree states.
-PARTS = {"mean": ("cells", ""), "by_group": ("cells_group", "group"), "new_group": ("cells_new", "new_group")}
+PARTS = {
+    "mean": ("cells", ""),
+    "median_group": ("cells_median", "median_group"),
+    "by_group": ("cells_group", "group"),
+    "new_group": ("cells_new", "new_group"),
+}
 
 
 def to_tree(
@@ -114,7 +119,8 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
         "scope": Scope(kind, _dim_of_groups(dataset)) if kind else Scope.read(dataset.attrs),
         "observed": observed,
     }
-    if kind == "new_group":
+    # The counts of all groups together are an observation of neither.
+    if kind in ("new_group", "median_group"):
         fields |= {"observed": None, "learned_from": observed}
     if "prevalence" in dataset.attrs:
         fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs["prevalence"]), fixed=True)

@@ -605,7 +605,10 @@ class Posterior(Answer, HasPositive):
 
     @staticmethod
     def from_datatree(
-        tree: xr.DataTree, pos_label: Any = None, *, part: Literal["mean", "by_group", "new_group"] = "mean"
+        tree: xr.DataTree,
+        pos_label: Any = None,
+        *,
+        part: Literal["mean", "median_group", "by_group", "new_group"] = "mean",
     ) -> Posterior:
         """Return the posterior represented by the draws of the cells in a tree.
 
@@ -616,7 +619,7 @@ class Posterior(Answer, HasPositive):
             and predicted.
         pos_label : label, optional
             The positive class; by default the one recorded in the tree or implied by the labels.
-        part : {"mean", "by_group", "new_group"}
+        part : {"mean", "median_group", "by_group", "new_group"}
             For a model of groups: the population's mean (``cells``), each group itself (``cells_group``), or a group
             not seen yet (``cells_new``), as in `bayesperf.pool`. Other models only have the first.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesperf.core.fields import Held
-from bayesperf.core.words import metric_title
+from bayesperf.core.words import metric_title, plural
 from bayesperf.metrics.metric import Metric, better_sign
 
 # Kinds of scope: how the distribution of such a figure is called, and what the figure is.
@@ -22,17 +22,18 @@ SCOPES = {
     "system": ("Posterior", "the system's {metric}"),
     "long_run": ("Posterior", "the system's long-run {metric}"),
     "test_set": ("Prediction", "the {metric} in a new test set of {examples}"),
-    "mean": ("Posterior", "the {metric} at the population mean over {dim}s"),
+    "mean": ("Posterior", "the {metric} at the population mean over {dims}"),
+    "median_group": ("Posterior", "the {metric} of the median {dim}"),
     "group": ("Posterior", "each {dim}'s own {metric}"),
     "new_group": ("Prediction", "the {metric} of a new {dim}"),
-    "clusters": ("Posterior", "the {metric} over examples, which come in {dim}s"),
+    "clusters": ("Posterior", "the {metric} over examples, which come in {dims}"),
     "slices": ("Posterior", "each slice's own {metric}"),
     "levels": ("Posterior", "the {metric} of each {dim}{detail}"),
-    "average": ("Posterior", "{detail}, averaged over these {dim}s"),
+    "average": ("Posterior", "{detail}, averaged over these {dims}"),
     "labels": ("Posterior", "the mean of the system's {metric} over {n} labels"),
     "splits": ("Posterior", "the mean {metric} over splits that test {detail} of the examples"),
     "datasets": ("Posterior", "the average {metric} over data sets"),
-    "dispersion": ("Posterior", "the {metric} between {dim}s"),
+    "dispersion": ("Posterior", "the {metric} between {dims}"),
     "chosen": ("Posterior", "the {metric}, {detail}"),
     "itself": ("Posterior", "the {metric}"),
     "own": ("", "{detail}"),
@@ -75,7 +76,7 @@ class Scope(Held):
     def of(self, metric: str = "metric") -> str:
         """Return what figures with this scope describe, such as "the system's metric"."""
         examples = "as many examples as observed" if self.n is None else f"{self.n} examples"
-        return SCOPES[self.kind][1].format(metric=metric, examples=examples, **asdict(self))
+        return SCOPES[self.kind][1].format(metric=metric, examples=examples, dims=plural(self.dim), **asdict(self))
 
     def as_text(self) -> str:
         """Return the fields as JSON, for the attributes of a tree."""

@@ -34,7 +34,8 @@ def exact_draws(
     NotImplementedError
         If the posterior of this model under these priors and options has no exact form.
     """
-    systems = [dim for dim in model.named_vars_to_dims.get("cells", counts.dims) if dim in counts.dims[:-2]]
+    of_cells = model.named_vars_to_dims.get("cells", counts.dims)
+    systems = [dim for dim in counts.dims[:-2] if dim in of_cells and dim != options.get("dim")]
     rest = [dim for dim in counts.dims if dim not in systems]
     leading = counts.isel(dict.fromkeys(rest, 0), drop=True).transpose(*systems)
     tables = counts.transpose(*systems, *rest).values.reshape(leading.size, -1)

@@ -70,7 +70,8 @@ def _check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Met
 
 def knows_prevalence(definition: Any, priors: Mapping[str, Any] | None, options: Mapping[str, Any]) -> bool:
     """Whether the data say how common each class is, or the caller's own prior does; a default prior does not."""
-    return callable(definition) or options.get("design") != "by_actual" or "prevalence" in (priors or {})
+    design = options.get("design", getattr(definition, "DESIGN", "joint"))
+    return callable(definition) or design != "by_actual" or "prevalence" in (priors or {})
 
 
 def finished(
@@ -177,7 +178,7 @@ def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:
     """Return attributes that describe the cells: the kind of scope that a model states, or a sentence of its own."""
     if estimand not in SCOPES:
         return {"estimand": estimand.format_map(options)}
-    scope = Scope(estimand, str(options.get("dim", "")) if "{dim}" in SCOPES[estimand][1] else "")
+    scope = Scope(estimand, str(options.get("dim", "")) if "{dim" in SCOPES[estimand][1] else "")
     return {"scope": scope.as_text(), "estimand": described(scope)}
 
 
@@ -191,13 +192,13 @@ def _groups(definition: Any, options: Mapping[str, Any]) -> dict[str, Any]:
 def _metrics(
     group: xr.Dataset, metrics: Sequence[str | Metric] | None, positive: int | None, prevalence_known: bool
 ) -> dict[str, xr.DataArray]:
-    """Return the metrics of all cells: of the population, of the observed groups, of a new one.
+    """Return the metrics of all cells: of the population, the median group, the observed groups and a new one.
 
     A variable of the model that is the metric stays as it is; another variable of its name is refused. Without a known
     prevalence, metrics that depend on it are refused, and those by default are the others.
     """
     computed: dict[str, xr.DataArray] = {}
-    for suffix in ("", "_group", "_new"):
+    for suffix in ("", "_median", "_group", "_new"):
         if f"cells{suffix}" not in group:
             continue
         cells = group[f"cells{suffix}"]

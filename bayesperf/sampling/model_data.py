@@ -34,7 +34,7 @@ from bayesperf.sequences.chain import label_sequences, samples_by_sequence, tran
 # Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
 _first_reading = threading.Lock()
 # Names that a fit gives to its own dims and variables, whatever the model.
-RESERVED = ("cell", "example", "cells_group", "cells_new")
+RESERVED = ("cell", "example", "cells_median", "cells_group", "cells_new")
 # Dims of data that were arranged by the positive class when they were read: by class, and by what happened.
 ARRANGED = {"positive", "column"}
 

@@ -198,6 +198,8 @@ CALLS = {
                        "labels": None, "pos_label": 1, "by": None, "draws": 50, "random_seed": 0},
     bp.labels.prevalence: {"calls": PREDICTED, "errors": CM, "n": None, "prior": "flat", "pos_label": 1,
                            "by": {"fold": IDS}},
+    bp.groups.meta_analysis: {"data": FOLDS, "dim": "fold", "draws": 50, "random_seed": 0},
+    bp.curves.summary_roc: {"studies": bp.groups.meta_analysis(FOLDS, draws=50)},
     bp.groups.majority_vote: {"answers": PREDICTED, "y_true": Y, "k": 2, "cluster": {"question": IDS}, "by": None,
                               "draws": 50, "random_seed": 0},
     bp.labels.next_labels: {"posterior": PARTLY_VERIFIED, "n": 2, "metric": "accuracy", "random_seed": 0},

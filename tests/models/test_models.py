@@ -34,8 +34,8 @@ from tests.shared.models import (
 
 FOLDER = Path(models.__file__).parent
 NAMES = models.names()
-# Files that are no models: the list of them, what they have in common, and what of that sequences use as well.
-OTHERS = ["__init__", "_stationary", "building"]
+# Files that are no models: the list of them, what they have in common, and what of that other rooms use as well.
+OTHERS = ["__init__", "_logit_normal", "_stationary", "building"]
 
 
 # ── The folder ──
@@ -57,6 +57,7 @@ def test_table():
         "classes",
         "groups",
         "markov",
+        "meta_analysis",
         "multinomial",
         "paired",
         "rates",
@@ -70,7 +71,7 @@ def test_table():
 def test_what_a_file_can_declare_is_documented():
     """The kinds of data and of options, and no others, are in the docstring of the folder; so is an exact form."""
     quoted = {" ".join(words.split()) for words in re.findall(r'``"([^`]+)"``', models.__doc__)}
-    assert quoted == {*READERS, *CHECKS, models.groups.EXACT}
+    assert quoted == {*READERS, *CHECKS, models.groups.EXACT, models.meta_analysis.DESIGN}
 
 
 @pytest.mark.parametrize("name", NAMES)

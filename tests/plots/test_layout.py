@@ -173,6 +173,10 @@ ONE = {
     "reliability": lambda ax: reliable().plot(ax=ax),
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),
+    "meta_analysis": lambda ax: plots.meta_analysis(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100), ax=ax),
+    "summary_roc": lambda ax: plots.summary_roc(
+        bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100)), ax=ax
+    ),
     "pooled": lambda ax: pooled(FOLDS.isel(model=0)).plot(ax=ax),
     "slices": lambda ax: bp.slices(FOLDS.isel(model=0), draws=200).plot(ax=ax),
     "joint": lambda ax: plots.joint(bp.posterior(BINARY, draws=100), "precision", "recall", ax=ax),

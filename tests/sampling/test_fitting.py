@@ -208,6 +208,8 @@ CELLS = {
     "groups by actual": {"cells": (), "cells_group": ("site",), "cells_new": ()},
     "groups, repeated": {"cells": (), "cells_group": ("site",), "cells_new": ()},
     "groups of three classes": {"cells": (), "cells_group": ("fold",), "cells_new": ()},
+    "meta_analysis": {"cells": (), "cells_median": (), "cells_group": ("site",), "cells_new": ()},
+    "meta_analysis, covariates": {"cells": (), "cells_median": (), "cells_group": ("site",), "cells_new": ()},
     "slices": {"cells": ("site",)},
     "markov": {"cells": ()}, "markov, varying": {"cells": (), "cells_group": ("video",), "cells_new": ()},
     "paired": {"cells": ("model",)}, "datasets": {},
@@ -219,6 +221,7 @@ UNITS = {
     "groups": {"site": 3}, "groups, clusters": {"site": 3},
     "groups by actual": {"site": 3}, "groups of three classes": {"fold": 2}, "groups_logit": {"site": 3},
     "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "slices": {"site": 3},
+    "meta_analysis": {"site": 3}, "meta_analysis, covariates": {"site": 3},
     "markov": {"example": 87},
     "markov, varying": {"video": 3}, "paired": {"example": 60}, "datasets": {"dataset": 4},
 }  # fmt: skip
@@ -250,7 +253,7 @@ def test_tree_of_every_model(case, sampler):
               "video": ["u", "v", "w"]}  # fmt: skip
     of_classes = ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
     headline = of_classes if "three" in case else HEADLINE
-    if "by actual" in case:
+    if "by actual" in case or "meta_analysis" in case:
         headline = ["balanced_accuracy", "recall", "specificity"]
     for name, leading in CELLS[case].items():
         for drawn, chains in ((posterior, 4), (prior, 1)):

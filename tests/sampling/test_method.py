@@ -62,6 +62,9 @@ TABLE = [
     ("groups", SITES, {"priors": {"dispersion": Made()}}, "mcmc"),
     ("groups", THREE_SITES, {}, "mcmc"),
     ("groups_logit", SITES, {}, "mcmc"),
+    ("meta_analysis", SITES, {}, "exact"),
+    ("meta_analysis", SITES, {"priors": {"spread": pm.HalfNormal.dist(0.5)}}, "exact"),
+    ("meta_analysis", SITES, {"priors": {"spread": pm.Exponential.dist(1)}}, "mcmc"),
     ("datasets", SCORES, {}, "mcmc"),
     (shared_recall, SYSTEMS, {"priors": {"recall": (9, 2)}}, "mcmc"),
     # A setting of the sampler asks for it.

@@ -203,6 +203,10 @@ FIGURES = {
     "monitor of systems": lambda: monitored(LONG).plot(),
     "pooled": lambda: pooled(FOLDS.isel(model=0)).plot(),
     "pooled systems": lambda: pooled(FOLDS).plot("f1"),
+    "studies": lambda: plots.meta_analysis(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100)),
+    "summary ROC curve": lambda: plots.summary_roc(
+        bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100))
+    ),
     "slices": lambda: plots.slices(bp.slices(FOLDS.isel(model=0), draws=200), "f1"),
     "prior": lambda: plots.prior(bp.prior.elicited(recall=(0.7, 0.9, 0.9))),
     "prior_sensitivity": lambda: plots.prior_sensitivity(SMALL, "recall"),

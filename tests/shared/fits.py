@@ -58,6 +58,8 @@ CASES = {
     "groups_logit": ("groups_logit", SITES, {}),
     "groups_logit, LKJ": ("groups_logit", SITES, {"lkj": 2.0}),
     "groups_logit, covariates": ("groups_logit", SITES, {"covariates": YEAR}),
+    "meta_analysis": ("meta_analysis", SITES, {}),
+    "meta_analysis, covariates": ("meta_analysis", SITES, {"covariates": YEAR}),
     "slices": ("slices", SITES, {}),
     "markov": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}}),
     "markov, varying": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}, "sequences": "varying"}),
@@ -67,7 +69,7 @@ CASES = {
 # The fullest form of each; the same checks of the others are slow.
 ONE_OF_EACH_MODEL = (
     "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
-    "slices", "markov, varying", "paired", "datasets", "binormal_roc",
+    "meta_analysis, covariates", "slices", "markov, varying", "paired", "datasets", "binormal_roc",
 )  # fmt: skip
 
 

@@ -162,6 +162,19 @@ def of_groups_logit(
     return prior + stats.binom.logpmf(successes, trials, rates).sum()
 
 
+def of_meta_analysis(counts, location, spread, correlation, deviation, coefficient=None):
+    prior = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(spread).sum() - np.log(2)
+    prior += stats.norm.logpdf(deviation).sum()
+    z = np.stack([deviation[:, 0], correlation * deviation[:, 0] + np.sqrt(1 - correlation**2) * deviation[:, 1]], -1)
+    shift = 0
+    if coefficient is not None:
+        prior += stats.norm.logpdf(coefficient).sum()
+        shift = YEAR_AND_AGE.values @ coefficient.T
+    (tn, fp), (fn, tp) = np.moveaxis(counts.values, (-2, -1), (0, 1))
+    rates = special.expit(location + shift + spread * z)
+    return prior + stats.binom.logpmf(np.stack([tp, tn], -1), np.stack([tp + fn, tn + fp], -1), rates).sum()
+
+
 def width_of_deviation(weights, trials, sigma):
     """Standard deviation of a sampled deviation, by the information of the slices that it has these weights in."""
     return np.sqrt(1 + sigma**2 * sum(0.16 * n * w**2 for n, w in zip(trials, weights, strict=True)))
@@ -394,6 +407,7 @@ def of_logit(varying):
 
 
 LOGIT = of_logit(2)
+OVER_STUDIES = {"location": normal(2), "spread": positive(2), "correlation": unit(), "deviation": normal(3, 2)}
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
@@ -443,6 +457,12 @@ DENSITIES = {
     "groups_logit, LKJ and covariates": ("groups_logit", ONE, {"lkj": 3.0, "covariates": SHUFFLED},
                                          LOGIT | {"correlation_unit": unit(), "coefficient": normal(3, 2)},
                                          of_groups_logit, {"correlation": (), "coefficient": ("rate", "covariate")}),
+    "meta_analysis": ("meta_analysis", ONE, {}, OVER_STUDIES, of_meta_analysis,
+                      {"location": ("rate",), "spread": ("rate",), "correlation": (), "deviation": ("site", "rate"),
+                       "true_positives": ("site",)}),
+    "meta_analysis, covariates": ("meta_analysis", ONE, {"covariates": SHUFFLED},
+                                  OVER_STUDIES | {"coefficient": normal(2, 2)}, of_meta_analysis,
+                                  {"coefficient": ("rate", "covariate")}),
     "slices": ("slices", SLICED, {"ordered": ["age"], "interactions": [["age", "site"]]},
                {"location": normal(2), "spread": positive(3, 2), "deviation": normal(5, 2)}, of_slices,
                {"location": ("rate",), "spread": ("effect", "rate"), "deviation": ("contrast", "rate"),

@@ -37,6 +37,7 @@ SMALLEST = {
     "resampled_clusters": {"n_groups": [4, 5], "dispersion": 0.1, "draws": 20},
     "sites": {"n_groups": [2, 3], "group_size": 5},
     "slices": {"analyses": ["alone", "one_dim"], "sites": 3, "devices": 2},
+    "summary_points": {"n_studies": [3, 4], "spread": 0.5, "draws": 20},
     "thresholds": {"n": [20, 30], "metrics": ("recall",), "draws": 20},
     "verification": {"verified": [20, 30], "examples": 200, "draws": 20},
 }

@@ -1,0 +1,447 @@
+"""What several studies say of one test: the median study, the mean over studies, each study, and a new one.
+
+The model is `bayesperf.models.meta_analysis`. Its posterior is drawn here by quadrature (`study_integrals`), or comes
+from `bayesperf.fit`, which takes priors and covariates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy.special import expit, ndtri
+
+from bayesperf.core import checks
+from bayesperf.core.answer import Answer
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.random_streams import streams
+from bayesperf.core.words import chance, estimate, plural, sentence
+from bayesperf.data.count_arrays import refuse_uncounted_cells
+from bayesperf.data.cross_validation import refuse_sum
+from bayesperf.data.label_encoding import missing_positive_label
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.distributions.draws import Draws
+from bayesperf.groups import study_integrals
+from bayesperf.metrics.metric import Metric
+from bayesperf.models._logit_normal import cells_over_groups, correlated
+from bayesperf.posteriors.arviz_trees import observed_table
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
+from bayesperf.posteriors.summary_table import Summary
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+METRICS = (
+    "recall",
+    "specificity",
+    "positive_likelihood_ratio",
+    "negative_likelihood_ratio",
+    "diagnostic_odds_ratio",
+)
+# The smallest probability with which the sign of the correlation is said.
+_SHOWN = 0.95
+# Points of the outline of a region.
+_OUTLINE = 181
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MetaAnalysis(Answer):
+    """Recall and specificity of one test over several studies, by `meta_analysis`.
+
+    Attributes
+    ----------
+    drawn : xarray.Dataset
+        Draws (chain, draw, …) of ``location``, ``spread`` and ``correlation`` on the logit scale, and of the cells.
+    counts : xarray.DataArray
+        Counts (study, actual, predicted).
+    own_priors : bool
+        Whether the priors are those of `meta_analysis`, not of a fit.
+
+    Notes
+    -----
+    Four posteriors answer four questions. `median_group` has the rates expit μ, the summary point of the literature;
+    `mean` the rates averaged over studies, which are nearer to ½; `new_group` predicts a study not seen yet; `by_group`
+    are the studies themselves. Metrics that depend on prevalence need `Posterior.at_prevalence`, because the number of
+    positive examples is each study's design. docs/coverage.md shows how often the intervals and regions cover.
+    """
+
+    drawn: xr.Dataset
+    counts: xr.DataArray
+    own_priors: bool = True
+
+    # ── The four answers ──
+
+    @cached_property
+    def median_group(self) -> Posterior:
+        """Posterior of metrics of the median study, the summary point."""
+        return self._part("median_group")
+
+    @cached_property
+    def mean(self) -> Posterior:
+        """Posterior of metrics at the rates averaged over all studies like these."""
+        return self._part("mean")
+
+    @cached_property
+    def by_group(self) -> Posterior:
+        """Posterior of each study's own metrics, with the dim of the studies."""
+        return self._part("by_group")
+
+    @cached_property
+    def new_group(self) -> Posterior:
+        """Prediction of the metrics of a new study."""
+        return self._part("new_group")
+
+    def _part(self, part: Literal["mean", "median_group", "by_group", "new_group"]) -> Posterior:
+        tree = xr.DataTree.from_dict({"posterior": self.drawn, "constant_data": self.counts.to_dataset(name="counts")})
+        return Posterior.from_datatree(tree, part=part)
+
+    @property
+    def dim(self) -> str:
+        """The dim of the studies."""
+        return str(self.counts.dims[0])
+
+    # ── How studies differ ──
+
+    @property
+    def spread(self) -> Marginal:
+        """Posterior of the standard deviation of studies, on the logit scale, over ``rate``."""
+        drawn = self.drawn["spread"].transpose("rate", "chain", "draw")
+        return self._parameter("spread", drawn.values, drawn.isel(chain=0, draw=0, drop=True), (0.0, np.inf))
+
+    @property
+    def correlation(self) -> Marginal:
+        """Posterior of the correlation of the logits of recall and specificity between studies."""
+        return self._parameter("correlation", self.drawn["correlation"].values[None], xr.DataArray(0.0), (-1.0, 1.0))
+
+    def _parameter(self, name: str, values: Array, leading: xr.DataArray, bounds: tuple[float, float]) -> Marginal:
+        quantity = Quantity(name, Scope("dispersion", self.dim), words=name, bounds=bounds)
+        independent = bool(self.drawn.attrs["independent_draws"])
+        return Marginal(quantity, Draws.of(name, values, bounds, independent), xr.zeros_like(leading, float))
+
+    @checked
+    def region(self, of: Literal["median_group", "new_group"] = "median_group", ci_prob: float = 0.95) -> xr.Dataset:
+        """Return the outline of a joint region of recall and specificity.
+
+        Parameters
+        ----------
+        of : {"median_group", "new_group"}
+            The median study (the credible region of the summary point), or a new study (the prediction region).
+        ci_prob : float
+            Probability of the region.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``recall``, ``specificity`` and ``fpr`` over ``point``, which goes once around the region.
+
+        Notes
+        -----
+        On the logit scale the region is an ellipse about the mean of the draws, with the axes of their covariance, and
+        just so large that it contains the proportion `ci_prob` of the draws.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
+        >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
+        >>> studies.region("median_group")["recall"].max().round(1).item()
+        0.9
+        """
+        checks.one_of("of", of, ("median_group", "new_group"))
+        centre, root = ellipse(self.logits(of), checks.probability("ci_prob", ci_prob))
+        angle = np.linspace(0, 2 * np.pi, _OUTLINE)
+        recall, specificity = expit(centre[:, None] + root @ np.stack([np.cos(angle), np.sin(angle)]))
+        outline = {"recall": recall, "specificity": specificity, "fpr": 1 - specificity}
+        region = xr.Dataset({name: ("point", values) for name, values in outline.items()})
+        return region.assign_attrs(ci_prob=ci_prob, estimand=getattr(self, of).estimand)
+
+    def logits(self, of: str) -> Array:
+        """Return draws (n, 2) of the logits of recall and specificity of the median study, or of a new one."""
+        location, spread = (self.drawn[name].transpose("chain", "draw", "rate") for name in ("location", "spread"))
+        if of == "new_group":
+            z = location.copy(data=self._rng("region").standard_normal(location.shape))
+            location = location + spread * correlated(z, self.drawn["correlation"]).transpose("chain", "draw", "rate")
+        return np.asarray(location.values.reshape(-1, 2))
+
+    def _rng(self, purpose: str) -> np.random.Generator:
+        leading = self.counts.isel({self.dim: 0, "actual": 0, "predicted": 0}, drop=True)
+        return streams(int(self.drawn.attrs["random_seed"]), purpose, leading, [self.counts.values])[0]
+
+    @checked
+    def without_each(self, ci_prob: float = 0.95, draws: int = 1000) -> pd.DataFrame:
+        """Return the median study's recall and specificity as each study is left out.
+
+        Parameters
+        ----------
+        ci_prob : float
+            Probability of the equal-tailed intervals.
+        draws : int
+            Number of draws of each analysis, which takes a quarter of a second.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns: the dim of the studies (the one left out; first a row "none"), ``metric``, ``mean``, ``ci_lower``,
+            ``ci_upper``.
+
+        Raises
+        ------
+        ValueError
+            If the analysis comes from a fit, whose priors it would not repeat, or there are fewer than three studies.
+        """
+        if not self.own_priors:
+            raise InputError(
+                "without_each",
+                "this analysis comes from a fit, whose priors and covariates it does not know.",
+                "Call meta_analysis(counts), or fit the counts without each study.",
+            )
+        names = self.counts[self.dim].values.tolist()
+        if len(names) < 3:
+            raise InputError("without_each", f"there are {len(names)} {plural(self.dim)}.", "Give at least three.")
+        seed = int(self.drawn.attrs["random_seed"])
+        rows = []
+        for left_out in ["none", *names]:
+            rest = (
+                self.counts if left_out == "none" else self.counts.sel({self.dim: [n for n in names if n != left_out]})
+            )
+            table = _analysed(rest, draws, seed).median_group.summary(["recall", "specificity"], ci_prob, "eti")
+            rows.append(table[["metric", "mean", "ci_lower", "ci_upper"]].assign(**{self.dim: left_out}))
+        joined = pd.concat(rows, ignore_index=True)
+        return joined[[self.dim, "metric", "mean", "ci_lower", "ci_upper"]]
+
+    # ── Tables and figures ──
+
+    def summary(
+        self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
+    ) -> pd.DataFrame:
+        """Return a tidy table of the median study, the mean over studies, a new study and each study.
+
+        Parameters
+        ----------
+        metrics, ci_prob, ci_kind
+            As in `Posterior.summary`; by default recall, specificity, likelihood ratios and the diagnostic odds ratio.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `Posterior.summary`, with a first column ``answer`` and a column for the dim of the studies, empty
+            except for the studies themselves.
+        """
+        answers = {f"median {self.dim}": self.median_group, "mean": self.mean, f"new {self.dim}": self.new_group}
+        wanted = list(METRICS) if metrics is None else metrics
+        tables = []
+        for answer, posterior in {**answers, self.dim: self.by_group}.items():
+            table = posterior.summary(wanted, ci_prob, ci_kind)
+            if answer in answers:
+                table.insert(1, self.dim, "")
+            table.insert(0, "answer", answer)
+            tables.append(table.astype({self.dim: object}))
+        summary = Summary(pd.concat(tables, ignore_index=True))
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "prior": self.mean.prior_text}
+        summary.attrs["estimand"] = f"Metrics of the median {self.dim}, on average, of a new and of each {self.dim}"
+        return summary
+
+    def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences: the median study, the mean over studies, a new study, and how studies differ.
+
+        Parameters
+        ----------
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the intervals.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
+        >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
+        >>> print(studies.in_words().split(". ")[0])
+        In the median of studies like these 4, recall is 0.766 (95 % HDI 0.629–0.886) and specificity is 0.842 (95 % \
+HDI 0.665–0.976)
+        """
+        checks.probability("ci_prob", ci_prob)
+        number = self.counts.sizes[self.dim]
+        answers = {
+            f"in the median of {plural(self.dim)} like these {number},": self.median_group,
+            f"on average over such {plural(self.dim)},": self.mean,
+            f"in a new {self.dim},": self.new_group,
+        }
+        said = [
+            f"{where} {' and '.join(estimate_in_words(m, ci_prob, ci_kind) for m in post.several(METRICS[:2]))}"
+            for where, post in answers.items()
+        ]
+        return " ".join(map(sentence, [*said, self._differences(), self._together(ci_prob, ci_kind)]))
+
+    def _differences(self) -> str:
+        """Return how much studies differ, as the factor between the odds of two of them in the median."""
+        # Larsen & Merlo (2005), American Journal of Epidemiology 161: exp(√2 τ Φ⁻¹(¾)).
+        factor = np.exp(np.sqrt(2) * ndtri(0.75) * self.spread.median().values)
+        return (
+            f"between two {plural(self.dim)} the odds of recall differ by a factor of {factor[0]:.1f} in the median, "
+            f"and the odds of specificity by {factor[1]:.1f}"
+        )
+
+    def _together(self, ci_prob: float, ci_kind: Kind) -> str:
+        """Return whether studies of more recall have less specificity."""
+        below = self.correlation.prob_below(0).item()
+        low, high = self.correlation.interval(ci_prob, ci_kind).values
+        known = estimate(self.correlation.mean().item(), low, high, ci_prob, ci_kind)
+        beginning = f"{plural(self.dim)} with more recall have"
+        if max(below, 1 - below) < _SHOWN:
+            return f"whether {beginning} less specificity is not settled: the correlation of the logits is {known}"
+        less, why = ("less", ", as where thresholds differ") if below > 0.5 else ("more", "")
+        probability = chance(max(below, 1 - below))
+        return f"{beginning} {less} specificity (probability {probability}; correlation of the logits {known}){why}"
+
+    def plot(self, **options: Any) -> Figure:
+        """Plot the studies, the median study and a new one with their regions.
+
+        Parameters
+        ----------
+        **options
+            The options ``ci_prob`` and ``ax`` of `bayesperf.plots.meta_analysis`.
+        """
+        from bayesperf import plots
+
+        return plots.meta_analysis(self, **options)
+
+    def _table_below(self) -> pd.DataFrame:
+        table = self.summary()
+        return table[table["answer"] != self.dim]
+
+    def __repr__(self) -> str:
+        return f"<bayesperf.groups.MetaAnalysis: {self.counts.sizes[self.dim]} {plural(self.dim)}>"
+
+
+def ellipse(draws: Array, prob: float) -> tuple[Array, Array]:
+    """Return the centre of draws (n, 2), and the root that maps the unit circle to the ellipse that holds `prob`."""
+    centre, root = draws.mean(0), np.linalg.cholesky(np.cov(draws.T))
+    distance = np.linalg.norm(np.linalg.solve(root, (draws - centre).T), axis=0)
+    return centre, root * np.quantile(distance, prob)
+
+
+@checked
+def meta_analysis(
+    data: ConfusionMatrix | xr.DataTree, dim: str | None = None, *, draws: int = 4000, random_seed: Any = 0
+) -> MetaAnalysis:
+    """Return what several studies say of the recall and the specificity of one test or classifier.
+
+    The logits of the two rates are a correlated normal pair in each study (Reitsma et al. 2005, with the binomial
+    likelihood of Chu & Cole 2006). `bayesperf.models.meta_analysis` has the model and its priors.
+
+    Parameters
+    ----------
+    data : ConfusionMatrix or xarray.DataTree
+        Counts of two classes with the leading dim `dim`, and no other. Or what ``bayesperf.fit(cm, "meta_analysis")``
+        returned, for other priors or covariates.
+    dim : str, optional
+        The dim of the studies; by default the only leading dim.
+    draws : int
+        Number of draws, for counts.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws.
+
+    Returns
+    -------
+    MetaAnalysis
+        With `MetaAnalysis.median_group`, ``mean``, ``by_group`` and ``new_group``, which are posteriors.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `data` are neither counts of two classes nor such a tree; if there are other leading dims, or fewer than two
+        studies.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If draws by quadrature are few different ones.
+
+    Notes
+    -----
+    For counts nothing is sampled by Markov chains: studies are integrated out by quadrature, and draws of the five
+    parameters are independent, by importance resampling of quasi-random points.
+
+    References
+    ----------
+    Reitsma et al. (2005), Journal of Clinical Epidemiology 58; Chu & Cole (2006), Journal of Clinical Epidemiology 59.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
+    >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
+    >>> studies.median_group["recall"].mean().round(2).item()
+    0.77
+    >>> studies.median_group.at_prevalence(0.1)["precision"].mean().round(1).item()
+    0.4
+    """
+    seed, number = checks.seed(random_seed), checks.count("draws", draws, least=2)
+    if isinstance(data, xr.DataTree):
+        return _of_tree(data, seed)
+    if not isinstance(data, ConfusionMatrix):
+        raise InputTypeError("data", f"must be a ConfusionMatrix or a DataTree; it is {type(data).__name__}.")
+    if data.positive is None:
+        raise missing_positive_label(data.labels)
+    refuse_uncounted_cells(data.counts, "data")
+    dim = str(data.dims[0]) if dim is None and data.dims else dim
+    _check_dims(data.dims, dim)
+    refuse_sum(data.counts, [str(dim)])
+    return _analysed(data.counts.assign_attrs(pos_label=data.pos_label), number, seed)
+
+
+def _check_dims(dims: tuple[Any, ...], dim: str | None) -> None:
+    """Refuse counts whose only leading dim is not that of the studies."""
+    if dim not in dims:
+        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(dims)}.", "Count by study: by='study'.")
+    if others := [other for other in dims if other != dim]:
+        raise InputError(
+            "data", f"has the dim {others[0]!r} beside {dim!r}.", f"Select one test: data.sel({others[0]}=…)."
+        )
+
+
+def _analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
+    """Return the analysis of counts (study, actual, predicted) by quadrature."""
+    dim = str(counts.dims[0])
+    if counts.sizes[dim] < 2:
+        raise InputError("data", f"has one {dim}, which says nothing of others.", "Call bayesperf.posterior.")
+    leading = counts.isel({dim: 0, "actual": 0, "predicted": 0}, drop=True)
+    (rng,) = streams(seed, "meta_analysis", leading, [counts.values])
+    drawn = xr.Dataset(study_integrals.draws(counts, {}, [rng], (1, number), dim=dim))
+    labels = counts["actual"].values.tolist()
+    positive = labels.index(counts.attrs["pos_label"])
+    cells = cells_over_groups(drawn, labels, positive, rng)
+    facts = {
+        "positive": positive,
+        "independent_draws": 1,
+        "prevalence_known": 0,
+        "scope": Scope("mean", dim).as_text(),
+        "groups_dim": dim,
+        "repeats": 1,
+        "random_seed": seed,
+        "prior": "location ~ Logistic(0, 1), spread ~ HalfNormal(1), correlation ~ Uniform(-1, 1)",
+    }
+    return MetaAnalysis(drawn.assign(cells).assign_attrs(facts), counts)
+
+
+def _of_tree(tree: xr.DataTree, seed: int) -> MetaAnalysis:
+    """Return the analysis that a fit of `meta_analysis` holds."""
+    drawn = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+    names = ("location", "spread", "correlation", "deviation", "cells", "cells_median", "cells_group", "cells_new")
+    counts = observed_table(tree)
+    if counts is None or not set(names) <= set(drawn.data_vars):
+        raise InputError("data", "is no fit of the model 'meta_analysis'.", "Fit it: bp.fit(cm, 'meta_analysis').")
+    labels = counts["actual"].values.tolist()
+    positive = {"pos_label": labels[int(drawn.attrs["positive"])]}
+    _check_dims(counts.dims[:-2], str(drawn.attrs["groups_dim"]))
+    facts = drawn.attrs | {"random_seed": seed}
+    return MetaAnalysis(drawn[list(names)].assign_attrs(facts), counts.assign_attrs(positive), own_priors=False)

@@ -1,0 +1,176 @@
+"""Independent draws of the model `meta_analysis`: studies integrated out by quadrature, parameters by importance.
+
+The five parameters (two means, two spreads, their correlation) are written as quantiles of their priors, and these as
+normal deviates, so that the prior is a standard normal in every one of them, and the likelihood is bounded. Points of a
+Sobol sequence, spread as a Student t about the posterior's mode and then about its moments, are weighted by the density
+(quadrature over each study, `Pairs.log_likelihood`), and a quarter of them is drawn in proportion to the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from scipy import special, stats
+from scipy.optimize import minimize
+
+from bayesperf.core.arrays import Array
+from bayesperf.core.errors import ConvergenceWarning, warn
+from bayesperf.models._logit_normal import RATES, Pairs
+
+# Quadrature nodes of a study in each direction; points of the first proposal; points of the second for each draw.
+_NODES, _FIRST, _FOR_A_DRAW = 5, 1024, 4
+# Degrees of freedom of the proposals, whose tails are heavier than the posterior's.
+_FREEDOM = 7.0
+# The smallest effective share of the points with which draws are as good as independent.
+_LEAST_SHARE = 0.1
+# Studies × points that are computed at once, which a processor's cache holds.
+_BLOCK = 16_384
+DEFAULTS = {"location": [0.0, 1.0], "spread": [0.0, 1.0], "correlation": [-1.0, 1.0]}
+_SHAPES = {"location": (2,), "spread": (2,), "correlation": ()}
+Transform = Callable[[Array], dict[str, Array]]
+
+
+def draws(
+    data: xr.DataArray,
+    parameters: Mapping[str, Array],
+    rngs: Sequence[np.random.Generator],
+    size: tuple[int, int],
+    *,
+    dim: str = "study",
+    covariates: xr.DataArray | None = None,
+) -> dict[str, xr.DataArray]:
+    """Return independent draws (chain, draw, …) of the parameters of `meta_analysis`, and the deviation of each study.
+
+    Parameters
+    ----------
+    data : xarray.DataArray
+        Counts (…, study, actual, predicted) of two classes; the attribute ``pos_label`` is the positive one.
+    parameters : mapping
+        Parameters of the priors by name, along the last axis: mean and scale of the logistic ``location``, 0 and the
+        scale of the half-normal ``spread``, the ends of the uniform ``correlation``; see `DEFAULTS`.
+    rngs : sequence of numpy.random.Generator
+        One for each system.
+    size : tuple of two int
+        Chains and draws.
+    dim, covariates
+        The options of the model.
+
+    Raises
+    ------
+    NotImplementedError
+        If there are covariates.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If few of the points carry the weight.
+    """
+    if covariates is not None:
+        raise NotImplementedError("method='exact': covariates of studies have no exact form. Use method='mcmc'.")
+    successes, trials = (each.transpose(..., dim, "rate") for each in rates_of_studies(data))
+    systems, studies = successes.dims[:-2], data[dim].values
+    shape = successes.shape[:-2]
+    given = {name: np.asarray(parameters.get(name, default), float) for name, default in DEFAULTS.items()}
+    priors = {
+        name: np.broadcast_to(values, (*shape, *_SHAPES[name], 2)).reshape(-1, *_SHAPES[name], 2)
+        for name, values in given.items()
+    }
+    flat = (each.values.reshape(-1, len(studies), 2).astype(float) for each in (successes, trials))
+    each = [
+        _system(k, n, {name: prior[i] for name, prior in priors.items()}, rng, int(np.prod(size)))
+        for i, (k, n, rng) in enumerate(zip(*flat, rngs, strict=True))
+    ]
+    dims = {"location": ("rate",), "spread": ("rate",), "correlation": (), "deviation": (dim, "rate")}
+    drawn = {}
+    for name, own in dims.items():
+        values = np.stack([system[name] for system in each])
+        shaped = values.reshape(*shape, *size, *values.shape[2:])
+        coords = {"rate": RATES, dim: studies}
+        labelled = xr.DataArray(shaped, {d: coords[d] for d in own}, (*systems, "chain", "draw", *own))
+        drawn[name] = labelled.transpose("chain", "draw", ...)
+    return drawn
+
+
+def rates_of_studies(counts: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the successes and the trials of recall and specificity, along a last dim ``rate``."""
+    labels = counts["actual"].values.tolist()
+    positive = labels.index(counts.attrs["pos_label"])
+    rows = xr.DataArray([positive, 1 - positive], {"rate": RATES}, ["rate"])
+    totals = counts.sum("predicted").isel(actual=rows)
+    return counts.isel(actual=rows, predicted=rows), totals
+
+
+def _system(
+    successes: Array, trials: Array, priors: Mapping[str, Array], rng: np.random.Generator, n: int
+) -> dict[str, Array]:
+    """Return n draws of one system, from its counts (study, rate)."""
+    point = sampled(successes, trials, priors, rng, n)
+    pairs = Pairs(
+        successes, trials, point["location"][:, None], point["spread"][:, None], point["correlation"][:, None]
+    )
+    return point | {"deviation": pairs.draw(rng)}
+
+
+def sampled(
+    successes: Array, trials: Array, priors: Mapping[str, Array], rng: np.random.Generator, n: int
+) -> dict[str, Array]:
+    """Return n draws of the parameters of one system."""
+
+    def log_density(u: Array) -> Array:
+        return np.asarray(log_likelihood(successes, trials, from_normal(u, priors)) - (u**2).sum(-1) / 2)
+
+    def minus_log_density(u: Array) -> float:
+        return -float(log_density(u[None])[0])
+
+    centre = minimize(minus_log_density, np.zeros(5), method="BFGS", options={"gtol": 1e-3})
+    points, log_weights = _weighted(log_density, centre.x, np.linalg.cholesky(np.asarray(centre.hess_inv)), rng, _FIRST)
+    share = special.softmax(log_weights)
+    mean = share @ points
+    spread = (points - mean).T @ ((points - mean) * share[:, None])
+    number = 2 ** int(np.ceil(np.log2(_FOR_A_DRAW * n)))
+    points, log_weights = _weighted(log_density, mean, np.linalg.cholesky(spread), rng, number)
+    share = special.softmax(log_weights)
+    effective = 1 / (share**2).sum() / number
+    if effective < _LEAST_SHARE:
+        warn(
+            ConvergenceWarning,
+            "BP304",
+            f"an effective share of only {effective:.1%} of the points carries the weight of the posterior, so the "
+            "draws are few different ones. Sample the model: bp.fit(cm, 'meta_analysis', method='mcmc').",
+        )
+    levels = (np.arange(n) + rng.random(n)) / n
+    chosen = rng.permutation(np.minimum(np.searchsorted(np.cumsum(share), levels), number - 1))
+    return from_normal(points[chosen], priors)
+
+
+def _weighted(
+    log_density: Callable[[Array], Array], centre: Array, root: Array, rng: np.random.Generator, number: int
+) -> tuple[Array, Array]:
+    """Return points (number, 5) of a Student t about the centre, and the logs of their weights."""
+    levels = stats.qmc.Sobol(6, rng=rng).random(number)
+    normal = special.ndtri(np.clip(levels[:, :5], 1e-12, 1 - 1e-12))
+    scale = np.sqrt(_FREEDOM / special.chdtri(_FREEDOM, np.clip(levels[:, 5], 1e-12, 1)))
+    deviates = normal * scale[:, None]
+    log_proposal = -(_FREEDOM + 5) / 2 * np.log1p((deviates**2).sum(-1) / _FREEDOM)
+    points = centre + deviates @ root.T
+    return points, log_density(points) - log_proposal
+
+
+def from_normal(u: Array, priors: Mapping[str, Array]) -> dict[str, Array]:
+    """Return parameters whose quantiles under their priors are those of normal deviates (…, 5)."""
+    (middle, scale), (_, half), (low, high) = (np.moveaxis(priors[name], -1, 0) for name in _SHAPES)
+    return {
+        "location": middle + scale * (special.log_ndtr(u[..., :2]) - special.log_ndtr(-u[..., :2])),
+        "spread": -half * special.ndtri(special.ndtr(-u[..., 2:4]) / 2),
+        "correlation": low + (high - low) * special.ndtr(u[..., 4]),
+    }
+
+
+def log_likelihood(successes: Array, trials: Array, point: Mapping[str, Array]) -> Array:
+    """Return the log-likelihood (…,) of the counts (study, rate) at parameters (…,), with studies integrated out."""
+    of_study = {name: np.expand_dims(point[name], -1 if name == "correlation" else -2) for name in _SHAPES}
+    blocks = range(0, len(point["correlation"]), max(_BLOCK // len(trials), 1))
+    parts = [{name: values[start : start + blocks.step] for name, values in of_study.items()} for start in blocks]
+    return np.concatenate([Pairs(successes, trials, **part).log_likelihood(_NODES).sum(-1) for part in parts])
