@@ -19,8 +19,10 @@ from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi, gauss_l
 from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.exact_forms import LevelSets
 
-# Least parameter of a Beta for which the singularities of its density are integrated; others need its quantiles.
-_SPREAD = 0.5
+# Least parameter of a Beta for which the singularities of its density are integrated; others need its quantiles. The
+# rules for parameters down to ½ and below it: number of nodes, and how far they reach.
+_SPREAD = 0.2
+_SINGULAR, _MORE_SINGULAR = (97, 3.8), (193, 4.75)
 # Least parameter of Betas for which the integrand is smooth, up to negligible kinks and endpoint singularities.
 _SMOOTH = 5.0
 # Number of nodes of a Beta for rough distribution functions, and for a rough view of the function.
@@ -140,7 +142,8 @@ class FunctionOfTwoBetas(RoughlyKnown):
         """Rows that are computed together, oriented, with their positions: one rule does not affect others."""
         inner, outer = (np.minimum(beta.a, beta.b)[:, 0] for beta in (self.inner, self.outer))
         swap = (outer > inner) & self.exchangeable
-        rule = 4 * swap + 2 * (np.where(swap, inner, outer) >= _SPREAD) + (self.least >= _SMOOTH)
+        singular = np.searchsorted([_SPREAD, 0.5], np.where(swap, inner, outer), "right")
+        rule = 4 * swap + np.where(self.least >= _SMOOTH, 3, singular)
         return [(rows, part.swapped() if of >= 4 else part) for of, rows, part in by_kind(self, rule)]
 
     def swapped(self) -> FunctionOfTwoBetas:
@@ -213,8 +216,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         Where the threshold bends sharply, the integral is split at the W at which it passes quantiles of X, because
         nodes are densest at the ends of a part.
         """
-        spread = min(self.outer.a.min(), self.outer.b.min()) >= _SPREAD
-        rule = self._values if spread else self._probabilities
+        rule = self._values if self.outer_least.min() >= _SPREAD else self._probabilities
         if not self.form.bends:
             return rule(first, last)
         assert self.form.outer_at is not None
@@ -241,7 +243,7 @@ class FunctionOfTwoBetas(RoughlyKnown):
         # This uses the values before they are clipped: beyond the nodes there is no mass if t is far from all of it.
         before, after = self.outer.cdf(first), self.outer.sf(last)
         first, last = np.clip(first, low, high), np.clip(last, low, high)
-        node, rest_node, weight = gauss_legendre(self.nodes) if self.least.min() >= _SMOOTH else tanh_sinh(97, 3.8)
+        node, rest_node, weight = self._rule
         length = (last - first)[..., None]
         w, rest = first[..., None] + length * node, rest_last + length * rest_node
         log_density = special.xlogy(self.outer.a[..., None] - 1, w) + special.xlogy(self.outer.b[..., None] - 1, rest)
@@ -249,6 +251,17 @@ class FunctionOfTwoBetas(RoughlyKnown):
         # Normalised by the mass between the ends, because the constant of the density loses digits at large counts.
         weights *= (np.maximum(1 - before - after, 0) / weights.sum(-1))[..., None]
         return w, rest, weights, before, after
+
+    @cached_property
+    def _rule(self) -> tuple[Array, Array, Array]:
+        if self.least.min() >= _SMOOTH:
+            return gauss_legendre(self.nodes)
+        return tanh_sinh(*(_SINGULAR if self.outer_least.min() >= 0.5 else _MORE_SINGULAR))
+
+    @cached_property
+    def outer_least(self) -> Array:
+        """The smaller parameter of the outer Beta, (m,)."""
+        return np.minimum(self.outer.a, self.outer.b)[:, 0]
 
     def ppf(self, q: Array) -> Array:
         q = np.broadcast_to(q, (len(self.inner.a), q.shape[-1]))
