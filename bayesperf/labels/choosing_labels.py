@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError, InputTypeError
@@ -19,15 +21,21 @@ from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior import Posterior
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NextLabels:
+class NextLabels(Answer):
     """Number of examples of each stratum to verify next. Made by `bayesperf.labels.next_labels`.
 
     Attributes
     ----------
-    table : pandas.DataFrame
-        The strata as in `VerifiedSample.table`, with the number to verify in the column ``advised``.
+    sample : VerifiedSample
+        The partly verified sample.
+    advised : numpy.ndarray (S,)
+        The number of labels to add in each of its strata.
     rows : numpy.ndarray or None
         The positions of the examples to verify, chosen at random in each stratum; None if examples were given as
         counts.
@@ -38,7 +46,8 @@ class NextLabels:
         number chosen at random.
     """
 
-    table: pd.DataFrame
+    sample: VerifiedSample
+    advised: Counts
     rows: NDArray[np.intp] | None
     metric: str
     sd: float
@@ -47,18 +56,25 @@ class NextLabels:
 
     def in_words(self) -> str:
         """Return a sentence on the expected gain from the labels."""
-        n = int(self.table["advised"].sum())
+        n = int(self.advised.sum())
         return (
             f"The standard deviation of {metric_title(self.metric)} is {format_value(self.sd)}. After {n:,} more "
             f"labels as advised it will be about {format_value(self.sd_advised)}; by chance, about "
             f"{format_value(self.sd_by_chance)}."
         )
 
-    def __repr__(self) -> str:
-        return f"{self.table.to_string(index=False)}\n{self.in_words()}"
+    def summary(self) -> pd.DataFrame:
+        """Return the table of the strata, with the number of labels to add in the column ``advised``."""
+        return self.sample.table().assign(advised=self.advised)
 
-    def _repr_html_(self) -> str:
-        return f"{self.table.to_html(index=False)}<p>{self.in_words()}</p>"
+    def plot(self, *, ax: Axes | None = None) -> Figure:
+        """Plot the advised labels beside those there are; see `bayesperf.plots.next_labels`."""
+        from bayesperf import plots
+
+        return plots.next_labels(self, ax=ax)
+
+    def __repr__(self) -> str:
+        return f"{self.summary().to_string(index=False)}\n{self.in_words()}"
 
 
 @checked
@@ -105,7 +121,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     >>> verified = np.where(np.arange(2000) < 100, truth, np.nan)
     >>> post = labels.verify(verified, predicted, judge=judge)
     >>> advice = labels.next_labels(post, 100, metric="f1")
-    >>> advice.table
+    >>> advice.summary()
        judge  predicted  examples  verified  truth 0  truth 1  advised
     0      0          0      1434        69       69        0        0
     1      0          1       203        10        8        2       67
@@ -124,7 +140,7 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
         float(np.sqrt(value.variance(labels))) for labels in (0 * advised, advised, value.by_chance(n))
     )
     rows = _rows(sample, advised, checks.seed(random_seed))
-    return NextLabels(sample.table().assign(advised=advised), rows, metric.name, sd, chosen, chance)
+    return NextLabels(sample, advised, rows, metric.name, sd, chosen, chance)
 
 
 def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Metric]:

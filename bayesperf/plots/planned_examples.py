@@ -1,4 +1,4 @@
-"""Figures of plans: for examples, for attempts at questions, and for a system monitored batch by batch."""
+"""Figures of plans: for examples, attempts at questions and labels, and for a system monitored batch by batch."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core.words import (
     REPEATED_LOOKS,
     interval_name,
+    metric_title,
     percentage,
     place_names,
     sentence,
@@ -35,14 +36,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from bayesperf.labels.choosing_labels import NextLabels
     from bayesperf.plan.monitoring import Monitor
     from bayesperf.plan.plan_result import Plan
     from bayesperf.plan.reruns import AttemptsPlan
 
-__all__ = ["attempts", "monitor", "plan"]
+__all__ = ["attempts", "monitor", "next_labels", "plan"]
 
 # The labels of a plan's axis.
 _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
+# Strata that a figure shows at most.
+_MOST_STRATA = 20
 
 
 @closed
@@ -112,6 +116,32 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     write_title(figure, "Expected standard error of the pass rate", ax=ax)
+    return figure
+
+
+@closed
+def next_labels(advice: NextLabels, *, ax: Axes | None = None) -> Figure:
+    """Plot the labels to add in each stratum beside the labels there are; at most 20 strata, those with most to add.
+
+    Parameters
+    ----------
+    advice : NextLabels
+        The result of `bayesperf.labels.next_labels`.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+    """
+    table = advice.summary().nlargest(_MOST_STRATA, "advised").sort_index(ascending=False)
+    voters = list(table.columns[: table.columns.get_loc("examples")])
+    names = [shorten(", ".join(f"{voter} {row[voter]}" for voter in voters)) for _, row in table.iterrows()]
+    figure, (axes,) = small_multiples(1, 7.2, 1.2 + 0.3 * len(table), margin=(1.5, 0), ax=ax)
+    at = np.arange(len(table))
+    axes.barh(at, table["verified"], color=GREY, label="labels there are")
+    axes.barh(at, table["advised"], left=table["verified"], color=BLUE, label="labels to add")
+    axes.set_yticks(at, names)
+    axes.set_xlabel("labels")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    write_title(figure, f"{int(table['advised'].sum()):,} more labels for {metric_title(advice.metric)}", ax=ax)
     return figure
 
 

@@ -43,7 +43,7 @@ def test_what_is_promised_comes_about(classes, metric):
         verified[advice.rows] = truth[advice.rows]
         after = labels.verify(verified, predicted, judge=judge, draws=2000)
         found = after.source.sample.table()["verified"] - post.source.sample.table()["verified"]
-        np.testing.assert_array_equal(found, advice.table["advised"])
+        np.testing.assert_array_equal(found, advice.advised)
         ratios.append(after[metric].sd().item() / advice.sd_advised)
         gains.append(advice.sd_advised / advice.sd_by_chance)
     # To first order: it is a plan. Strata that share a prior learn from each other's labels, and do better than that.
@@ -56,17 +56,19 @@ def test_what_is_promised_comes_about(classes, metric):
 def test_two_systems_are_told_apart_where_they_differ():
     _, verified, judge, old, new = simulated(n=3000, known=200)
     post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
-    table = labels.next_labels(post, 100, metric="accuracy").table
+    table = labels.next_labels(post, 100, metric="accuracy").summary()
     assert table.loc[table["old"] == table["new"], "advised"].sum() == 0
 
 
-def test_words_and_refusals():
+def test_words_and_refusals(tmp_path):
     _, verified, judge, old, new = simulated()
     post = labels.verify(verified, old, judge=judge)
     advice = labels.next_labels(post, 50, metric="f1")
     assert "After 50 more labels as advised it will be about" in advice.in_words()
     assert advice.in_words() in repr(advice)
     assert advice.in_words() in advice._repr_html_()
+    advice.save(tmp_path / "advice.nc")
+    assert repr(bp.load(tmp_path / "advice.nc")) == repr(advice)
     with pytest.raises(ValueError, match="n: 901 labels asked for, and 900 examples"):
         labels.next_labels(post, 901, metric="f1")
     with pytest.raises(ValueError, match="a value for each class"):

@@ -135,12 +135,19 @@ def calibration_of_classes():
     return bp.curves.calibration(np.array(LONG)[rng.integers(3, size=100)], probability, labels=LONG, draws=100)
 
 
+def labels_to_add():
+    truth, judge, predicted = np.random.default_rng(0).integers(0, 2, (3, 400))
+    post = bp.labels.verify(np.where(np.arange(400) < 80, truth, np.nan), predicted, judge=judge, draws=200)
+    return bp.labels.next_labels(post, 40, metric="f1")
+
+
 FIGURES = {
     "density": lambda: plots.density(bp.posterior(SMALL)["recall"]),
     "density of a ratio": lambda: plots.density(bp.posterior(BINARY)["lr+"]),
     "density of systems": lambda: plots.density(bp.posterior(SYSTEMS)["f1"]),
     "density of many": lambda: plots.density(bp.posterior(MANY)["recall"]),
     "density of many ratios": lambda: plots.density(bp.posterior(MANY)["lr+"]),
+    "labels to add": lambda: plots.next_labels(labels_to_add()),
     "panel": lambda: bp.posterior(SMALL).plot(),
     "panel of ratios": lambda: bp.posterior(SYSTEMS).plot(["lr+", "dor", "recall"]),
     "panel of folds": lambda: bp.posterior(FOLDS).plot(["recall", "f1"]),
