@@ -94,9 +94,9 @@ STUDY = Study(
     settings={"questions": tuple(QUESTIONS), "k": (1, 3, 5), "n_attempts": 5, "every": False, "draws": 1000,
               "prob": 0.95},
 )  # fmt: skip
-# Some three minutes of one processor, and six.
+# Some three minutes of one processor, and twenty.
 CASES = [({}, 300, {"k": (1, 2, 3, 5), "draws": 500, "random_seed": 1})]
-ALL_PASS = [({}, 120, {"n_questions": (20, 50, 100, 200), "k": (1, 2, 4), "n_attempts": 4, "every": True, "draws": 500,
+ALL_PASS = [({}, 400, {"n_questions": (20, 50, 100, 200), "k": (1, 2, 4), "n_attempts": 4, "every": True, "draws": 500,
                        "random_seed": 2})]  # fmt: skip
 TABLES = {
     "attempts": lambda jobs: table(STUDY, CASES, jobs, name="attempts"),

@@ -18,6 +18,9 @@ from bayesperf.core.errors import InputError
 from bayesperf.files.settings import Settings
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from bayesperf.posteriors.marginal import Marginal
     from bayesperf.posteriors.requirement import Requirement
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.verdicts import Verdict
@@ -154,10 +157,11 @@ def _versions(files: list[Path], against: Path, settings: Settings, scores_alone
     import pandas as pd
 
     from bayesperf.files.reading import Predictions, read
-    from bayesperf.files.roles import with_roles
+    from bayesperf.files.roles import with_outcomes, with_roles
     from bayesperf.reports.analysing import analyse
 
-    settings = replace(with_roles(replace(settings, require=()), len(files)), scores_alone=scores_alone)
+    settings = with_outcomes(with_roles(replace(settings, require=()), len(files)))
+    settings = replace(settings, scores_alone=scores_alone)
     new, old = read(files, settings), read(existing([against]), settings)
     for column in (settings.actual, settings.predicted):
         kinds = [pd.api.types.is_numeric_dtype(each.frame[column]) for each in (new, old) if column in each.frame]
@@ -196,7 +200,7 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     difference = compared.comparison.difference.sel(pair=f"{new} − {old}")
     no_worse = difference.prob_meets(-difference.better * no_worse_by)
     verdict = verdict_of(no_worse.item(), settings.confidence)
-    seen, before = analysis.marginals[wanted.name].observed.sel({system: [new, old]}).values.tolist()
+    seen, before = _observed(analysis, wanted.name).sel({system: [new, old]}).values.tolist()
     if math.isnan(seen) or math.isnan(before):
         raise InputError(
             f"--against {settings.against}" if is_version else f"--baseline {old}",
@@ -206,13 +210,48 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     beyond = f" by more than {no_worse_by:g}" if no_worse_by else ""
     than = "" if is_version and beyond else f" than {'before' if is_version else old}"
     against, named = ("before", "") if is_version else ("baseline", str(new))
-    observed = f"{seen:.3f}, {against} {before:.3f} ({'the same' if analysis.is_paired else 'other'} examples)"
-    more = _more_to_compare(analysis, wanted.name, new, old) if verdict == OPEN else ""
+    observed = f"{seen:.3f}, {against} {before:.3f} ({_the_same(analysis)})"
+    more = _more_to_compare(analysis, difference, new, old) if verdict == OPEN else ""
     return Verdict(f"{title} not worse{than}{beyond}", named, observed, no_worse.item(), verdict, more)
 
 
-def _more_to_compare(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
-    """Return how many more examples would settle a comparison; nothing if that cannot be planned."""
+def _observed(analysis: Analysis, metric: str) -> xr.DataArray:
+    """Return the observed scores of the systems; of the verified examples, if only some are."""
+    from bayesperf.metrics.point_values import score
+
+    if analysis.settings.judge is not None:
+        return score(analysis.pooled_counts, metric)
+    return analysis.marginals[metric].observed
+
+
+def _the_same(analysis: Analysis) -> str:
+    """Return in words whether two systems have the same examples, or clusters of them."""
+    settings, source = analysis.settings, analysis.pooled.source
+    if settings.judge is not None:
+        return "verified examples"
+    if settings.cluster is not None and not analysis.is_paired:
+        shared = bool((source.in_common == source.units).all())  # type: ignore[attr-defined]
+        return f"{'the same' if shared else 'other'} {settings.cluster}s"
+    return f"{'the same' if analysis.is_paired else 'other'} examples"
+
+
+def _more_to_compare(analysis: Analysis, difference: Marginal, new: Any, old: Any) -> str:
+    """Return how many more examples, or clusters, would settle a comparison; nothing if that cannot be planned."""
+    no_worse_by, settings = analysis.settings.no_worse_by or 0.0, analysis.settings
+    if settings.judge is not None:
+        return ""
+    if settings.cluster is None:
+        return _more_examples(analysis, difference.name, new, old)
+    from bayesperf.plan.reruns import questions_to_settle
+    from bayesperf.reports.verdicts import ASSURANCE, about_so_many
+
+    ahead, units = difference.better * difference.mean().item() + no_worse_by, int(analysis.pooled.source.units)
+    more = questions_to_settle(ahead, difference.sd().item(), units, settings.confidence, ASSURANCE)
+    return f"{about_so_many(more)} more {settings.cluster}s"
+
+
+def _more_examples(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
+    """Return how many more independent examples would settle a comparison; nothing if that cannot be planned."""
     from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import comparison
     from bayesperf.reports.verdicts import ASSURANCE

@@ -43,13 +43,11 @@ def read_settled(files: list[Path], settings: Settings, compared: bool = False) 
     """
     from bayesperf.files.formats import bytes_of
     from bayesperf.files.opening import opened
-    from bayesperf.files.roles import refuse_several_labels, with_predicted, with_roles
+    from bayesperf.files.roles import refuse_several_labels, with_outcomes, with_predicted, with_roles
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
-    if column := settings.correct or settings.grade or settings.credit:
-        # They are read as labels are, of both kinds.
-        settings = replace(settings, actual=column, predicted=column)
+    settings = with_outcomes(settings)
     if (size := sum(map(bytes_of, files))) > _LARGE:
         say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
     with opened(files, settings) as opened_files:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts
@@ -22,6 +23,8 @@ from bayesperf.core.errors import InputError
 LEAST, ENOUGH = 3, 20
 # How many numbers are drawn at once, and how many take so long that a progress bar is shown.
 _AT_ONCE, _LONG = 2**18, 2**27
+# With so many clusters of one size, few weights are not exponentials.
+_MANY = 1_000
 
 
 def weight_blocks(
@@ -76,10 +79,30 @@ def cluster_weights(rng: np.random.Generator, sizes: ArrayLike, n: int) -> NDArr
     shapes = weight_shapes(sizes).astype(np.float32)
     size = n, len(shapes)
     if (shapes == shapes[0]).all():  # One shape makes the same draws in less time.
+        if size[1] >= _MANY:
+            return _many_alike(rng, size)
         shapes = shapes[0]
     weights = rng.standard_gamma(shapes + 1, size, dtype=np.float32)
     weights *= np.exp(rng.standard_exponential(size, dtype=np.float32) / -shapes)
     weights *= np.float32(mean_weight(size[1])) / shapes
+    return weights
+
+
+def _many_alike(rng: np.random.Generator, size: tuple[int, int]) -> NDArray[np.float32]:
+    """Return weights ~ Gamma(1 − b), with b = 2/G, of many clusters of one size: nearly all are exponentials.
+
+    Gamma(1 − b) is a standard exponential times 1 − X, with X ~ Beta(b, 1 − b), whose density is that of U^(1/b) times
+    (1 − X)^(−b): in single precision X is 0 for all but about 17 b of the weights. The others are drawn by rejection.
+    """
+    b, least = 2 / size[1], 2.0**-25
+    weights = rng.standard_exponential(size, dtype=np.float32)
+    number = rng.binomial(weights.size, special.betaincc(b, 1 - b, least))
+    places, x = rng.choice(weights.size, number, replace=False, shuffle=False), np.empty(0)
+    while len(x) < number:
+        drawn = rng.uniform(least**b, 1, 2 * number) ** (1 / b)
+        kept = rng.random(len(drawn)) * least**-b < np.maximum(1 - drawn, least) ** -b
+        x = np.concatenate([x, drawn[kept]])
+    weights.ravel()[places] *= (1 - x[:number]).astype(np.float32)
     return weights
 
 

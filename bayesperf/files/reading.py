@@ -89,6 +89,11 @@ class Predictions:
         """The number of examples behind each row."""
         return np.ones(len(self.frame), np.int64) if self.rows is None else self.rows
 
+    @property
+    def each(self) -> pd.DataFrame:
+        """A row for each example."""
+        return self.frame if self.rows is None else self.frame.loc[self.frame.index.repeat(self.rows)]
+
     def where(self, kept: NDArray[np.bool_]) -> Predictions:
         """Return the rows that are kept."""
         return replace(self, frame=self.frame[kept], rows=None if self.rows is None else self.rows[kept])

@@ -59,6 +59,12 @@ def with_roles(settings: Settings, files: int, compared: bool = False) -> Settin
     return replace(settings, system_column=system, fold_column=fold, by=by)
 
 
+def with_outcomes(settings: Settings) -> Settings:
+    """Return settings that read a column of outcomes, or of credit, as labels of both kinds are."""
+    column = settings.correct or settings.grade or settings.credit
+    return settings if column is None else replace(settings, actual=column, predicted=column)
+
+
 def with_predicted(settings: Settings, columns: Sequence[Collection[str]]) -> Settings:
     """Return settings that read the usual column of predicted labels beside one of scores, if all files have it."""
     there = all(settings.predicted in of_file for of_file in columns)

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import xarray as xr
+
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import write_whole
 from bayesperf.data.counted import Counted
-from bayesperf.data.matrix import ConfusionMatrix
 
 _FORMAT = "bayesperf runs 1"
 # The dim of the runs.
@@ -51,10 +53,10 @@ def with_run(state: Path, counts: Counted, files: Sequence[Path]) -> dict[str, A
     return {**held, "runs": [*held["runs"], {"sha256": of_this_run, "counts": counts.counts.values.tolist()}]}
 
 
-def counts_of_runs(held: dict[str, Any], counts: Counted) -> ConfusionMatrix:
+def counts_of_runs(held: dict[str, Any], counts: Counted) -> Counted:
     """Return the counts of all runs of a state, with a leading dim ``run`` and the classes of the given counts."""
-    tables = [run["counts"] for run in held["runs"]]
-    return ConfusionMatrix.from_table(tables, labels=counts.labels, pos_label=counts.pos_label, dims=[RUN])
+    tables = np.array([run["counts"] for run in held["runs"]])
+    return counts.holding(xr.DataArray(tables, counts.counts.coords, (RUN, *counts.counts.dims)))
 
 
 def write(state: Path, held: dict[str, Any]) -> None:

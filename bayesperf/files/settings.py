@@ -107,16 +107,16 @@ _INDEPENDENT = "its figures take examples to be independent"
 _ONE_SYSTEM = "it checks one system whose examples are independent"
 _NO_CLASSES = "outcomes have no classes"
 _OF_CLASSES = dict.fromkeys(
-    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "judge", "labels", "pos_label", "map",
-     "prevalence", "verified_only"),
+    ("actuals", "predictions", "scores", "threshold", "split", "fold_column", "labels", "pos_label", "map",
+     "prevalence"),
     _NO_CLASSES,
-) | dict.fromkeys(("against", "state", "top"), "it is of predictions of classes")  # fmt: skip
+)  # fmt: skip
 _OF_NUMBERS = dict.fromkeys(
     ("scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label", "map", "verified_only",
      "correct", "grade", "metrics", "require", "prior", "top"),
     "numbers have no classes, and their mean is what is shown",
 )  # fmt: skip
-_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "clusters", "baseline"), _ONE_SYSTEM)
+_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "baseline"), _ONE_SYSTEM)
 
 
 @dataclass(frozen=True)
@@ -195,10 +195,12 @@ class Settings:
         needs={"against|baseline": "it matches the rows of two versions"},
     )  # fmt: skip
     judge: str | None = _option(
-        None, "Column of a cheaper judge's labels of every example; --actual is empty where unknown.",
+        None, "Column of a cheaper judge's labels of every example; --actual, or --correct, is empty where unknown.",
         f"{_SHOW} check",
     )  # fmt: skip
-    verified_only: bool = _option(False, "Use only rows whose --actual is filled in, and no judge.", _SHOW)
+    verified_only: bool = _option(
+        False, "Use only rows whose --actual, or --correct, is filled in, and no judge.", f"{_SHOW} check"
+    )
     parts: bool = _option(
         False, "Files are parts of one data set, not told apart.", "summary compare report plan",
     )  # fmt: skip
@@ -251,7 +253,7 @@ class Settings:
     )  # fmt: skip
     state: Path | None = _option(
         None, "File in which runs on new examples add up, valid however often you look.", "check",
-        against=_ONE | {"against": "each is a check by itself"},
+        against=_ONE | {"against": "each is a check by itself", "clusters": _ONE_SYSTEM},
     )  # fmt: skip
     evidence: str | None = _option(None, "Successes and trials of the metric so far, such as 4/5. [0/0]", "plan")
     assurance: float = _option(0.8, "Probability that the new examples will show it.", "plan", fault=_no_probability)

@@ -15,7 +15,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import CELL_DIMS, check_size
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.labels.sample import MODEL, VerifiedSample
+from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample
 from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.joint_systems import pseudo_counts
@@ -90,7 +90,7 @@ def _proper_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
     """Return α of each system, for each element of the leading dims, (m, M, K, K)."""
     cm = sample.verified_only()
     if not sample.systems:
-        cm = ConfusionMatrix(cm.counts.expand_dims({MODEL: [0]}, -3), cm.pos_label)
+        cm = ConfusionMatrix(cm.counts.expand_dims({ALONE: [0]}, -3), cm.pos_label)
     alpha = pseudo_counts(cm, prior)
     if (alpha <= 0).any():
         raise InputError(

@@ -24,8 +24,8 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import ResponsePatterns, distinct_patterns
 from bayesperf.labels.voter_cells import Strata
 
-# The dim of the systems, if there are several.
-MODEL = "model"
+# The dim of the systems, if they have names; and of a system without one, which no leading dim is called.
+MODEL, ALONE = "model", "system without a name"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -297,12 +297,12 @@ class VerifiedSample(Saved, HasPositive):
         np.add.at(counts, place, self.verified.values[..., strata, actual])
         patterns = ResponsePatterns(
             xr.DataArray(counts, leading.coords, (*leading.dims, "pattern")), actual[first], predicted[first],
-            self.systems or (0,), MODEL, self.labels, self.pos_label,
+            self.systems or (0,), MODEL if self.systems else ALONE, self.labels, self.pos_label,
         )  # fmt: skip
         margins = patterns.margins()
         if self.systems:
             return ConfusionMatrix(margins, self.pos_label, patterns)
-        return ConfusionMatrix(margins.isel({MODEL: 0}, drop=True), self.pos_label)
+        return ConfusionMatrix(margins.isel({ALONE: 0}, drop=True), self.pos_label)
 
     def __repr__(self) -> str:
         n, known = int(self.counts.sum()), int(self.verified.sum())

@@ -31,6 +31,7 @@ from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
+from bayesperf.labels.verified_outcomes import VerifiedOutcomes, sample_of_outcomes, verified_part
 from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
@@ -72,8 +73,9 @@ def verify(
     ----------
     y_true : array-like (n,) or VerifiedSample
         True labels; None, NaN or NA if unknown. Or counts, from `VerifiedSample.from_frame`.
-    y_pred : array-like (n,) or mapping
-        Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``.
+    y_pred : array-like (n,) or mapping, optional
+        Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``. Without them,
+        `y_true` and `judge` hold outcomes: right or wrong, or grades as numbers, of systems that `by` tells apart.
     judge : array-like (n,), optional
         Labels of every example from a source that is cheaper than the truth.
     strata : array-like (n,), optional
@@ -82,7 +84,7 @@ def verify(
         Prior of the cells of each system. By default Jeffreys', spread evenly over the judge's labels, for two classes
         without `strata`; otherwise the strata share a prior (`bayesperf.labels.votes`).
     labels, pos_label, by
-        As in `ConfusionMatrix.from_predictions`.
+        As in `ConfusionMatrix.from_predictions`; of outcomes `labels` are all grades.
     draws : int, optional
         Number of draws. By default 10,000 for up to five classes, and fewer for more: 2,500 for ten, at least 1,000.
     random_seed : int or numpy.random.Generator
@@ -91,8 +93,8 @@ def verify(
     Returns
     -------
     Posterior
-        Its source is `Verified`, with independent draws; if nothing is missing, it is as in `bayesperf.posterior`.
-        `bayesperf.labels.verifying` has the mathematics, docs/coverage.md shows how often intervals cover.
+        Its source is `Verified`, with independent draws; if nothing is missing, it is as in `bayesperf.posterior`. Of
+        outcomes it has "pass_rate" or "mean_grade". docs/coverage.md shows how often intervals cover.
 
     Raises
     ------
@@ -120,20 +122,22 @@ def verify(
     >>> post = labels.verify(verified, predicted, judge=judge)
     >>> post["accuracy"].hdi().values.round(2)
     array([0.67, 0.85])
-    >>> labels.verify(verified, predicted)["accuracy"].hdi().values.round(2)
-    array([0.66, 0.91])
     """
     if isinstance(y_true, VerifiedSample):
         given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
         if unused := [name for name, value in given.items() if value is not None]:
             raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own.", f"Give it without `{unused[0]}`.")
         sample = y_true
-    elif y_pred is None:
+    elif y_pred is None and judge is None:
         raise InputTypeError(
             "y_pred",
-            "give the predicted labels, or a VerifiedSample alone.",
-            "Labels or grades of a judge that are themselves tested are predictions: verify(y_true, judge).",
+            "give the predicted labels, or outcomes by a judge, or a VerifiedSample alone.",
+            "Labels of a judge that are themselves tested are predictions: verify(y_true, judge).",
         )
+    elif y_pred is None:
+        if pos_label is not None:
+            raise InputTypeError("pos_label", "outcomes have no classes.", "Remove `pos_label`, or give `y_pred`.")
+        return _of_outcomes(sample_of_outcomes(y_true, judge, strata, labels, by), prior, draws, random_seed)
     else:
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
@@ -148,6 +152,18 @@ def verify(
     _warn_of_unknown(source)
     warn_of_selection(sample)
     return source.posterior
+
+
+def _of_outcomes(
+    sample: VerifiedSample, prior: str | priors.Prior | None, draws: int | None, random_seed: Any
+) -> Posterior:
+    """Return the posterior of outcomes that a judge gave all examples, and people some."""
+    seed = checks.seed(random_seed)
+    if sample.is_complete:
+        return posterior_of_counts.posterior(verified_part(sample), prior, random_seed=seed, draws=draws)
+    named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), "verified outcomes")
+    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
+    return VerifiedOutcomes.of(sample, named, draws, seed).posterior
 
 
 def _default_draws(classes: int) -> int:

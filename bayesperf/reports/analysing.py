@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from bayesperf import metrics
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
+from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
@@ -51,7 +53,8 @@ def analyse(predictions: Predictions, settings: Settings) -> Analysis:
     """
     requirements = _requirements(settings)
     if not settings.of_outcomes:
-        predictions, settings = _with_labels(predictions, settings)
+        predictions, settings = with_classes(predictions, settings)
+    predictions = _with_labels(predictions, settings)
     refuse_missing(predictions, settings)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -68,16 +71,15 @@ def analyse(predictions: Predictions, settings: Settings) -> Analysis:
     )
 
 
-def _with_labels(predictions: Predictions, settings: Settings) -> tuple[Predictions, Settings]:
-    """Return predictions whose labels are there: by their spelling, by a threshold, verified; and their settings."""
-    predictions, settings = with_classes(predictions, settings)
+def _with_labels(predictions: Predictions, settings: Settings) -> Predictions:
+    """Return predictions whose labels are there: by a threshold, or verified."""
     if settings.calls:
         from bayesperf.reports.split_column import with_calls
 
         predictions = with_calls(predictions, settings)
     if settings.verified_only:
         predictions = verified_rows(predictions, settings)
-    return predictions, settings
+    return predictions
 
 
 def _analysed(predictions: Predictions, settings: Settings) -> Analysis:
@@ -133,7 +135,7 @@ def _judged(predictions: Predictions, settings: Settings) -> Analysis:
     if settings.pos_label is not None:
         sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
     pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
-    notes = (about_verified(sample, settings),)
+    notes = (about_verified(int(sample.verified.sum()), int(sample.counts.sum()), settings),)
     return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, handed_in=True)
 
 
@@ -155,27 +157,48 @@ def _of_clusters(pooled: Posterior, settings: Settings) -> Analysis:
 
 def _of_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of rows that are right or wrong, or graded."""
-    frame = predictions.frame
-    frame = frame if predictions.rows is None else frame.loc[frame.index.repeat(predictions.rows)]
-    column, make = (
-        (settings.correct, Outcomes.from_correct) if settings.correct else (settings.grade, Outcomes.from_grades)
-    )
-    by = {name: frame[name] for name in settings.by}
+    if settings.judge is not None:
+        return _judged_outcomes(predictions, settings)
+    make, selection = Outcomes.from_correct if settings.correct else Outcomes.from_grades, ""
+    if settings.top is not None:
+        every = predictions.each
+        best, selection = best_systems(make(every[settings.actual], by=_columns(every, settings.by)), settings)
+        predictions = _selected(predictions, best, settings)
+    frame = predictions.each
+    outcomes, by = frame[settings.actual], _columns(frame, settings.by)
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     if settings.cluster is not None:
-        clusters = {name: frame[name] for name in settings.clusters}
-        clustered = pool(make(frame[column], by=by, cluster=clusters), **options).mean
+        clustered = pool(make(outcomes, by=by, cluster=_columns(frame, settings.clusters)), **options).mean
         analysis = replace(_of_clusters(clustered, settings), voted=_voted(frame, settings, clustered.source))
     else:
-        counts, paired = make(frame[column], by=by), None
+        counts, paired = make(outcomes, by=by), None
         if settings.id is not None and settings.system is not None and counts.counts.sizes[settings.system] > 1:
-            paired = make(frame[column], by=by, example=frame[settings.id])
-        analysis = Analysis(counts, settings, posterior(counts, **options), None, paired=paired)
+            paired = make(outcomes, by=by, example=frame[settings.id])
+        analysis = Analysis(counts, settings, posterior(counts, **options), None, paired=paired, selection=selection)
     if not settings.slices:
         return analysis
     refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
-    sliced = make(frame[column], by=by | {name: frame[name] for name in settings.slices})
-    return replace(analysis, sliced=sliced)
+    return replace(analysis, sliced=make(outcomes, by=by | _columns(frame, settings.slices)))
+
+
+def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
+    """Return the analysis of outcomes by a judge, of which people verified some."""
+    from bayesperf.labels.verifying import verify
+
+    if settings.id is not None:
+        raise InputError(
+            "--id", "outcomes by a judge are compared as if each system had examples of its own.", "Remove --id."
+        )
+    frame = predictions.each
+    by, options = _columns(frame, settings.by), {"prior": settings.prior, "random_seed": settings.seed}
+    pooled = verify(frame[settings.actual], judge=frame[settings.judge], by=by, **options)  # type: ignore[arg-type]
+    known = pooled.source.known_counts() or Outcomes(as_outcomes(pooled.examples))  # type: ignore[arg-type]
+    notes = (about_verified(int(known.total.sum()), len(frame), settings),)
+    return Analysis(known, settings, pooled, None, notes=notes, handed_in=True)
+
+
+def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    return {name: frame[name] for name in names}
 
 
 def _voted(frame: pd.DataFrame, settings: Settings, source: Any) -> Marginal | None:
@@ -273,7 +296,7 @@ def refuse_missing(predictions: Predictions, settings: Settings) -> None:
             )
 
 
-def _selected(predictions: Predictions, counts: ConfusionMatrix, settings: Settings) -> Predictions:
+def _selected(predictions: Predictions, counts: Counted, settings: Settings) -> Predictions:
     """Return the rows of the systems that were counted."""
     name = str(settings.system)
     names = counts.counts[name].values.tolist()

@@ -41,7 +41,7 @@ def about_questions(source: ClusterWeights) -> str:
 
 def about_gaps(column: str | None, settings: Settings) -> str:
     """Return advice if actual labels are missing."""
-    if column != settings.actual or settings.correct or settings.grade:
+    if column != settings.actual:
         return ""
     return (
         " If nobody checked these rows, use --verified-only, or --judge COLUMN with a cheaper judge's labels for all."
@@ -108,9 +108,8 @@ def judged_sample(predictions: Predictions, settings: Settings, labels: list[Any
     )
 
 
-def about_verified(sample: VerifiedSample, settings: Settings) -> str:
+def about_verified(verified: int, n: int, settings: Settings) -> str:
     """Return a sentence on how many examples are verified."""
-    verified, n = int(sample.verified.sum()), int(sample.counts.sum())
     return (
         f"{verified:,} of {n:,} examples are verified; column {settings.judge!r} holds the judge's label of all {n:,}."
     )

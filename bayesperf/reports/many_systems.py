@@ -7,7 +7,6 @@ import numpy as np
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
 from bayesperf.data.counted import Counted
-from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.files.settings import FOLD, Settings
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.posterior_of_counts import posterior
@@ -21,7 +20,7 @@ _MOST_SHOWN = 20_000
 _MOST_COMPARED = 1_000
 
 
-def best_systems(counts: ConfusionMatrix, settings: Settings) -> tuple[ConfusionMatrix, str]:
+def best_systems[C: Counted](counts: C, settings: Settings) -> tuple[C, str]:
     """Return the systems with the best posterior mean, and a sentence on the choice.
 
     The systems are those of --system, ranked by the first metric, with all other leading dims pooled.

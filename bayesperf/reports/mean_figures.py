@@ -121,8 +121,7 @@ def mean_figures(predictions: Predictions, settings: Settings) -> MeanFigures:
     ValueError
         If a column holds no numbers, or systems are not told apart by one column.
     """
-    frame = predictions.frame
-    frame = frame if predictions.rows is None else frame.loc[frame.index.repeat(predictions.rows)]
+    frame = predictions.each
     if len(settings.by) > 1:
         raise InputError(
             "--by", f"of credit and errors one column tells systems apart, not {enumerated(list(settings.by))}."

@@ -117,7 +117,7 @@ def test_a_gate_a_plan_and_a_page(shell, log, tmp_path):
         (["--correct", "stars"], "must say by true and false"),
         (["--correct", "pased"], "pased"),
         (["--correct", "passed", "--grade", "stars"], "does not go with"),
-        (["--correct", "passed", "--verified-only"], "--correct does not go with --verified-only"),
+        (["--correct", "passed", "--judge", "stars", "--cluster", "task"], "--cluster does not go with --judge"),
         (["--correct", "passed", "--pos-label", "1"], "outcomes have no classes"),
         (["--grade", "passed", "--metrics", "f1"], "needs predictions of classes"),
     ],
@@ -155,3 +155,73 @@ def test_the_majority_vote_of_attempts(shell, tmp_path):
     assert contradicted.returncode == 2
     assert "passes in one attempt, and fails in another. Judge equal answers alike" in contradicted.stderr
     assert "needs --cluster" in shell("summary", path, "--correct", "passed", "--answer", "answer").stderr
+
+
+# ── A judge beside people, and gates ──
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """Attempts that a judge says pass or fail, of which people looked at one in five."""
+    rng = np.random.default_rng(3)
+    passed = np.concatenate([rng.random(150) < rate for rate in (0.8, 0.65)]).astype(int)
+    judge = np.where(rng.random(300) < 0.9, passed, 1 - passed)
+    frame = pd.DataFrame({"system": np.repeat(["a", "b"], 150), "judge_pass": judge, "item": np.tile(range(150), 2)})
+    frame["human"] = np.where(np.arange(300) % 5 == 0, passed, np.nan)
+    frame.astype({"human": "Int64"}).to_csv(tmp_path / "judged.csv", index=False)
+    return tmp_path / "judged.csv", frame
+
+
+def test_a_pass_rate_by_a_judge_and_some_people(shell, judged):
+    path, frame = judged
+    asked = ["--correct", "human", "--judge", "judge_pass", "--system", "system"]
+    done = shell("summary", path, *asked, "--json")
+    assert done.returncode == 0, done.stderr
+    expected = bp.labels.verify(frame["human"], judge=frame["judge_pass"], by={"system": frame["system"]})
+    found = json.loads(done.stdout)
+    assert [row["mean"] for row in found["summary"]] == pytest.approx(expected["accuracy"].mean().values.tolist())
+    assert "60 of 300 examples are verified; column 'judge_pass' holds the judge's label of all 300" in found["read"]
+
+
+@pytest.mark.slow
+def test_gates_of_a_judge_and_of_the_verified_alone(shell, judged):
+    path, frame = judged
+    asked = ["--system", "system", "--require", "pass_rate>=0.7", "--format", "json"]
+    known = frame.dropna()
+    by_system = {"system": known["system"]}
+    alone = bp.posterior(bp.Outcomes.from_correct(known["human"].astype(int), by=by_system))
+    both = bp.labels.verify(frame["human"], judge=frame["judge_pass"], by={"system": frame["system"]})
+    for options, post in ((["--judge", "judge_pass"], both), (["--verified-only"], alone)):
+        found = json.loads(shell("check", path, "--correct", "human", *options, *asked).stdout)["requirements"]
+        expected = post["accuracy"].prob_above(0.7).values.tolist()
+        assert [row["probability"] for row in found] == pytest.approx(expected)
+    judged_systems = [path, "--correct", "human", "--judge", "judge_pass", "--system", "system"]
+    assert "verified examples)" in shell("check", *judged_systems, "--baseline", "a", "--format", "json").stdout
+    refused = shell("compare", *judged_systems, "--id", "item")
+    assert "as if each system had examples of its own. Remove --id." in refused.stderr
+
+
+@pytest.mark.slow
+def test_versions_and_runs_and_the_best_of_right_and_wrong(shell, log, tmp_path):
+    frame = pd.read_csv(log)
+    for name in PASSED:
+        frame[frame["system"] == name].to_csv(tmp_path / f"{name}.csv", index=False)
+    versions = [tmp_path / "a.csv", "--correct", "passed", "--against", tmp_path / "b.csv", "--format", "json"]
+    (paired,) = json.loads(shell("check", *versions, "--id", "attempt").stdout)["requirements"]
+    expected = bp.compare(bp.Outcomes.from_correct(PASSED), metric="accuracy").difference.prob_above(0).item()
+    assert paired["probability"] == pytest.approx(expected, abs=1e-9)
+    (by_task,) = json.loads(shell("check", *versions, "--cluster", "task").stdout)["requirements"]
+    systems = {"version": np.repeat(list(PASSED), 120)}
+    outcomes = bp.Outcomes.from_correct(
+        np.concatenate(list(PASSED.values())), by=systems, cluster={"task": np.tile(TASKS, 2)}
+    )
+    pooled = bp.compare(bp.pool(outcomes).mean, metric="accuracy", dim="version", independent=True)
+    assert by_task["probability"] == pytest.approx(pooled.prob_greater.values[0, 1], abs=0.01)
+    assert "the same tasks" in by_task["observed"]
+    run = [tmp_path / "a.csv", "--correct", "passed", "--require", "pass_rate>=0.2", "--state", tmp_path / "runs.json"]
+    expected = bp.monitor(bp.Outcomes.from_counts(right=[PASSED["a"].sum()], n=120, dims=["run"]), 0.2, "accuracy",
+                          dim="run").dataset["anytime_verdict"].item()  # fmt: skip
+    assert shell("check", *run).returncode == {"met": 0, "missed": 1}.get(expected, 3)
+    assert "no new example" in shell("check", *run).stderr
+    best = shell("summary", log, "--correct", "passed", "--system", "system", "--top", "1", "--json")
+    assert len(json.loads(best.stdout)["summary"]) == 1

@@ -69,6 +69,9 @@ def frame_of(words):
             columns[name] = ["|".join(np.array(LABELS)[row]) for row in there]
     elif name := named(words, "--correct"):
         columns[name[0]] = truth.astype(int)
+        if judge := named(words, "--judge"):
+            columns[judge[0]] = truth.astype(int)
+            columns[name[0]] = np.where(np.arange(N) % 4 == 0, truth.astype(int).astype(str), "")
         columns |= {name: RNG.integers(1, 4, N) + 9 * truth for name in named(words, "--answer")}
     elif name := named(words, "--credit"):
         columns[name[0]] = RNG.random(N)

@@ -254,7 +254,7 @@ def test_outcomes_are_pooled_as_true_positives_and_false_negatives_are():
     np.testing.assert_allclose(found.dispersion.ppf(0.9), expected.dispersion.ppf(0.9).isel(actual=1), rtol=1e-9)
     assert found.dispersion.dims == ()
     assert found.by_group["accuracy"].dims == ("question",)
-    assert "For a new question, accuracy is" in found.in_words()
+    assert "For a new question, pass rate is" in found.in_words()
     assert found.summary()["metric"].unique().tolist() == ["accuracy"]
     with pytest.raises(ValueError, match="attempts are right or wrong"):
         bp.pool(bp.Outcomes.from_grades([1, 2, 3] * 20, cluster=np.arange(60) // 3)).pass_hat_k(2)

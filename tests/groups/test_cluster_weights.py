@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.core.errors import DependenceWarning, PriorWarning
-from bayesperf.core.weights import weight_shapes
+from bayesperf.core.weights import cluster_weights, weight_shapes
 
 
 def quiet(*args, **options):
@@ -316,3 +317,19 @@ def test_too_few_clusters_and_predictions_are_refused():
         bootstrap(tables(20, 2)).mean.predict()
     with pytest.raises(ValueError, match="or, for examples in clusters, method='bayesian_bootstrap'"):
         bp.pool(tables(20, 3), "patient")
+
+
+def test_weights_of_many_clusters_of_one_size_are_gamma_variables():
+    """Their logarithm tells Gamma(1 − 2/G) from an exponential, by six standard errors here."""
+    clusters, draws = 1000, 6000
+    shape, n = 1 - 2 / clusters, clusters * draws
+    drawn = cluster_weights(np.random.default_rng(1), np.full(clusters, 5), draws).astype(float)
+    assert drawn.mean() == pytest.approx(shape, abs=4 * np.sqrt(shape / n))
+    logs = np.log(drawn[drawn > 0])
+    error = np.sqrt(special.polygamma(1, shape) / n)
+    assert logs.mean() == pytest.approx(special.digamma(shape), abs=4 * error)
+    assert special.digamma(1) - special.digamma(shape) > 6 * error
+    # One weight in 300 is not an exponential's, and they are anywhere.
+    below = np.mean(drawn < 1e-4, axis=1)
+    expected = stats.gamma(shape).cdf(1e-4)
+    assert below.mean() == pytest.approx(expected, abs=4 * np.sqrt(expected / n))

@@ -211,7 +211,7 @@ def test_refusals():
     with pytest.raises(
         TypeError, match=r"y_pred: give .* of a judge that are themselves tested .*: verify\(y_true, judge"
     ):
-        labels.verify(verified, judge=judge)
+        labels.verify(verified)
     sample = labels.VerifiedSample.from_predictions(verified, predicted, judge=judge)
     with pytest.raises(TypeError, match="judge: the VerifiedSample has its own"):
         labels.verify(sample, judge=judge)
