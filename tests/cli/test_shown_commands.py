@@ -118,7 +118,10 @@ def test_a_command_that_is_shown_runs(shell, tmp_path, line):
     # Two versions are of the same examples, and slices by three columns are sampled, which tests of their own do.
     frame = frame_of(words)
     for name in files_of(words):
-        frame.to_csv(tmp_path / name, index=False)
+        if name.endswith(".json"):
+            frame.to_json(tmp_path / name, orient="records")
+        else:
+            frame.to_csv(tmp_path / name, index=False)
     if words.count("--slice") > 1:
         words = [word for place, word in enumerate(words) if "--slice" not in words[max(0, place - 1) : place + 1]]
     done = shell(*words)
