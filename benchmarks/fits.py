@@ -28,6 +28,7 @@ CASES = {
     "markov, varying": ("markov", {"sequences": "varying"}, None),
     "multinomial": ("multinomial", {}, None),
     "paired": ("paired", {}, None),
+    "preferences": ("preferences", {"order": True}, None),
     "raters": ("raters", {}, None),
     "raters, 3 classes": ("raters", {}, None),
     "raters, pooled": ("raters", {"pooled": True}, None),
@@ -59,6 +60,8 @@ def data(case, rng):
     if model == "paired":
         wrong = rng.random((2, 200)) < [[0.2], [0.3]]
         return bp.ConfusionMatrix.from_predictions(labels, {"a": labels ^ wrong[0], "b": labels ^ wrong[1]}), options
+    if model == "preferences":
+        return preferences(rng), options
     if model == "raters":
         return ratings(rng, 3 if case == "raters, 3 classes" else 2), options
     if case == "classes":
@@ -79,6 +82,15 @@ def ratings(rng: np.random.Generator, classes: int) -> bp.Ratings:
     answers = (actual + wrong * rng.integers(1, classes, (5, 500))) % classes
     frame = pd.DataFrame(answers.T, columns=list("abcde")).assign(population=rng.integers(0, 2, 500))
     return bp.Ratings.from_table(frame, population="population")
+
+
+def preferences(rng: np.random.Generator) -> pd.DataFrame:
+    """Return 500 judgements of ten systems, a fifth of them tied."""
+    pairs = np.array([rng.choice(10, 2, replace=False) for _ in range(500)])
+    strength = np.linspace(-1, 1, 10)
+    first = rng.random(500) < 1 / (1 + np.exp(strength[pairs[:, 1]] - strength[pairs[:, 0]]))
+    winner = np.where(rng.random(500) < 0.2, "tie", np.where(first, "a", "b"))
+    return pd.DataFrame(pairs, columns=["a", "b"]).assign(winner=winner)
 
 
 def slices(rng: np.random.Generator) -> bp.ConfusionMatrix:

@@ -64,6 +64,13 @@ OF_THREE = bp.Ratings.from_table(np.repeat(list(itertools.product("abc", repeat=
 SITE_OF = np.repeat(list("nesw"), [5, 12, 25, 40])
 PROBABILITIES = (np.arange(82) % 2, 1 / (1 + np.exp(-np.random.default_rng(0).normal(-0.5, 1.5, 82))))
 
+# Sixty judgements of five systems; then by two judges who see the same prompts, and answers of different lengths.
+MET = np.array(list(itertools.permutations("vwxyz", 2)) * 3)
+PREFERRED = pd.DataFrame(MET, columns=["a", "b"]).assign(winner=(["a", "b", "tie"] * 20))
+JUDGED = PREFERRED.assign(
+    judge=["j", "k"] * 30, prompt=np.arange(60) // 5, length_a=np.arange(60) % 7, length_b=np.arange(60) % 4
+)
+
 # Slices of 0 to 14 examples of each class.
 SLICES = bp.ConfusionMatrix.from_table(
     np.random.default_rng(0).integers(0, 15, (4, 3, 2))[..., None] * np.eye(2, dtype=int),
@@ -92,6 +99,8 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
     "recalibration": ("recalibration", PROBABILITIES, {}),
     "recalibration, groups": ("recalibration", PROBABILITIES, {"by": {"site": SITE_OF}}),
+    "preferences": ("preferences", PREFERRED, {"order": True}),
+    "preferences, judges, prompts": ("preferences", JUDGED, {"covariates": ["length"]}),
     "raters": ("raters", RATINGS, {}),
     "raters, 3 classes": ("raters", OF_THREE, {}),
     "raters, pooled": ("raters", RATINGS, {"pooled": True}),

@@ -15,8 +15,10 @@ defines
     The kind of data that `bayesperf.fit` takes for this model: ``"counts"``; ``"paired counts"``, a `ConfusionMatrix`
     of two systems on the same examples; ``"transitions"``, a pair ``(y_true, y_pred)`` in the order of time;
     ``"fold scores"``, a DataArray (dataset, model, fold); ``"scores of two classes"`` or ``"probabilities"``, a pair
-    ``(y_true, y_score)``; or ``"ratings"``, `Ratings`. Ids of sequences, or of groups of probabilities, are the option
-    ``by``.
+    ``(y_true, y_score)``; ``"ratings"``, `Ratings`; or ``"judged pairs"``, a frame with columns ``a``, ``b``,
+    ``winner`` and, if there are any, ``prompt`` and ``judge``. Ids of sequences, or of groups of probabilities, are the
+    option ``by``; numbers that may distract judges the option ``covariates``: of ``["length"]`` a frame has columns
+    ``length_a`` and ``length_b``.
 
 and, where they apply,
 
@@ -32,6 +34,9 @@ and, where they apply,
 ``ESTIMAND``
     What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or a description in
     words of your own, in which ``{dim}`` stands for the option of that name.
+``QUANTITIES``
+    Facts about variables that are answers: whether ``greater_is_better``, and their ``bounds``.
+    `Marginal.from_datatree` and `bayesperf.compare` take such variables by name.
 ``REFUSAL``
     Why the cells cannot predict new examples.
 ``TARGET_ACCEPT``
@@ -72,8 +77,8 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
-    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'meta_analysis',
-     'multinomial', 'paired', 'raters', 'rates', 'recalibration', 'slices']
+    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'meta_analysis', 'multinomial',
+     'paired', 'preferences', 'raters', 'rates', 'recalibration', 'slices']
     """
     modules = (module.name for module in iter_modules(__path__))
     return sorted(name for name in modules if name != "building" and not name.startswith("_"))

@@ -13,7 +13,7 @@ import typer
 
 from bayesperf.cli.options import Files, existing
 from bayesperf.cli.planning import evidence_in_words, number_in_words
-from bayesperf.cli.running_commands import analysed, say_warnings
+from bayesperf.cli.running_commands import analysed, print_blocks_as, say_warnings
 from bayesperf.core.errors import InputError
 from bayesperf.files.settings import Settings
 
@@ -276,18 +276,5 @@ def _print(verdicts: list[Verdict], rule: str, read: str, format_: str) -> None:
     from bayesperf.reports.verdicts import as_blocks, in_one_sentence, overall
 
     blocks = as_blocks(verdicts, rule, read)
-    if format_ == "json":
-        from bayesperf.reports.render.json import in_json
-
-        facts = {"verdict": overall(verdicts), "in_words": in_one_sentence(verdicts, rule), "read": read}
-        print(in_json(facts, blocks))
-    elif format_ == "markdown":
-        from bayesperf.reports.render.markdown import in_markdown
-
-        print(in_markdown(blocks))
-    else:
-        from rich.console import Console
-
-        from bayesperf.reports.render.terminal import print_blocks
-
-        print_blocks(blocks, Console())
+    facts = {"verdict": overall(verdicts), "in_words": in_one_sentence(verdicts, rule), "read": read}
+    print_blocks_as(format_, facts, blocks)

@@ -1,4 +1,4 @@
-"""The command line: ``bayesperf demo``, ``summary``, ``compare`` and ``report`` of files, ``plan`` and ``compile``."""
+"""The command line: ``bayesperf demo``, ``summary``, ``compare`` and ``report`` of files, ``rank``, ``plan``, …."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import typer
 from bayesperf.cli.checking import check
 from bayesperf.cli.options import Command, Files, with_options
 from bayesperf.cli.planning import plan
+from bayesperf.cli.ranking import rank
 from bayesperf.cli.running_commands import (
     NAMES,
     analysed,
@@ -169,7 +170,7 @@ def demo(settings: Settings) -> None:
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 
-for _command in (summary, compare, report, plan, check, demo):
+for _command in (summary, compare, report, plan, check, rank, demo):
     app.command(cls=Command)(with_options(_command))
 
 

@@ -8,7 +8,7 @@ import shlex
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bayesperf.files.reading import Predictions
     from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import Analysis
+    from bayesperf.reports.blocks import Block
 
 # Files of more bytes are announced.
 _LARGE, _HUGE = 3 * 10**8, 3 * 10**9
@@ -101,18 +102,29 @@ def answer_of_numbers(files: list[Path], settings: Settings, command: str) -> No
     """Print what a command has to say of credit, or of the errors of predicted numbers."""
     predictions, settings = read_settled(files, settings, command == "compare")
     from bayesperf.reports.mean_figures import mean_figures
-    from bayesperf.reports.render.json import in_json
-    from bayesperf.reports.render.terminal import print_blocks
 
     found = mean_figures(predictions, settings)
     say_warnings(found.warnings)
-    blocks = found.blocks(command)
-    if settings.json:
-        print(in_json({"read": found.read, "settings": asdict(settings)}, blocks))
-        return
-    from rich.console import Console
+    facts = {"read": found.read, "settings": asdict(settings)}
+    print_blocks_as("json" if settings.json else "text", facts, found.blocks(command))
 
-    print_blocks(blocks, Console())
+
+def print_blocks_as(format_: str, facts: Mapping[str, Any], blocks: Sequence[Block]) -> None:
+    """Print blocks as text, Markdown or JSON, which holds facts beside them."""
+    if format_ == "json":
+        from bayesperf.reports.render.json import in_json
+
+        print(in_json(facts, blocks))
+    elif format_ == "markdown":
+        from bayesperf.reports.render.markdown import in_markdown
+
+        print(in_markdown(blocks))
+    else:
+        from rich.console import Console
+
+        from bayesperf.reports.render.terminal import print_blocks
+
+        print_blocks(blocks, Console())
 
 
 def say_warnings(warned: Iterable[str]) -> None:

@@ -70,9 +70,10 @@ def compare(
     ----------
     a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
-        examples; posteriors for different examples; marginals for areas, scores, averages of folds or rates. Systems
-        with joint draws over `dim` (from `bayesperf.labels.verify`, `bayesperf.pool`, `roc_auc` of a mapping, …) are
-        compared in pairs. A DataArray holds scores (dataset, model, fold), for ``dim="dataset"``.
+        examples; posteriors for different examples; marginals for areas, scores, averages of folds or rates; or a fit
+        of which `metric` is a variable. Systems with joint draws over `dim` (from `bayesperf.labels.verify`,
+        `bayesperf.pool`, `roc_auc` of a mapping, …) are compared in pairs. A DataArray holds scores (dataset, model,
+        fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system, over the same leading dims, or a rule: "chance" predicts classes at random, each as often as
         it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
@@ -126,6 +127,8 @@ def compare(
     array([0.   , 0.002, 0.998])
     """
     rope = _checked_rope(rope, contrast)
+    if isinstance(a, xr.DataTree) and "posterior" in a.children and "cells" not in a["posterior"]:
+        a, metric = Marginal.from_datatree(a, str(_named(metric))), None
     counts = isinstance(a, Counted)
     if prior is not None and not counts:
         raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
@@ -263,6 +266,8 @@ def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
 
 def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | None) -> Comparison:
     """Return the comparison of shrunk systems."""
+    if comparison.shrunk is not None:
+        raise InputError("shrink", "the model has drawn the systems towards each other.", "Compare without `shrink`.")
     if comparison.systems is None:
         raise InputError(
             "shrink", "a prediction of a new test set is no estimate of a system.", "Compare without `shrink`."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,7 +55,8 @@ def of_systems(marginal: Marginal, asked: Asked, independent: bool, basis: str, 
     systems = Systems(marginal, asked.dim, asked.draws, independent, asked.random_seed, units)
     # A prediction of a new test set is no estimate of a system's own metric.
     known = not marginal.quantity.scope.of_new_test_set
-    return contrasted(pairs, asked, pairs.names, basis, systems if known else None)
+    found = contrasted(pairs, asked, pairs.names, basis, systems if known else None)
+    return replace(found, shrunk=marginal) if marginal.quantity.scope.shrunk else found
 
 
 def places_with_last(names: Sequence[Any], last: Any) -> list[int]:

@@ -214,7 +214,10 @@ class Settings:
         None, "Decimal mark of scores, '.' or ','. [as the file shows]", _READ, fault=_no_decimal
     )
     encoding: str | None = _option(
-        None, "Encoding of text, such as cp1252. [UTF-8, or another that the file shows]", _READ, fault=_no_encoding
+        None,
+        "Encoding of text, such as cp1252. [UTF-8, or another that the file shows]",
+        f"{_READ} rank",
+        fault=_no_encoding,
     )
     labels: tuple[str, ...] = _option(
         (), "All classes, in order, comma-separated or repeated. [those that occur]", _READ, has_entries=True
@@ -233,7 +236,7 @@ class Settings:
     rope: float = _option(
         0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_negative
     )
-    ci_prob: float = _option(0.95, "Probability of the intervals.", _SHOW, fault=_no_probability)
+    ci_prob: float = _option(0.95, "Probability of the intervals.", f"{_SHOW} rank", fault=_no_probability)
     prior: str | None = _option(
         None, "flat, jeffreys, perks, haldane or shared. [jeffreys; for 3 or more classes shared]", _READ
     )
@@ -242,7 +245,8 @@ class Settings:
         against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
     all: bool = _option(False, "Print all pairs, not only the best systems' or those of --baseline.", "compare")
-    seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check")
+    seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check rank")
+    order: bool = _option(False, "Estimate the advantage of the answer in the first column, shown first.", "rank")
     # Gates and plans.
     against: Path | None = _option(
         None, "File of the previous version: the new one must not be worse by --metric.", "check", against=_ONE
@@ -266,7 +270,7 @@ class Settings:
         None, "Where to write the page. [report.html, bayesperf-demo.html]", "report demo", "--output", "-o"
     )
     json: bool = _option(False, "Print JSON instead of tables.", f"{_SHOW} plan")
-    format: str = _option("text", "text, markdown or json.", "check", fault=_no_format)
+    format: str = _option("text", "text, markdown or json.", "check rank", fault=_no_format)
 
     actual: str = "actual"
     predicted: str = "predicted"

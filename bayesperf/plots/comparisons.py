@@ -301,7 +301,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
             where = ", ".join(f"{dim} {order[dim].values[at]}" for dim, at in place.items())
             axes.set_title(f"{where}: {heat_map.title}" if where else heat_map.title, fontsize="medium")
         row[0].set_ylabel(f"{comparison.dim}{' a' if maps[0].square else ''}")
-    if _RANKS in maps and count > 2 and ax is None:
+    if _RANKS in maps and count > 2 and comparison.shrunk is None and ax is None:
         remark(figure, BEST_OF_MANY)
     of = replace(comparison.contrast.quantity, contrast="").described(comparison.contrast.inference)
     write_title(figure, f"{of}: {comparison.title}", ax=ax)
@@ -436,7 +436,7 @@ def standings(
         )
     assert comparison.systems is not None
     alone = None
-    if comparison.shrunk is not None:
+    if comparison.shrunk is not None and not comparison.systems.each.quantity.scope.shrunk:
         drawn = intervals(comparison.systems.each.sel(**{comparison.dim: table[comparison.dim].values}), *of_interval)
         alone = np.column_stack([drawn.mean, drawn.interval])
     parts = parts_of(len(table), MOST_ROWS)

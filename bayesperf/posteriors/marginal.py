@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,9 +21,10 @@ from bayesperf.core.fields import Held
 from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.predicted_proportion import PredictedProportion
 from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
-from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import marginal_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
@@ -97,6 +99,46 @@ class Marginal(Saved):
     examples: xr.DataArray | None = None
     joint: bool = False
     score: xr.DataArray | None = None
+
+    @classmethod
+    def from_datatree(cls, tree: xr.DataTree, variable: str) -> Marginal:
+        """Return the distribution of a variable of a fit, such as the ``win_rate`` of the model ``preferences``.
+
+        Parameters
+        ----------
+        tree : xarray.DataTree
+            A fit: a tree with draws of the variable in the group ``posterior``, over chain, draw and any other dims.
+        variable : str
+            The name of the variable. Metrics of cells are asked of `Posterior.from_datatree`.
+
+        Returns
+        -------
+        Marginal
+            Its draws are joint over the leading dims, so `bayesperf.compare` takes systems along one of them.
+
+        Raises
+        ------
+        ValueError
+            If the tree has no such variable.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> tree = bp.fit(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), "rates", random_seed=1)
+        >>> bp.Marginal.from_datatree(tree, "recall").mean().round(2).item()
+        0.75
+        """
+        dataset = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
+        if variable not in dataset or not {"chain", "draw"} <= set(dataset[variable].dims):
+            raise InputError("variable", f"there are no draws of {variable!r}; there are {list(dataset.data_vars)}.")
+        drawn = dataset[variable].transpose(..., "chain", "draw")
+        facts = json.loads(dataset.attrs.get("quantities", "{}")).get(variable, {})
+        bounds = tuple(facts.get("bounds", (-np.inf, np.inf)))
+        quantity = Quantity(variable, Scope.read(dataset.attrs), "", facts.get("greater_is_better"), bounds=bounds)
+        values = drawn.values.reshape(-1, *drawn.shape[-2:])
+        independent = bool(dataset.attrs.get("independent_draws", 0))
+        leading = xr.zeros_like(drawn.isel(chain=0, draw=0, drop=True), dtype=float)
+        return cls(quantity, Draws.of(variable, values, bounds, independent), leading, joint=leading.ndim > 0)
 
     @property
     def name(self) -> str:

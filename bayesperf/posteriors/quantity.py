@@ -30,6 +30,7 @@ SCOPES = {
     "slices": ("Posterior", "each slice's own {metric}"),
     "levels": ("Posterior", "the {metric} of each {dim}{detail}"),
     "average": ("Posterior", "{detail}, averaged over these {dims}"),
+    "population": ("Posterior", "the {metric} of systems that are drawn towards each other"),
     "labels": ("Posterior", "the mean of the system's {metric} over {n} labels"),
     "splits": ("Posterior", "the mean {metric} over splits that test {detail} of the examples"),
     "datasets": ("Posterior", "the average {metric} over data sets"),
@@ -72,6 +73,11 @@ class Scope(Held):
     def of_new_test_set(self) -> bool:
         """Whether it describes the metric in a new test set."""
         return self.kind == "test_set"
+
+    @property
+    def shrunk(self) -> bool:
+        """Whether the model has drawn the systems towards each other, so that the best owes less to luck."""
+        return self.kind == "population"
 
     def of(self, metric: str = "metric") -> str:
         """Return what figures with this scope describe, such as "the system's metric"."""

@@ -148,6 +148,7 @@ def describe(
         **_scope(getattr(definition, "ESTIMAND", "system"), options),
         "refusal": getattr(definition, "REFUSAL", ""),
         **_groups(definition, options),
+        "quantities": json.dumps(getattr(definition, "QUANTITIES", {})),
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
         **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
     }

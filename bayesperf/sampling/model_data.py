@@ -21,6 +21,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.classifier_scores import Scores, by_class, labelled_scores
 from bayesperf.data.count_arrays import CELL_DIMS, refuse_uncounted_cells
 from bayesperf.data.cross_validation import FOLD, REPEAT, folds_of_all_repeats, repeated_dim
+from bayesperf.data.judged_pairs import judged_pairs
 from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes, matrix_of_right
@@ -285,6 +286,16 @@ def _ratings(data: Any, model: Any, options: Options, pos_label: Any) -> xr.Data
     return counts_of_patterns(data)
 
 
+def _judged_pairs(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
+    """Return counts (comparison, outcome) of a frame; the option ``covariates``, which belongs to it, is removed."""
+    covariates = options.pop("covariates", ())
+    if isinstance(covariates, str):
+        raise InputTypeError(
+            "options['covariates']", f"must be a sequence of names, as ['length']; it is {covariates!r}."
+        )
+    return judged_pairs(data, tuple(covariates))
+
+
 def _checked_positive(pos_label: Any, values: xr.DataArray) -> Any:
     """Return the positive class of the caller; refuse one that is none of the data's labels."""
     labels = values["actual"].values.tolist() if "actual" in values.dims else values.attrs.get("labels")
@@ -307,4 +318,5 @@ READERS: dict[str, Callable[[Any, Any, Options, Any], xr.DataArray]] = {
     "scores of two classes": _scores_of_two_classes,
     "probabilities": _probabilities,
     "ratings": _ratings,
+    "judged pairs": _judged_pairs,
 }

@@ -112,6 +112,14 @@ def _ratings(_: Any) -> list[Ratings]:
     ]
 
 
+def _judged_pairs(_: Any) -> list[pd.DataFrame]:
+    """Return judgements with ties of three systems, then the same by two judges, and on repeated prompts."""
+    rows = [(a, b, winner) for a, b in itertools.permutations("xyz", 2) for winner in (a, b, "tie")]
+    frame = pd.DataFrame(rows, columns=["a", "b", "winner"])
+    prompts, judges = np.arange(len(frame)) // 2, np.arange(len(frame)) % 2
+    return [frame[frame["winner"] != "tie"], frame, frame.assign(judge=judges), frame.assign(prompt=prompts)]
+
+
 # By the kind of data that a model's file declares as DATA: examples, given the dims of groups that the model takes.
 EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "counts": _counts,
@@ -121,6 +129,7 @@ EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "scores of two classes": _scores_of_two_classes,
     "probabilities": _probabilities,
     "ratings": _ratings,
+    "judged pairs": _judged_pairs,
 }
 # By the kind of an option that is no tuple of values, those to compile; others need data of their own.
 VALUES = {"positive number": (2.0,), "repeats of folds": (SIZE,), "two raters": (("a", "b"),)}

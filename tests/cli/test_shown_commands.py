@@ -13,8 +13,8 @@ from tests.shared.sources import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 COMMANDS = typer.main.get_command(app).commands
-# They read no file, take minutes, or draw a page of ours: each has tests of its own.
-APART = {"demo", "compile"}
+# They read no file, take minutes, sample, or draw a page of ours: each has tests of its own.
+APART = {"demo", "compile", "rank"}
 RNG = np.random.default_rng(0)
 N, LABELS = 240, ["red", "round", "ripe"]
 

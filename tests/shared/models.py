@@ -56,6 +56,12 @@ RATED = bp.Ratings.from_table(
 )  # fmt: skip
 RATED_THREE = bp.Ratings.from_table([["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"], ["a", None, "c"]])
 TWO_TESTS = bp.Ratings.from_table([[1, 1]] * 5 + [[1, 0]] * 2 + [[0, 1]] * 3 + [[0, 0]] * 7 + [[1, None]])
+# Three systems, three prompts, and answers that differ in length.
+PREFERRED = pd.DataFrame(
+    [["x", "y", "x", 1, "j", 3, 1], ["y", "x", "tie", 1, "k", 4, 2], ["x", "z", "x", 2, "j", 1, 9],
+     ["z", "y", "y", 2, "k", 2, 5], ["x", "y", "x", 3, "k", 6, 2], ["x", "y", "y", 3, "k", 6, 2]],
+    columns=["a", "b", "winner", "prompt", "judge", "length_a", "length_b"],
+)  # fmt: skip
 YEAR_AND_AGE = xr.DataArray(
     [[0.5, -1.0], [0.2, 0.3], [-0.7, 0.1]], {"site": SITE, "covariate": ["year", "age"]}, ("site", "covariate")
 )
@@ -374,6 +380,41 @@ def of_pooled_raters(data, mean_rates, spread, deviation, prevalence):
     return prior + log_dirichlet(prevalence, 1) + of_patterns(data, rates, prevalence)
 
 
+def of_preferences(_, frame=PREFERRED, **value):
+    """Density of the winners, row by row: strengths, prompts, judges, order, length and ties by name."""
+    names, rows = sorted({*frame["a"], *frame["b"]}), frame.to_dict("records")
+    shift = lambda number, z: [sum(contrast(i, k) * z[k] for k in range(number - 1)) for i in range(number)]  # noqa: E731
+    known = [
+        sum((contrast(names.index(row["a"]), k) - contrast(names.index(row["b"]), k)) ** 2 for row in rows) / 4
+        for k in range(len(names) - 1)
+    ]
+    width = np.sqrt(1 + np.array(known) * value["spread"] ** 2)
+    strength = dict(zip(names, shift(len(names), value["spread"] / width * value["deviation"]), strict=True))
+    density = stats.halfnorm.logpdf(value["spread"]) + stats.norm.logpdf(value["deviation"], 0, width).sum()
+    ties = "tie" in value
+    density += stats.lognorm.logpdf(value["tie"], 1.5) if ties else 0
+    density += stats.norm.logpdf(value["order"], 0, 0.5) if "order" in value else 0
+    weight, answer, apart = {}, {}, np.zeros(len(rows))
+    if "coefficient" in value:
+        lengths = (frame["length_a"] - frame["length_b"]).to_numpy()
+        apart = value["coefficient"] * lengths / np.sqrt((lengths**2).mean())
+        judges, answers = sorted({*frame["judge"]}), sorted({(row["prompt"], row[s]) for row in rows for s in "ab"})
+        weight = dict(
+            zip(judges, np.exp(value["judge_spread"] * np.array(shift(2, value["judge_deviation"]))), strict=True)
+        )
+        answer = dict(zip(answers, value["prompt_spread"] * value["prompt_deviation"], strict=True))
+        density += stats.halfnorm.logpdf([value["judge_spread"], value["prompt_spread"]]).sum()
+        density += sum(
+            stats.norm.logpdf(value[of]).sum() for of in ("coefficient", "judge_deviation", "prompt_deviation")
+        )
+    for row, of_length in zip(rows, apart, strict=True):
+        a, b = (strength[row[s]] + answer.get((row.get("prompt"), row[s]), 0) for s in "ab")
+        d = weight.get(row.get("judge"), 1) * (a - b) + value.get("order", 0) + of_length
+        terms = {row["a"]: np.exp(d / 2), row["b"]: np.exp(-d / 2)} | ({"tie": value["tie"]} if ties else {})
+        density += np.log(terms[row["winner"]] / sum(terms.values()))
+    return density
+
+
 def shares(*shape):
     return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
 
@@ -493,6 +534,16 @@ DENSITIES = {
                                {"intercept": normal(), "slope": normal(), "intercept_spread": positive(),
                                 "slope_spread": positive(), "deviation": normal(2, 2)}, of_recalibration,
                                {"deviation": ("site", "parameter"), "slope_group": ("site",), "positives": ("case",)}),
+    "preferences": ("preferences", PREFERRED[["a", "b", "winner"]].drop(index=1), {},
+                    {"spread": positive(), "deviation": normal(2)},
+                    functools.partial(of_preferences, frame=PREFERRED[["a", "b", "winner"]].drop(index=1)),
+                    {"strength": ("model",), "counts": ("comparison", "outcome")}),
+    "preferences, all": ("preferences", PREFERRED, {"order": True, "covariates": ["length"]},
+                         {"spread": positive(), "deviation": normal(2), "tie": positive(), "order": normal(),
+                          "coefficient": normal(1), "judge_spread": positive(), "judge_deviation": normal(1),
+                          "prompt_spread": positive(), "prompt_deviation": normal(7)}, of_preferences,
+                         {"judge_weight": ("judge",), "prompt_deviation": ("answer",),
+                          "difference": ("comparison", "covariate")}),
     "raters": ("raters", RATED, {}, {"rates": shares(3, 2, 2), "prevalence": shares(2, 2)}, of_raters,
                {"rates": ("rater", "actual", "rating"), "prevalence": ("population", "actual"),
                 "counts": ("population", "pattern")}),

@@ -30,6 +30,7 @@ SMALLEST = {
     "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
+    "preferences": {"votes": [4, 6], "systems": 3, "draws": 20},
     "prevalence": {"prevalence_": [0.1, 0.5], "n": 50, "calibration": ["40 + 40"]},
     "rater_agreement": {"n": [5, 8], "population": ["two raters, 0.95"], "draws": 20},
     "recalibration": {"system": "skewed", "n": 20, "methods": ["logistic"], "draws": 20},
@@ -54,7 +55,7 @@ def test_no_study_is_forgotten():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALLEST)
 def test_a_study_runs_resumes_and_has_monte_carlo_errors(name, tmp_path, request, monkeypatch):
-    if name == "agreement":
+    if name in ("agreement", "preferences"):
         request.getfixturevalue("sampler")
     study, changes, simulated = STUDIES[name], SMALLEST[name], []
 

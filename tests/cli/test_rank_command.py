@@ -1,0 +1,79 @@
+"""The command ``bayesperf rank``: votes in files as people have them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesperf as bp
+from bayesperf.files.pairs import COLUMNS, recognised
+
+
+@pytest.fixture
+def votes(tmp_path):
+    """Write 90 votes on three systems, of which the first wins two thirds, under the names of a public leaderboard."""
+    met = np.array([("new", "old"), ("old", "other"), ("other", "new")] * 30)
+    winner = np.array(["model_a", "model_b", "tie", "model_b", "model_a", "model_b"] * 15)
+    frame = pd.DataFrame(met, columns=["model_a", "model_b"]).assign(
+        winner=winner, judge=["ann", "bob"] * 45, question_id=np.arange(90)
+    )
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    return frame
+
+
+def test_the_same_figures_in_every_format(shell, votes, sampler, monkeypatch):
+    frame = votes.rename(columns={"model_a": "a", "model_b": "b", "question_id": "prompt"})
+    tree = bp.fit(frame, "preferences", options={"order": True}, draws=200, random_seed=0)
+    asked = []
+    monkeypatch.setattr("bayesperf.sampling.fitting.fit", lambda data, model, **how: asked.append((data, how)) or tree)
+    done = shell("rank", "votes.csv", "--order", "--seed", "3", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    (read, how), document = asked[0], json.loads(done.stdout)
+    assert how == {"options": {"order": True}, "random_seed": 3, "progressbar": False}
+    pd.testing.assert_frame_equal(read, frame[read.columns].astype(str), check_dtype=False)
+    ranking = bp.compare(tree, metric="win_rate")
+    assert document["in_words"] == ranking.in_words()
+    assert [row["mean"] for row in document["standings"]] == ranking.standings()["mean"].tolist()
+    best, second, _ = systems = [row["model"] for row in document["standings"]]
+    beats = tree["posterior"]["beats"].mean(["chain", "draw"])
+    assert document["beats"][0][second] == pytest.approx(beats.sel(model=best, model_other=second).item())
+    assert document["beats"][0][best] is None
+    assert len(document["next_pairs"]) == 3
+    assert {row["judge"] for row in document["judges"]} == {"ann", "bob"}
+    assert document["order"][0].startswith("Being shown first adds ")
+    text = " ".join(shell("rank", "votes.csv").stdout.split())
+    assert "90 judgements, 15 of them tied: 3 systems, 90 prompts, 2 judges." in text
+    assert "Columns read: model_a, model_b, winner, question_id and judge." in text
+    assert f"| system | {' | '.join(systems)} |" in shell("rank", "votes.csv", "--format", "markdown").stdout
+
+
+def test_columns_are_recognised_by_their_usual_names():
+    assert recognised(["Home", "away", "result"]) == {"a": "Home", "b": "away", "winner": "result"}
+    # The first of the usual names is taken.
+    assert recognised(["left", "right", "a", "b", "vote", "rater"]) == {
+        "a": "a", "b": "b", "winner": "vote", "judge": "rater"
+    }  # fmt: skip
+    names = [name for known in COLUMNS.values() for name in known]
+    assert len(names) == len(set(names))
+
+
+def test_files_that_are_no_votes_are_refused(shell, tmp_path, votes):
+    votes.drop(columns="winner").to_csv(tmp_path / "no.csv", index=False)
+    done = shell("rank", "no.csv")
+    assert done.returncode == 2
+    assert "no column is called as one of the winner is: winner, preferred," in done.stderr
+    votes.assign(winner="nobody").to_csv(tmp_path / "nobody.csv", index=False)
+    done = shell("rank", "nobody.csv")
+    assert done.returncode == 2
+    assert "'winner' holds 'nobody', which is neither of the two systems of its row" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_systems_that_never_met_are_named(shell, tmp_path, sampler):
+    rows = [("x", "y", "x")] * 9 + [("v", "w", "w")] * 8
+    pd.DataFrame(rows, columns=["a", "b", "winner"]).to_csv(tmp_path / "apart.csv", index=False)
+    done = shell("rank", "apart.csv")
+    assert done.returncode == 0
+    assert "2 groups that were never compared with each other: v and w; x and y." in done.stderr
