@@ -70,10 +70,9 @@ def compare(
     ----------
     a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
-        examples; posteriors for different examples; marginals for areas, scores, averages of folds or rates; or a fit
-        of which `metric` is a variable. Systems with joint draws over `dim` (from `bayesperf.labels.verify`,
-        `bayesperf.pool`, `roc_auc` of a mapping, …) are compared in pairs. A DataArray holds scores (dataset, model,
-        fold), for ``dim="dataset"``.
+        examples; posteriors for different ones; marginals for areas, scores, averages of folds or rates; or a fit of
+        which `metric` is a variable. Systems with joint draws over `dim` (`bayesperf.labels.verify`, `roc_auc` of a
+        mapping, …) are compared in pairs. A DataArray holds scores (dataset, model, fold), for ``dim="dataset"``.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system, over the same leading dims, or a rule: "chance" predicts classes at random, each as often as
         it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
