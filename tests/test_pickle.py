@@ -19,6 +19,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.joint_systems import joint_posterior
 from tests.comparison.test_several_datasets import SCORES as SCORES_OF_DATASETS
 from tests.comparison.test_several_datasets import TREE
+from tests.shared.areas import reads
 from tests.shared.counts import pair_of
 from tests.shared.curves import DATA
 from tests.shared.epc import DEV, TEST
@@ -181,6 +182,10 @@ KINDS = {
     "dispersion": (lambda: bp.pool(FOLDS, draws=200).dispersion, draws),
     "prior of the dispersion": (lambda: bp.pool(FOLDS, draws=200).model.dispersion_prior, draws),
     "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).by_group, lambda post: draws(post["f1"])),
+    "areas of readers": (
+        lambda: bp.curves.reader_areas(reads(), draws=50),
+        lambda study: (draws(study.average_reader), study.new_reader.eti(), study.obuchowski_rockette()),
+    ),
     "meta-analysis": (
         lambda: bp.groups.meta_analysis(FOLDS, draws=100),
         lambda found: (found.new_group["recall"].eti(), draws(found.spread), found.region("new_group")),

@@ -1,5 +1,6 @@
 """Curves over thresholds and operating conditions, and the areas under them."""
 
+from bayesperf.curves.areas.areas_of_readers import ReaderAreas, reader_areas
 from bayesperf.curves.areas.auc import auc_from_summary, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
 from bayesperf.curves.curve import Curve
@@ -23,6 +24,7 @@ __all__ = [
     "Curve",
     "DecisionCurve",
     "ExpectedPerformanceCurve",
+    "ReaderAreas",
     "Recalibration",
     "ReliabilityCurve",
     "SummaryCurve",
@@ -38,6 +40,7 @@ __all__ = [
     "epc_a_posteriori",
     "equal_error_threshold",
     "precision_recall_curve",
+    "reader_areas",
     "recalibrate",
     "reliability_curve",
     "roc_auc",

@@ -23,8 +23,9 @@ from bayesperf.models._logit_normal import RATES, Pairs
 _NODES, _FIRST, _FOR_A_DRAW = 5, 1024, 4
 # Degrees of freedom of the proposals, whose tails are heavier than the posterior's.
 _FREEDOM = 7.0
-# The smallest effective share of the points with which draws are as good as independent.
-_LEAST_SHARE = 0.1
+# Rounds in which a proposal is adapted, the effective share of its points with which it is adapted enough, and the
+# smallest share with which draws are as good as independent.
+_ROUNDS, _ENOUGH, _LEAST_SHARE = 6, 0.15, 0.1
 # Studies × points that are computed at once, which a processor's cache holds.
 _BLOCK = 16_384
 DEFAULTS = {"location": [0.0, 1.0], "spread": [0.0, 1.0], "correlation": [-1.0, 1.0]}
@@ -125,15 +126,11 @@ def sampled(
         return -float(log_density(u[None])[0])
 
     centre = minimize(minus_log_density, np.zeros(5), method="BFGS", options={"gtol": 1e-3})
-    points, log_weights = _weighted(log_density, centre.x, np.linalg.cholesky(np.asarray(centre.hess_inv)), rng, _FIRST)
-    share = special.softmax(log_weights)
-    mean = share @ points
-    spread = (points - mean).T @ ((points - mean) * share[:, None])
+    middle, root = _adapted(log_density, centre.x, np.linalg.cholesky(np.asarray(centre.hess_inv)), rng)
     number = 2 ** int(np.ceil(np.log2(_FOR_A_DRAW * n)))
-    points, log_weights = _weighted(log_density, mean, np.linalg.cholesky(spread), rng, number)
+    points, log_weights = _weighted(log_density, middle, root, rng, number)
     share = special.softmax(log_weights)
-    effective = 1 / (share**2).sum() / number
-    if effective < _LEAST_SHARE:
+    if (effective := _effective(share)) < _LEAST_SHARE:
         warn(
             ConvergenceWarning,
             "BP304",
@@ -143,6 +140,31 @@ def sampled(
     levels = (np.arange(n) + rng.random(n)) / n
     chosen = rng.permutation(np.minimum(np.searchsorted(np.cumsum(share), levels), number - 1))
     return from_normal(points[chosen], priors)
+
+
+def _adapted(
+    log_density: Callable[[Array], Array], middle: Array, root: Array, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """Return the moments of the density (the mean, and a root of the covariance) by rounds of weighted points.
+
+    While few points carry the weight, the weights are flattened, so that the next proposal is wide.
+    """
+    for _ in range(_ROUNDS):
+        points, log_weights = _weighted(log_density, middle, root, rng, _FIRST)
+        share, power = special.softmax(log_weights), 1.0
+        while _effective(share) < _ENOUGH:
+            power *= 0.7
+            share = special.softmax(power * log_weights)
+        middle = share @ points
+        root = np.linalg.cholesky((points - middle).T @ ((points - middle) * share[:, None]))
+        if power == 1:
+            break
+    return middle, root
+
+
+def _effective(share: Array) -> float:
+    """Return the effective share of weighted points."""
+    return float(1 / (share**2).sum() / len(share))
 
 
 def _weighted(

@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from tests.shared.areas import reads
 
 RNG = np.random.default_rng(4)
 Y = np.array([0, 1] * 10)
@@ -199,6 +200,9 @@ CALLS = {
     bp.labels.prevalence: {"calls": PREDICTED, "errors": CM, "n": None, "prior": "flat", "pos_label": 1,
                            "by": {"fold": IDS}},
     bp.groups.meta_analysis: {"data": FOLDS, "dim": "fold", "draws": 50, "random_seed": 0},
+    bp.curves.reader_areas: QUIET | {"frame": reads(), "reader": "reader", "case": "case", "modality": "modality",
+                                     "truth": "truth", "score": "score", "pos_label": 1, "draws": 20,
+                                     "random_seed": 0},
     bp.curves.summary_roc: {"studies": bp.groups.meta_analysis(FOLDS, draws=50)},
     bp.groups.majority_vote: {"answers": PREDICTED, "y_true": Y, "k": 2, "cluster": {"question": IDS}, "by": None,
                               "draws": 50, "random_seed": 0},

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 
 import bayesperf as bp
 from bayesperf import plots, studies
+from tests.shared.areas import reads
 from tests.shared.figures import (
     BINARY,
     FIGURES,
@@ -174,6 +175,7 @@ ONE = {
     "epc": lambda ax: epc().plot(ax=ax),
     "plan": lambda ax: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(ax=ax),
     "meta_analysis": lambda ax: plots.meta_analysis(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100), ax=ax),
+    "reader_areas": lambda ax: plots.reader_areas(bp.curves.reader_areas(reads(), draws=50), ax=ax),
     "summary_roc": lambda ax: plots.summary_roc(
         bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100)), ax=ax
     ),

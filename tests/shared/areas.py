@@ -1,6 +1,9 @@
-"""The moments of areas under ROC curves of which half an example of either class was not seen."""
+"""Areas under ROC curves: their moments if half an example of either class was not seen, and readers' scores."""
+
+import itertools
 
 import numpy as np
+import pandas as pd
 
 
 def moments_with_unseen(mean, second, positives, negatives, of_rank=(0.5, 1 / 3)):
@@ -19,3 +22,11 @@ def moments_with_unseen(mean, second, positives, negatives, of_rank=(0.5, 1 / 3)
     np.fill_diagonal(products, [second, of_rank[1], of_rank[1], of_rank[0] ** 2])
     found = np.outer(*firsts).ravel() @ parts
     return found, np.sqrt((np.kron(*squares) * products).sum() - found**2)
+
+
+def reads(readers=3, cases=12, seed=0):
+    """Return a row for each read of two modalities; every other case is positive."""
+    places = list(itertools.product("AB", range(readers), range(cases)))
+    frame = pd.DataFrame(places, columns=["modality", "reader", "case"])
+    frame["truth"] = frame["case"] % 2
+    return frame.assign(score=np.random.default_rng(seed).normal(frame["truth"]).round(1))

@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import bayesperf as bp
 from bayesperf import plots, studies
+from tests.shared.areas import reads
 from validation import areas
 from validation.study import run
 
@@ -211,6 +212,7 @@ FIGURES = {
     "pooled": lambda: pooled(FOLDS.isel(model=0)).plot(),
     "pooled systems": lambda: pooled(FOLDS).plot("f1"),
     "studies": lambda: plots.meta_analysis(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100)),
+    "areas of readers": lambda: plots.reader_areas(bp.curves.reader_areas(reads(5), draws=50)),
     "summary ROC curve": lambda: plots.summary_roc(
         bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS.isel(model=0), draws=100))
     ),

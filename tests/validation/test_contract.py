@@ -24,6 +24,7 @@ SMALLEST = {
     "clusters": {"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
     "credit": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "cross_validation": {"n": 20, "folds": 2, "repeats": 2, "draws": 20},
+    "crossed_bootstrap": {"n_readers": [3, 4], "between": 0.3, "cases": 8, "draws": 20},
     "decision_bands": {"prevalence": 0.3, "n": 20, "draws": 20, "thresholds": [0.2, 0.5]},
     "epc_comparison": {"n": 8, "alphas": [0.5], "draws": 10},
     "expected_performance": {"n": 8, "alphas": [0.5], "draws": 10},

@@ -1,0 +1,463 @@
+"""Areas of several readers who score the same cases, with one modality or several (MRMC studies).
+
+Readers are a sample of readers, and cases a sample of cases. The crossed bootstrap (Owen 2007, The pigeonhole
+bootstrap, Annals of Applied Statistics 1) draws weights of both, independently: A_m = Σ_j v_j AUC_jm(w).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import special, stats
+
+from bayesperf.comparison.comparing import compare
+from bayesperf.core import checks
+from bayesperf.core.answer import Answer
+from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import Array, Booleans
+from bayesperf.core.errors import InputError
+from bayesperf.core.random_streams import stream
+from bayesperf.core.weights import LEAST, cluster_weights
+from bayesperf.core.words import sentence
+from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of_examples
+from bayesperf.curves.areas.delong import Placements
+from bayesperf.curves.scored_systems import marginal_of_scores
+from bayesperf.data.classifier_scores import positives
+from bayesperf.data.frames import collect, engine_errors, lazy_frame, select
+from bayesperf.data.label_encoding import encode
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.sentences import estimate_in_words
+from bayesperf.posteriors.summary_table import Summary, summary_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_INFERENCE = "Bayesian bootstrap of readers and cases"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReaderAreas(Answer):
+    """Areas under ROC curves of readers who scored the same cases, by `reader_areas`.
+
+    Attributes
+    ----------
+    scores : xarray.DataArray
+        Scores (modality, reader, case).
+    truth : xarray.DataArray
+        Whether each case is positive, (case,).
+    drawn : xarray.Dataset
+        Draws of areas: ``reader_areas`` (modality, reader, draw), ``average_reader`` and ``these_readers`` (modality,
+        draw).
+    random_seed : int
+        The seed of the draws.
+
+    Notes
+    -----
+    Weights of cases are standard exponentials, in each class. Weights of J readers are Gamma((J − 2)/J), with which the
+    mean over readers has the variance of a sample of readers. docs/coverage.md shows how often the intervals cover.
+    """
+
+    scores: xr.DataArray
+    truth: xr.DataArray
+    drawn: xr.Dataset
+    random_seed: int
+
+    # ── Answers ──
+
+    @property
+    def average_reader(self) -> Marginal:
+        """The area of the average of all readers like these, over ``modality``, joint."""
+        return self._marginal(Scope("mean", "reader"), self.drawn["average_reader"], self.observed.mean("reader"))
+
+    @property
+    def these_readers(self) -> Marginal:
+        """The mean area of these readers on new cases, over ``modality``, joint."""
+        scope = Scope("average", "reader", detail="the AUC")
+        return self._marginal(scope, self.drawn["these_readers"], self.observed.mean("reader"))
+
+    @property
+    def by_reader(self) -> Marginal:
+        """The area of each reader on new cases, over ``modality`` and ``reader``, joint."""
+        return self._marginal(Scope("group", "reader"), self.drawn["reader_areas"], self.observed)
+
+    @cached_property
+    def new_reader(self) -> Marginal:
+        """Prediction of the area of a new reader, over ``modality``, joint.
+
+        The average reader's area, and on the log-odds scale a Student t deviation with the covariance between readers
+        over modalities: that of the observed areas, less what cases explain.
+        """
+        average, j = self.drawn["average_reader"], self.scores.sizes["reader"]
+        m, draws = average.shape
+        fit = self._anova
+        between = np.cov(fit.areas).reshape(m, m)
+        own = np.eye(m, dtype=bool)
+        between = between - np.where(own, fit.error - fit.cov2, fit.cov1 - fit.cov3)
+        values, vectors = np.linalg.eigh(between)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        rng = stream(self.random_seed, "new reader", self.scores.values)
+        deviates = rng.standard_normal((draws, m)) / np.sqrt(rng.chisquare(j - 1, (draws, 1)) / (j - 1))
+        inner = np.clip(average.values, 1e-6, 1 - 1e-6)
+        moved = special.expit(special.logit(inner) + (deviates @ root.T).T / (inner * (1 - inner)))
+        return self._marginal(Scope("new_group", "reader"), average.copy(data=moved), None)
+
+    def _marginal(self, scope: Scope, drawn: xr.DataArray, score: xr.DataArray | None) -> Marginal:
+        quantity = Quantity("roc_auc", scope, greater_is_better=True, words="AUC", bounds=(0.0, 1.0))
+        leading = drawn.isel(draw=0, drop=True)
+        named = None if score is None else score.rename("roc_auc")
+        inference = _INFERENCE if score is not None else "Prediction"
+        return marginal_of_scores(
+            quantity, drawn.values, self.random_seed, leading, inference=inference, score=named, joint=True
+        )
+
+    @cached_property
+    def observed(self) -> xr.DataArray:
+        """The observed areas (modality, reader), ties counted half."""
+        return xr.zeros_like(self.drawn["reader_areas"].isel(draw=0, drop=True)).copy(data=self._anova.areas)
+
+    # ── The reference: Obuchowski & Rockette ──
+
+    @cached_property
+    def _anova(self) -> Anova:
+        m, j, n = self.scores.shape
+        flat, positive = self.scores.values.reshape(m * j, n), self.truth.values
+        placements = Placements.of(flat[:, positive], flat[:, ~positive])
+        return Anova.of(placements.mean.reshape(m, j), placements.covariance.reshape(m, j, m, j))
+
+    @checked
+    def obuchowski_rockette(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return confidence intervals by Obuchowski & Rockette's analysis of variance, for a reviewer.
+
+        Readers and cases are random; covariances are DeLong's, and degrees of freedom Hillis'.
+
+        Parameters
+        ----------
+        confidence : float
+            Confidence of the intervals, which are not clipped.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each modality and for each difference, ``modality`` minus ``versus``: ``estimate, se, df,
+            ci_lower, ci_upper, p_value``. The ``attrs`` have the components of variance.
+
+        References
+        ----------
+        Obuchowski & Rockette (1995), Communications in Statistics 24; Hillis (2007), Statistics in Medicine 26.
+        """
+        names = self.scores["modality"].values.tolist()
+        rows = self._anova.rows(names, checks.probability("confidence", confidence))
+        table = pd.DataFrame(rows)
+        table.attrs.update(self._anova.components() | {"confidence": confidence})
+        return table
+
+    @checked
+    def plan(self, difference: float, readers: Sequence[int], cases: Sequence[int]) -> pd.DataFrame:
+        """Return what studies of other sizes would show of a difference between two modalities.
+
+        Parameters
+        ----------
+        difference : float
+            A true difference of areas.
+        readers, cases : sequence of int
+            Numbers of readers, and of cases with these proportions of positives.
+
+        Returns
+        -------
+        pandas.DataFrame
+            For each pair of numbers: ``readers, cases, se, df, half_width`` of the 95 % interval, and ``power``, the
+            probability that the interval excludes 0. By the components of variance of this study (Hillis, Obuchowski &
+            Berbaum 2011, Academic Radiology 18), taken as known.
+        """
+        number = self.scores.sizes["case"]
+        counts = {"readers": readers, "cases": cases}
+        sizes = {name: [checks.count(name, n, least=2) for n in each] for name, each in counts.items()}
+        apart = checks.number("difference", difference)
+        rows = [self._anova.planned(apart, j, n, n / number) for j in sizes["readers"] for n in sizes["cases"]]
+        return pd.DataFrame(rows)
+
+    # ── Words, table and figure ──
+
+    def summary(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return a tidy table of the average reader, a new reader, these readers and each reader.
+
+        Parameters
+        ----------
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As from `Posterior.summary`, with a first column ``answer``, and a column ``reader`` that is empty except
+            for the readers themselves.
+        """
+        answers = {"average reader": self.average_reader, "new reader": self.new_reader,
+                   "these readers": self.these_readers, "reader": self.by_reader}  # fmt: skip
+        tables = []
+        for answer, marginal in answers.items():
+            table = summary_rows([marginal], ci_prob, ci_kind, [marginal.observed.values], False)
+            if "reader" not in table:
+                table.insert(2, "reader", "")
+            table.insert(0, "answer", answer)
+            tables.append(table.astype({"reader": object}))
+        summary = Summary(pd.concat(tables, ignore_index=True))
+        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": f"{_INFERENCE} of areas"}
+        return summary
+
+    def in_words(self, *, rope: float = 0.0, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
+        """Return sentences: the average reader, a new reader, these readers, and the modalities compared.
+
+        Parameters
+        ----------
+        rope : float
+            Differences of areas that would not matter, as in `bayesperf.compare`.
+        ci_prob, ci_kind
+            Probability and kind ("hdi" or "eti") of the intervals.
+        """
+        answers = {
+            f"for the average of readers like these {self.scores.sizes['reader']},": self.average_reader,
+            "for a new reader,": self.new_reader,
+            "for these readers,": self.these_readers,
+        }
+        said = [f"{who} {estimate_in_words(marginal, ci_prob, ci_kind)}" for who, marginal in answers.items()]
+        if self.scores.sizes["modality"] == 1:
+            return " ".join(map(sentence, said))
+        compared = compare(self.average_reader, dim="modality", rope=rope)
+        return " ".join([*map(sentence, said), compared.in_words(ci_prob=ci_prob, ci_kind=ci_kind)])
+
+    def plot(self, **options: Any) -> Figure:
+        """Plot each reader's areas, and the average reader's and a new reader's with intervals.
+
+        Parameters
+        ----------
+        **options
+            The options ``ci_prob``, ``ci_kind`` and ``ax`` of `bayesperf.plots.reader_areas`.
+        """
+        from bayesperf import plots
+
+        return plots.reader_areas(self, **options)
+
+    def _table_below(self) -> pd.DataFrame:
+        table = self.summary()
+        return table[table["answer"] != "reader"]
+
+    def __repr__(self) -> str:
+        m, j, n = self.scores.shape
+        return f"<bayesperf.curves.ReaderAreas: {j} readers, modalities: {m}, {n} cases>"
+
+
+class Anova(NamedTuple):
+    """Obuchowski & Rockette's analysis of areas (modality, reader).
+
+    The errors of two areas have the variance `error` and the covariances `cov1` (the same reader, another modality),
+    `cov2` (the same modality, another reader) and `cov3` (both differ); `cov2_of` are those of each modality.
+    """
+
+    areas: Array
+    error: float
+    cov1: float
+    cov2: float
+    cov3: float
+    cov2_of: Array
+
+    @classmethod
+    def of(cls, areas: Array, covariance: Array) -> Anova:
+        """Return the analysis from the covariance (modality, reader, modality, reader) of areas."""
+        m, j = areas.shape
+        same_modality, same_reader = np.eye(m, dtype=bool)[:, None, :, None], np.eye(j, dtype=bool)[None, :, None]
+
+        def mean(chosen: Booleans) -> float:
+            where = np.broadcast_to(chosen, covariance.shape)
+            return float(covariance[where].mean()) if where.any() else 0.0
+
+        others = ~np.eye(j, dtype=bool)
+        return cls(
+            areas,
+            mean(same_modality & same_reader),
+            mean(~same_modality & same_reader),
+            mean(same_modality & ~same_reader),
+            mean(~same_modality & ~same_reader),
+            np.array([covariance[i, :, i][others].mean() for i in range(m)]),
+        )
+
+    @property
+    def of_interaction(self) -> float:
+        """The mean square of modality × reader."""
+        m, j = self.areas.shape
+        rest = self.areas - self.areas.mean(1, keepdims=True) - self.areas.mean(0) + self.areas.mean()
+        return float((rest**2).sum() / ((m - 1) * (j - 1))) if m > 1 else 0.0
+
+    @property
+    def _apart(self) -> float:
+        return max(self.cov2 - self.cov3, 0.0)
+
+    def components(self) -> dict[str, float]:
+        """Return the components of variance by name."""
+        interaction = self.of_interaction - self.error + self.cov1 + self.cov2 - self.cov3
+        between = float(np.cov(self.areas.mean(0)))
+        of_reader = between - self.of_interaction / len(self.areas) - self.cov1 + self.cov3
+        return {"reader": of_reader, "modality_reader": interaction, "error": self.error, "cov1": self.cov1,
+                "cov2": self.cov2, "cov3": self.cov3}  # fmt: skip
+
+    def rows(self, names: Sequence[Any], confidence: float) -> list[dict[str, Any]]:
+        """Return a row for each modality, and for each pair of them."""
+        m, j = self.areas.shape
+        means, rows = self.areas.mean(1), []
+        for i, name in enumerate(names):
+            square = float(self.areas[i].var(ddof=1))
+            total = square + j * max(self.cov2_of[i], 0.0)
+            df = total**2 / (square**2 / (j - 1)) if square else np.inf
+            rows.append(_row(name, "", means[i], np.sqrt(total / j), df, confidence))
+        square = self.of_interaction
+        total = square + j * self._apart
+        df = total**2 / (square**2 / ((m - 1) * (j - 1))) if square else np.inf
+        pairs = [(a, b) for a in range(m) for b in range(a + 1, m)]
+        for a, b in pairs:
+            rows.append(_row(names[a], names[b], means[a] - means[b], np.sqrt(2 * total / j), df, confidence))
+        return rows
+
+    def planned(self, difference: float, readers: int, cases: int, times: float) -> dict[str, Any]:
+        """Return the precision and the power of a study with so many readers, and `times` as many cases."""
+        interaction = max(self.components()["modality_reader"], 0.0)
+        square = interaction + (self.error - self.cov1 - self._apart) / times
+        total = square + readers * self._apart / times
+        df = total**2 / (square**2 / (readers - 1))
+        se = np.sqrt(2 * total / readers)
+        reach = stats.t.ppf(0.975, df)
+        power = stats.nct.sf(reach, df, difference / se) + stats.nct.cdf(-reach, df, difference / se)
+        return {"readers": readers, "cases": cases, "se": se, "df": df, "half_width": reach * se, "power": power}
+
+
+def _row(name: Any, versus: Any, estimate: float, se: float, df: float, confidence: float) -> dict[str, Any]:
+    reach = stats.t.ppf((1 + confidence) / 2, df) * se
+    p = 2 * stats.t.sf(abs(estimate) / se, df) if versus != "" and se else np.nan
+    return {"modality": name, "versus": versus, "estimate": estimate, "se": se, "df": df, "ci_lower": estimate - reach,
+            "ci_upper": estimate + reach, "p_value": p}  # fmt: skip
+
+
+@checked
+def reader_areas(
+    frame: Any,
+    *,
+    reader: str = "reader",
+    case: str = "case",
+    modality: str = "modality",
+    truth: str = "truth",
+    score: str = "score",
+    pos_label: Any = None,
+    draws: int = 4000,
+    random_seed: Any = 0,
+    progressbar: bool = True,
+) -> ReaderAreas:
+    """Return the areas under the ROC curves of several readers who scored the same cases.
+
+    A reader is a person, or anything that scores cases. A modality is a way of reading: film or screen, alone or with a
+    system.
+
+    Parameters
+    ----------
+    frame : frame
+        A row for each read: every reader read every case once with every modality.
+    reader, case, modality, truth, score : str
+        The columns. ``truth`` has two labels, one for each case; ``score`` is higher for positive.
+    pos_label : label, optional
+        The positive class, if the labels do not imply it.
+    draws, random_seed, progressbar
+        Of the Bayesian bootstrap.
+
+    Returns
+    -------
+    ReaderAreas
+        The average reader, a new reader, these readers, each reader, and the modalities compared.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If columns are absent or have missing values, a read is missing or occurs twice, a case has two truths, or there
+        are fewer than three readers, or two cases of a class.
+
+    Notes
+    -----
+    Compare modalities by ``bayesperf.compare(study.average_reader, dim="modality", rope=0.05)``, or those of
+    ``new_reader`` and ``these_readers``. As for `bayesperf.roc_auc`, each class has half an unseen case more.
+
+    References
+    ----------
+    Owen (2007), Annals of Applied Statistics 1; Obuchowski & Rockette (1995), Communications in Statistics 24.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import bayesperf as bp
+    >>> rng = np.random.default_rng(1)
+    >>> reads = pd.DataFrame([(r, c, m) for r in "abcd" for c in range(60) for m in ["film", "screen"]],
+    ...                      columns=["reader", "case", "modality"])
+    >>> reads["truth"] = (reads["case"] < 25).astype(int)
+    >>> reads["score"] = rng.normal(reads["truth"] * np.where(reads["modality"] == "film", 1, 1.6))
+    >>> study = bp.curves.reader_areas(reads)
+    >>> study.average_reader.mean().round(2).values
+    array([0.77, 0.89])
+    """
+    seed, number = checks.seed(random_seed), checks.count("draws", draws, least=2)
+    scores, positive = _read(frame, [reader, case, modality, truth, score], pos_label)
+    m, j, n = scores.shape
+    if j < LEAST:
+        raise InputError(
+            "frame", f"has {j} readers, which say nothing of others.", "Call bayesperf.roc_auc for each of them."
+        )
+    if min(positive.sum(), (~positive).sum()) < 2:
+        raise InputError("frame", "needs two cases of each class.")
+    rng = stream(seed, "readers and cases", scores.values)
+    units = units_of_examples(np.where(positive, 0, 1), rng)
+    flat = scores.values.reshape(m * j, n)
+    figures = [class_pair(flat, positive, ~positive, units, averaged) for averaged in (1, j)]
+    each, shared = (drawn.reshape(m, j, number) for drawn in drawn_figures(figures, units, number, rng, progressbar))
+    weights = cluster_weights(rng, np.ones(j), number).T.astype(float)
+    drawn = {
+        "reader_areas": (("modality", "reader", "draw"), each),
+        "average_reader": (("modality", "draw"), (shared * weights / weights.sum(0)).sum(1)),
+        "these_readers": (("modality", "draw"), shared.mean(1)),
+    }
+    coords = {name: scores[name].values for name in ("modality", "reader")}
+    truth_of = xr.DataArray(positive, {"case": scores["case"].values}, ["case"])
+    return ReaderAreas(scores, truth_of, xr.Dataset(drawn, coords), seed)
+
+
+def _read(frame: Any, columns: list[str], pos_label: Any) -> tuple[xr.DataArray, Booleans]:
+    """Return scores (modality, reader, case), and whether each case is positive."""
+    roles = dict(zip(("reader", "case", "modality", "truth", "score"), columns, strict=True))
+    lazy = lazy_frame(frame, columns)
+    with engine_errors():
+        table = {role: each.to_native() for role, each in collect(select(lazy, roles)).to_dict(as_series=True).items()}
+    names = {role: f"column {roles[role]!r}" for role in roles}
+    score = checks.vector(names["score"], table["score"])
+    ids = {role: encode(table[role], names[role], fractions=True) for role in ("modality", "reader", "case")}
+    shape = tuple(len(column.labels) for column in ids.values())
+    place = np.ravel_multi_index([column.codes for column in ids.values()], shape)
+    reads = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
+    if (reads != 1).any():
+        at = np.argwhere(reads != 1)[0]
+        which = ", ".join(f"{role} {column.labels[i]!s}" for (role, column), i in zip(ids.items(), at, strict=True))
+        raise InputError(
+            "frame",
+            f"has {reads[tuple(at)]} reads of {which}; every reader must read every case once with every modality.",
+            "Leave that case out for all. Binary reads may be missing: fit(frame, 'readers').",
+        )
+    values = np.empty(len(place))
+    values[place] = score
+    happened = positives(table["truth"], pos_label)
+    of_case = np.bincount(ids["case"].codes, happened) / np.bincount(ids["case"].codes)
+    if not np.isin(of_case, (0, 1)).all():
+        name = ids["case"].labels[np.argmax(~np.isin(of_case, (0, 1)))]
+        raise InputError(names["truth"], f"has two labels for case {name!s}.", "Give each case one.")
+    coords = {role: column.labels for role, column in ids.items()}
+    return xr.DataArray(values.reshape(shape), coords, list(coords)), of_case == 1
