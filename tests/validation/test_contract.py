@@ -29,6 +29,7 @@ SMALLEST = {
     "epc_comparison": {"n": 8, "alphas": [0.5], "draws": 10},
     "expected_performance": {"n": 8, "alphas": [0.5], "draws": 10},
     "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
+    "known_shares": {"population": ["good", "rare"], "n": 6, "strata": 2, "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
     "preferences": {"votes": [4, 6], "systems": 3, "draws": 20},

@@ -1,0 +1,65 @@
+"""How often intervals of a population's metrics cover whose strata were sampled equally, and differ."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from bayesperf.core.arrays import Array
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.known_shares import posterior_of_strata
+from validation.study import Study, outcomes, table
+
+METRICS = ("accuracy", "recall", "precision", "f1")
+# Lowest and highest recall, specificity and prevalence of the strata.
+POPULATIONS = {
+    "good": ((0.8, 0.95), (0.9, 0.99), (0.3, 0.6)),
+    "mixed": ((0.5, 0.95), (0.6, 0.99), (0.1, 0.6)),
+    "rare": ((0.6, 0.9), (0.95, 0.99), (0.05, 0.15)),
+}
+
+
+def cells_of(population: str, strata: int) -> Array:
+    """Return the cells (stratum, actual, predicted) of a population."""
+    recall, specificity, prevalence = (np.linspace(*ends, strata) for ends in POPULATIONS[population])
+    # Strata that are good at one rate are not good at the others.
+    prevalence = np.roll(prevalence, strata // 2)
+    of_class = [(1 - prevalence)[:, None] * np.stack([specificity, 1 - specificity], -1),
+                prevalence[:, None] * np.stack([1 - recall, recall], -1)]  # fmt: skip
+    return np.stack(of_class, 1)
+
+
+def simulate(
+    rng: np.random.Generator, *, strata: int, n: int, population: str, prior: str, metrics: Sequence[str], draws: int,
+    prob: float,
+) -> dict[str, Array]:  # fmt: skip
+    """Return the outcomes (interval, metric) of n examples of each stratum."""
+    cells, share = cells_of(population, strata), np.linspace(3, 1, strata)
+    share = share / share.sum()
+    counts = rng.multinomial(n, cells.reshape(strata, 4)).reshape(strata, 2, 2)
+    names = [f"stratum {i}" for i in range(strata)]
+    coords = {"stratum": names, "actual": [0, 1], "predicted": [0, 1]}
+    cm = ConfusionMatrix(xr.DataArray(counts, coords, list(coords)), 1)
+    used = None if prior == "spread" else priors.resolve(prior, 2)
+    post = posterior_of_strata(cm, "stratum", dict(zip(names, share, strict=True)), prior=used, draws=draws)
+    (tn, fp), (fn, tp) = np.tensordot(share, cells, 1)
+    true = {
+        "accuracy": tp + tn, "recall": tp / (tp + fn), "precision": tp / (tp + fp), "f1": 2 * tp / (2 * tp + fp + fn),
+    }  # fmt: skip
+    bounds = np.array([[post[m].interval(prob, kind).values for m in metrics] for kind in ("hdi", "eti")])
+    return outcomes(bounds[..., 0], bounds[..., 1], np.array([true[m] for m in metrics]))
+
+
+STUDY = Study(
+    grid={"population": tuple(POPULATIONS), "n": (5, 10, 30)},
+    simulate=simulate,
+    rows={"interval": ["hdi", "eti"], "metric": "metrics"},
+    settings={"strata": 4, "prior": "spread", "metrics": METRICS, "draws": 2000, "prob": 0.95},
+)
+# Some four minutes of one processor.
+CASES = [
+    ({"strata": strata, "prior": prior}, 200, {"strata": strata, "prior": prior, "random_seed": 1})
+    for strata, prior in ((4, "spread"), (20, "spread"), (4, "jeffreys"), (20, "jeffreys"))
+]
+TABLES = {"known_shares": lambda jobs: table(STUDY, CASES, jobs, name="known_shares")}
