@@ -197,6 +197,7 @@ KINDS = {
     ),
     "a metric of slices": (lambda: bp.slices(FOLDS, draws=100)["precision"], draws),
     "levels of slices": (lambda: bp.slices(FOLDS, draws=100).levels("fold", "recall"), draws),
+    "parity of groups": (lambda: bp.groups.parity(FOLDS, draws=100), lambda found: found.summary()["mean"]),
     "the largest gap": (lambda: bp.slices(FOLDS, draws=100).largest_gap("fold"), draws),
     "roc curve": (curve(bp.roc_curve), of_curve),
     "binormal roc curve": (curve(bp.roc_curve, method="binormal"), of_curve),

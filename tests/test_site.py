@@ -209,6 +209,7 @@ def scope():
         **{"bp": bp, "y_true": y_true, "y_pred": y_pred, "other_pred": other_pred, "y_score": scores[0]},
         **{"other": scores[1], "y_dev": y_true, "s_dev": scores[2], "cm": cm, "post": bp.posterior(cm)},
         "post_b": bp.posterior(bp.ConfusionMatrix.from_counts(tp=50, fn=5, fp=8, tn=87)),
+        "by_group": bp.ConfusionMatrix.from_predictions(y_true, y_pred, by={"group": ["a", "a", "b", "b"] * 50}),
         "y_probs": rng.dirichlet([1, 1], 200),
         "folds": bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=3, tn=17),
         "frame": pd.DataFrame({"truth": y_true, "estimate": y_pred}),

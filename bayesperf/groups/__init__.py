@@ -2,11 +2,23 @@
 
 from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
 from bayesperf.groups.averaging_labels import average_labels
+from bayesperf.groups.parity import Parity, parity
 from bayesperf.groups.pooling import Pooled, pool
 from bayesperf.groups.slicing import Slices, slices
 from bayesperf.groups.voted_answers import majority_vote
 
-__all__ = ["MetaAnalysis", "Pooled", "Slices", "average_labels", "majority_vote", "meta_analysis", "pool", "slices"]
+__all__ = [
+    "MetaAnalysis",
+    "Parity",
+    "Pooled",
+    "Slices",
+    "average_labels",
+    "majority_vote",
+    "meta_analysis",
+    "parity",
+    "pool",
+    "slices",
+]
 
 
 def __dir__() -> list[str]:

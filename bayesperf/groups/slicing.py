@@ -317,7 +317,7 @@ class Slices(Answer):
         dim : str
             A dim of the slices.
         metric : str or Metric
-            By default recall, or the accuracy. For fairness: recall (true positive rate), fpr, or precision.
+            By default recall, or the accuracy. `bayesperf.groups.parity` has the usual ones of fairness.
         above : float
             The gap δ that matters.
         mix : {"same", "own"}
@@ -396,6 +396,88 @@ class Slices(Answer):
         bounds = (0.0, _of_difference(levels.bounds)[1])
         quantity = levels.quantity.contrasted("largest gap", bounds)
         return Marginal(quantity, Draws(gap, bounds, self.independent), xr.DataArray(0.0))
+
+    @checked
+    def ratios(
+        self,
+        dim: str,
+        metric: str | Metric = "",
+        at_least: float = 0.8,
+        *,
+        mix: Mix = "same",
+        ci_prob: float = 0.95,
+        ci_kind: Kind = "hdi",
+    ) -> pd.DataFrame:
+        """Return the ratios between all pairs of levels of a dim.
+
+        Parameters
+        ----------
+        dim, metric, mix, ci_prob, ci_kind
+            As in `gap`.
+        at_least : float
+            The ratio that must be reached in both directions, such as 0.8 by the four-fifths rule.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each pair of levels: ``mean``, ``ci_lower`` and ``ci_upper`` of the first's metric over the
+            other's; ``prob_at_least``, the probability that the smaller of the two is at least that fraction of the
+            larger; and ``prior_at_least``, the same probability before the data.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).ratios("site", "recall")[["site", "site_other", "prob_at_least"]].round(1).values.tolist()
+        [['a', 'b', 0.1]]
+        """
+        least = checks.probability("at_least", at_least)
+        levels = self.levels(dim, metric, mix=mix)
+        names = levels.leading[dim].values.tolist()
+        pairs = np.array(list(combinations(range(len(names)), 2))).reshape(-1, 2).T
+        if not pairs.size:
+            raise InputError("dim", f"{dim!r} has one level, so there is no ratio.")
+        now, before = (
+            _drawn(each).transpose(dim, *_DRAWS).values
+            for each in (levels, self.levels(dim, metric, mix=mix, before_data=True))
+        )
+        ratios = now[pairs[0]] / now[pairs[1]]
+        interval = _interval(Draws(ratios, (0, np.inf), self.independent), ci_prob, ci_kind)
+        shown = [
+            (np.minimum(v[pairs[0]], v[pairs[1]]) >= least * np.maximum(v[pairs[0]], v[pairs[1]])).mean((1, 2))
+            for v in (now, before)
+        ]
+        rows = {dim: [names[i] for i in pairs[0]], f"{dim}_other": [names[i] for i in pairs[1]],
+                "mean": ratios.mean((1, 2)), "ci_lower": interval[:, 0], "ci_upper": interval[:, 1],
+                "prob_at_least": shown[0], "prior_at_least": shown[1]}  # fmt: skip
+        estimand = described(levels.quantity.scope, f"ratio of {levels.name}")
+        return self._summary(pd.DataFrame(rows), estimand, ci_prob, ci_kind)
+
+    @checked
+    def smallest_ratio(
+        self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
+    ) -> Marginal:
+        """Return the distribution of the ratio of the lowest to the highest level of a dim.
+
+        Like `largest_gap`, it is below 1 even if all levels are alike.
+
+        Parameters
+        ----------
+        dim, metric, mix, before_data
+            As in `largest_gap`.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
+        >>> bp.slices(cm).smallest_ratio("site", "recall").prob_above(0.8).round(1).item()
+        0.1
+        """
+        levels = self.levels(dim, metric, mix=mix, before_data=before_data)
+        values = _drawn(levels)
+        ratio = (values.min(dim) / values.max(dim)).transpose(*_DRAWS).values[None]
+        quantity = levels.quantity.contrasted("smallest ratio", (0.0, 1.0))
+        return Marginal(quantity, Draws(ratio, (0.0, 1.0), self.independent), xr.DataArray(0.0))
 
     def _least_gap(self, above: float) -> float:
         if not 0 <= checks.number("above", above) < np.inf:

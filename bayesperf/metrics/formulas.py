@@ -130,6 +130,12 @@ def prevalence(tp, fn, fp, tn):
     return (tp + fn) / (tp + fn + fp + tn)
 
 
+@row(greater_is_better=None, exact=Proportion(("tp", "fp"), ("fn", "tn")))
+def selection_rate(tp, fn, fp, tn):
+    """Proportion of examples that are predicted positive."""
+    return (tp + fp) / (tp + fn + fp + tn)
+
+
 @row(aliases=("csi", "critical_success_index", "threat_score", "iou"), exact=JACCARD, micro=micro_jaccard)
 def jaccard(tp, fn, fp):
     """Intersection over union of actual and predicted positives, tp/(tp + fp + fn)."""

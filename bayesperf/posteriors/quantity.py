@@ -40,7 +40,7 @@ SCOPES = {
     "own": ("", "{detail}"),
 }
 # Contrasts, and what they are between.
-CONTRASTS = {"difference": "two systems", "ratio": "two systems", "largest gap": "levels"}
+CONTRASTS = {"difference": "two systems", "ratio": "two systems", "largest gap": "levels", "smallest ratio": "levels"}
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,7 @@ CALLS = {
     bp.metrics.scorer: {"requirement": "recall >= 0.8", "prior": None, "pos_label": 1},
     bp.folds.sign_test: OF_FOLDS | {"prior": (0.0, 1.0, 0.0), "draws": 50, "random_seed": 0},
     bp.folds.signed_rank_test: OF_FOLDS | {"prior": 0.5, "draws": 50, "random_seed": 0},
+    bp.groups.parity: {"cm": STEPS, "dim": "step", "above": 0.05, "at_least": 0.8, "draws": 50, "random_seed": 0},
     bp.slices: {"data": STEPS, "draws": 50, "random_seed": 0},
     bp.curves.weighted_score: SCORED | QUIET | {"score_function": "brier", "per_class": False,
                                               "greater_is_better": None},

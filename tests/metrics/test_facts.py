@@ -240,7 +240,7 @@ NEEDS = {
 TWO_RATES = f"balanced_accuracy half_total_error_rate informedness geometric_mean {RATIOS}"
 POSTERIOR = {
     "exact": "accuracy error_rate precision recall specificity npv fpr fnr fdr false_omission_rate "
-    "prevalence jaccard f1 off_by_one",
+    "prevalence selection_rate jaccard f1 off_by_one",
     "quadrature": f"{TWO_RATES} prevalence_threshold markedness fowlkes_mallows f2 f0.5",
     "rates": "p4 matthews_corrcoef cohen_kappa",
     "draws": "weighted_kappa mean_absolute_error f1_of_averages",
@@ -260,7 +260,7 @@ def test_bounds_are_as_stated():
 
 def test_directions_are_as_stated():
     assert those(lambda metric: metric.greater_is_better is False) == set(SMALLER_IS_BETTER.split())
-    assert those(lambda metric: metric.greater_is_better is None) == {"prevalence"}
+    assert those(lambda metric: metric.greater_is_better is None) == {"prevalence", "selection_rate"}
 
 
 @pytest.mark.parametrize("needs", NEEDS)
@@ -310,7 +310,7 @@ def test_dependence_on_prevalence_is_as_stated():
 
 def test_dependence_of_averages_on_prevalence_is_as_stated():
     many = [metrics.get(name) for name in EVERY if 3 in sizes(metrics.get(name))]
-    # With more classes the rest of one is a mixture: recall is left, and the mean prevalence, 1/3.
+    # With more classes the rest of one is a mixture: recall is left, and the mean of shares that sum to 1.
     expected = "balanced_accuracy recall_macro recall_per_class fnr_macro fnr_per_class "
-    expected += "prevalence_macro prevalence_micro"
+    expected += "prevalence_macro prevalence_micro selection_rate_macro selection_rate_micro"
     assert {m.name for m in many if not m.depends_on_prevalence(3)} == set(expected.split())

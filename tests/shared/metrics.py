@@ -24,6 +24,7 @@ BINARY = {
     "fdr": 2 / 11,
     "false_omission_rate": 3 / 19,
     "prevalence": 12 / 30,
+    "selection_rate": 11 / 30,
     "jaccard": 9 / 14,
     "f1": 18 / 23,
     "f2": 45 / 59,
