@@ -19,6 +19,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import StudentT
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
+from bayesperf.posteriors.tree_attributes import PRIOR
 
 
 @checked
@@ -120,7 +121,7 @@ def comparison_of_fit(
         ),
         names=tuple(data["model"].values.tolist()),
         rope=rope,
-        basis=f"{posterior.attrs.get('prior', '')}; folds correlated by {test_fraction:.3g}",
+        basis=f"{posterior.attrs.get(PRIOR, '')}; folds correlated by {test_fraction:.3g}",
         tree=tree,
     )
     next_dataset = NextDataset(

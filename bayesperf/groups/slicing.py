@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +36,7 @@ from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope, described
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary
+from bayesperf.posteriors.tree_attributes import POSITIVE, PRIOR, is_fit_of, options_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -761,16 +761,16 @@ def slices(data: xr.DataTree | Counted, *, draws: int = 4000, random_seed: Any =
 
 def _of_fit(tree: xr.DataTree) -> Slices:
     """Read the slices of a fit."""
-    posterior = tree["posterior"].to_dataset() if "posterior" in tree.children else xr.Dataset()
     counts = observed_table(tree)
-    if posterior.attrs.get("model") != "slices" or counts is None:
+    if not is_fit_of(tree, "slices") or counts is None:
         raise InputError("data", "this is no fit of the model 'slices'.", "Fit it: bp.fit(cm, 'slices').")
-    dims = json.loads(posterior.attrs["options"])["dims"]
+    posterior, options = tree["posterior"].to_dataset(), options_of(tree)
+    dims = options["dims"]
     if others := [str(dim) for dim in counts.dims if dim not in (*dims, *CELL_DIMS)]:
         raise InputError("data", "the fit is of several systems.", f"Select one: tree.sel({others[0]}=…).")
-    position = int(posterior.attrs["positive"])
+    position = int(posterior.attrs[POSITIVE])
     pos_label = counts["actual"].values.tolist()[position] if position >= 0 else None
-    terms = [*((dim,) for dim in dims), *json.loads(posterior.attrs["options"]).get("interactions", ())]
+    terms = [*((dim,) for dim in dims), *options.get("interactions", ())]
     before = tree["prior"].to_dataset()
     prior = _of_levels(before["rates"], terms).drop_vars(_DRAWS)
     prior = prior.rename(chain="prior_chain", draw="prior_draw")
@@ -782,7 +782,7 @@ def _of_fit(tree: xr.DataTree) -> Slices:
         rates=_rates_of(posterior, dims, pos_label),
         prior_rates=_rates_of(before, dims, pos_label),
         spread=spread.assign_attrs(measure=measure),
-        prior_text=str(posterior.attrs["prior"]),
+        prior_text=str(posterior.attrs[PRIOR]),
         independent=False,
     )
 

@@ -12,6 +12,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputTypeError, warn
 from bayesperf.core.words import listed
+from bayesperf.posteriors.tree_attributes import DEGREES_OF_FREEDOM, LABELS_SWITCHED, NOT_SETTLED, PARAMETERS
 
 # Above this share the prior and the posterior are so alike that the data say little (Garrett & Zeger 2000).
 MOST_OVERLAP = 0.35
@@ -75,7 +76,7 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     # As objects: labels stay what they are where another variable has none.
     frame = pd.DataFrame(rows, dtype=object)
     frame = frame[[name for name in frame if name not in FIGURES] + list(FIGURES)].astype(FIGURES)
-    known = {name: int(tree["posterior"].attrs[name]) for name in ("parameters", "degrees_of_freedom")
+    known = {name: int(tree["posterior"].attrs[name]) for name in (PARAMETERS, DEGREES_OF_FREEDOM)
              if name in tree["posterior"].attrs}  # fmt: skip
     frame.attrs.update(known, labels_switched=labels_switched(posterior))
     return frame
@@ -86,13 +87,13 @@ def warn_of_what_is_not_settled(tree: xr.DataTree) -> None:
     frame = identifiability(tree)
     facts = frame.attrs
     said = {}
-    if facts["degrees_of_freedom"] < facts["parameters"]:
+    if facts[DEGREES_OF_FREEDOM] < facts[PARAMETERS]:
         said["BP401"] = (
-            f"{facts['parameters']} parameters and {facts['degrees_of_freedom']} degrees of freedom: the data cannot "
+            f"{facts[PARAMETERS]} parameters and {facts[DEGREES_OF_FREEDOM]} degrees of freedom: the data cannot "
             "determine the parameters, however many items there are. The priors decide; say where they come from, or "
             "add raters, populations or items of known class"
         )
-    if facts["labels_switched"]:
+    if facts[LABELS_SWITCHED]:
         said["BP402"] = (
             "the classes have changed places in some chains: raters are about as often wrong as right. Give priors "
             "that tell the classes apart, or items of known class"
@@ -109,8 +110,8 @@ def warn_of_what_is_not_settled(tree: xr.DataTree) -> None:
     for code, text in said.items():
         warn(IdentifiabilityWarning, code, f"{text[0].upper()}{text[1:]}.")
     tree["posterior"].attrs |= {
-        "labels_switched": int(facts["labels_switched"]),
-        "not_settled": ". ".join(said.values()),
+        LABELS_SWITCHED: int(facts[LABELS_SWITCHED]),
+        NOT_SETTLED: ". ".join(said.values()),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
@@ -11,6 +10,7 @@ import xarray as xr
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.labels.ratings import Ratings, model_data
+from bayesperf.posteriors.tree_attributes import is_fit_of, options_of
 
 
 @checked
@@ -71,9 +71,9 @@ def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
 
 def _fit_of_raters(tree: Any) -> tuple[xr.Dataset, dict[str, Any]]:
     """Return the draws of a fit of raters, and its options."""
-    if not isinstance(tree, xr.DataTree) or "posterior" not in tree or tree["posterior"].attrs.get("model") != "raters":
+    if not is_fit_of(tree, "raters"):
         raise InputTypeError("tree", "must be a fit of the model 'raters', as bayesperf.fit(ratings, 'raters').")
-    return tree["posterior"].to_dataset(), json.loads(tree["posterior"].attrs["options"])
+    return tree["posterior"].to_dataset(), options_of(tree)
 
 
 def _check_same(posterior: xr.Dataset, ratings: Ratings, options: dict[str, Any]) -> None:

@@ -19,6 +19,17 @@ from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.quantity import Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
+from bayesperf.posteriors.tree_attributes import (
+    GROUPS_DIM,
+    INDEPENDENT_DRAWS,
+    POSITIVE,
+    PREVALENCE,
+    PREVALENCE_KNOWN,
+    PRIOR,
+    REFUSAL,
+    REPEATS,
+    VERSIONS,
+)
 
 # The variable of each part of a tree of groups, and the kind of its scope; the mean has the scope that the tree states.
 PARTS = {
@@ -39,7 +50,7 @@ def to_tree(
     """Return a tree with draws of cells (…, chain, draw, actual, predicted) and the metrics computed from them.
 
     `metrics` are pairs of a variable's name and its metric; `positive` is the position of the positive class; `facts`
-    become attributes of the group ``posterior``.
+    are attributes of the group ``posterior`` (tree_attributes.py).
     """
     named = dict(metrics)
     if len(named) < len(set(metrics)):
@@ -51,7 +62,7 @@ def to_tree(
         name: evaluate(metric, cells, positive) for name, metric in named.items()
     }
     dataset = xr.Dataset({name: value.transpose("chain", "draw", *dims, ...) for name, value in variables.items()})
-    dataset.attrs = {**facts, "bayesperf_version": version("bayesperf")}
+    dataset.attrs = {**facts, VERSIONS[0]: version("bayesperf")}
     groups = {"posterior": dataset}
     if observed is not None:
         groups["observed_data"] = as_outcomes(observed).to_dataset(name="counts")
@@ -97,7 +108,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
     if not (np.isfinite(cells).all() and (cells >= 0).all() and np.allclose(total, 1, atol=1e-4)):
         raise InputError("cells", "must be probabilities: none missing or negative, each matrix summing to 1.")
     labels = cells["predicted"].values.tolist()
-    positive = int(dataset.attrs.get("positive", -1))
+    positive = int(dataset.attrs.get(POSITIVE, -1))
     if pos_label is None and positive >= 0:
         pos_label = labels[positive]
     template = cells.isel(chain=0, draw=0, drop=True).transpose(..., *CELL_DIMS)
@@ -111,20 +122,20 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
     fields = {
         "source": StoredDraws(
             cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
-            independent=bool(dataset.attrs.get("independent_draws", 0)),
-            refusal=str(dataset.attrs.get("refusal", "")),
+            independent=bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0)),
+            refusal=str(dataset.attrs.get(REFUSAL, "")),
         ),
         "pos_label": _pos_label(template, pos_label),
-        "prior_text": str(dataset.attrs.get("prior", "that of the model")),
+        "prior_text": str(dataset.attrs.get(PRIOR, "that of the model")),
         "scope": Scope(kind, _dim_of_groups(dataset)) if kind else Scope.read(dataset.attrs),
         "observed": observed,
     }
     # The counts of all groups together are an observation of neither.
     if kind in ("new_group", "median_group"):
         fields |= {"observed": None, "learned_from": observed}
-    if "prevalence" in dataset.attrs:
-        fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs["prevalence"]), fixed=True)
-    if not dataset.attrs.get("prevalence_known", 1):
+    if PREVALENCE in dataset.attrs:
+        fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs[PREVALENCE]), fixed=True)
+    if not dataset.attrs.get(PREVALENCE_KNOWN, 1):
         fields["prevalence"] = None
     return fields
 
@@ -150,7 +161,7 @@ def _observed(tree: xr.DataTree, template: xr.DataArray, facts: Mapping[str, Any
     counts = observed_table(tree)
     if counts is not None and counts.name == "samples":
         return counts.sum([dim for dim in counts.dims if dim not in template.dims])
-    groups = facts.get("groups_dim")
+    groups = facts.get(GROUPS_DIM)
     if counts is None or groups not in counts.dims or groups in template.dims:
         return counts
-    return counts.sum(groups) / int(facts["repeats"])
+    return counts.sum(groups) / int(facts[REPEATS])

@@ -37,6 +37,15 @@ from bayesperf.posteriors.requirement import bounds_of
 from bayesperf.posteriors.sentences import default_metrics_in_words, posterior_in_words
 from bayesperf.posteriors.sources.source import Source, Task
 from bayesperf.posteriors.summary_table import Summary, summary_rows
+from bayesperf.posteriors.tree_attributes import (
+    ESTIMAND,
+    INDEPENDENT_DRAWS,
+    POSITIVE,
+    PREVALENCE,
+    PRIOR,
+    REFUSAL,
+    SCOPE,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -586,15 +595,15 @@ class Posterior(Answer, HasPositive):
             posterior exact.)
         """
         facts = {
-            "positive": -1 if self.positive is None else self.positive,
-            "prior": self.prior_text,
-            "estimand": self.estimand,
-            "scope": self.scope.as_text(),
-            "refusal": self.source.refusal,
-            "independent_draws": int(self.source.independent),
+            POSITIVE: -1 if self.positive is None else self.positive,
+            PRIOR: self.prior_text,
+            ESTIMAND: self.estimand,
+            SCOPE: self.scope.as_text(),
+            REFUSAL: self.source.refusal,
+            INDEPENDENT_DRAWS: int(self.source.independent),
         }
         if isinstance(self.prevalence, Prevalence):
-            facts["prevalence"] = self.prevalence.mean
+            facts[PREVALENCE] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
         if self.source.independent and cells.sizes["chain"] == 1 and chains is None:
             cells = in_chains(cells)

@@ -16,6 +16,7 @@ import numpy as np
 from bayesperf.core.fields import Held
 from bayesperf.core.words import metric_title, plural
 from bayesperf.metrics.metric import Metric, better_sign
+from bayesperf.posteriors.tree_attributes import ESTIMAND, SCOPE
 
 # Kinds of scope: how the distribution of such a figure is called, and what the figure is.
 SCOPES = {
@@ -91,9 +92,9 @@ class Scope(Held):
     @classmethod
     def read(cls, attrs: Mapping[Any, Any]) -> Scope:
         """Return the scope in a tree's attributes: its fields, or a description in words of its own."""
-        if "scope" in attrs:
-            return cls(**json.loads(attrs["scope"]))
-        return cls("own", detail=str(attrs["estimand"])) if "estimand" in attrs else SYSTEM
+        if SCOPE in attrs:
+            return cls(**json.loads(attrs[SCOPE]))
+        return cls("own", detail=str(attrs[ESTIMAND])) if ESTIMAND in attrs else SYSTEM
 
 
 SYSTEM = Scope()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -26,6 +25,7 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.tree_attributes import LEFT_OUT, MODEL, POSITIVE, PRIOR, options_of
 
 __all__ = ["sensitivity"]
 
@@ -264,7 +264,7 @@ def _summed(log_prior: xr.Dataset) -> Array:
 def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
     """Return the PyMC model of a fit under other priors."""
     attrs = tree["posterior"].attrs
-    name, options = attrs.get("model"), json.loads(attrs.get("options", "{}"))
+    name, options = attrs.get(MODEL), options_of(tree)
     if name not in models.names() or getattr(models, name).DATA != "counts" or options.get("covariates") is not None:
         raise InputError("priors", "only fits of a built-in model to counts alone are weighted anew.", _FIT_AGAIN)
     if "log_prior" not in tree.children:
@@ -272,7 +272,7 @@ def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
     counts = observed_table(tree)
     if counts is None:
         raise InputError("result", "has no counts.", _FIT_AGAIN)
-    labels, position = counts["actual"].values.tolist(), int(attrs["positive"])
+    labels, position = counts["actual"].values.tolist(), int(attrs[POSITIVE])
     cm = ConfusionMatrix(counts.drop_attrs(), labels[position] if position >= 0 else None)
     return models.build(cm, name, given, options=options)
 
@@ -295,9 +295,7 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
 
     for group in ("log_likelihood", "log_prior"):
         if group not in tree.children:
-            raise InputError(
-                "result", f"has no group {group!r}: {tree.attrs.get('left_out', 'bayesperf.fit adds it')}."
-            )
+            raise InputError("result", f"has no group {group!r}: {tree.attrs.get(LEFT_OUT, 'bayesperf.fit adds it')}.")
     variables = tree["posterior"].data_vars
     known = set(table.names())
     names = [name for name in variables if name in known] or list(variables) if metrics is None else list(metrics)
@@ -312,7 +310,7 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
     except ValueError as error:
         if "tail values are the same" not in str(error):
             raise
-        prior = tree["posterior"].attrs.get("prior", "")
+        prior = tree["posterior"].attrs.get(PRIOR, "")
         raise InputError(
             "",
             f"the prior of this fit is flat ({prior}): to any power it is what it was.",

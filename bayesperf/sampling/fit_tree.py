@@ -17,6 +17,7 @@ from bayesperf.metrics.formulas import headline
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
+from bayesperf.posteriors import tree_attributes as attributes
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE
 from bayesperf.posteriors.quantity import SCOPES, Scope, described
 from bayesperf.sampling.backend import constant_parameters, family_in_words
@@ -139,18 +140,18 @@ def describe(
     priors = priors_in_words(built)
     plain = json.dumps(options, default=lambda v: v.values.tolist() if isinstance(v, xr.DataArray) else repr(v))
     return {
-        "model": name_in_words(model),
-        "positive": -1 if position is None else position,
-        "prior": ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()) + _times(built, definition),
-        "priors": json.dumps(priors, ensure_ascii=False),
-        "options": plain,
-        "prevalence_known": int(knows_prevalence(definition, own_priors, options)),
+        attributes.MODEL: name_in_words(model),
+        attributes.POSITIVE: -1 if position is None else position,
+        attributes.PRIOR: ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()) + _times(built, definition),
+        attributes.PRIORS: json.dumps(priors, ensure_ascii=False),
+        attributes.OPTIONS: plain,
+        attributes.PREVALENCE_KNOWN: int(knows_prevalence(definition, own_priors, options)),
         **_scope(getattr(definition, "ESTIMAND", "system"), options),
-        "refusal": getattr(definition, "REFUSAL", ""),
+        attributes.REFUSAL: getattr(definition, "REFUSAL", ""),
         **_groups(definition, options),
-        "quantities": json.dumps(getattr(definition, "QUANTITIES", {})),
+        attributes.QUANTITIES: json.dumps(getattr(definition, "QUANTITIES", {})),
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
-        **{f"{package}_version": version(package) for package in ("bayesperf", "pymc", "arviz")},
+        **{name: version(name.removesuffix("_version")) for name in attributes.VERSIONS},
     }
 
 
@@ -178,16 +179,16 @@ def _prior_in_words(variable: Any) -> str:
 def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:
     """Return attributes that describe the cells: the kind of scope that a model states, or a sentence of its own."""
     if estimand not in SCOPES:
-        return {"estimand": estimand.format_map(options)}
+        return {attributes.ESTIMAND: estimand.format_map(options)}
     scope = Scope(estimand, str(options.get("dim", "")) if "{dim" in SCOPES[estimand][1] else "")
-    return {"scope": scope.as_text(), "estimand": described(scope)}
+    return {attributes.SCOPE: scope.as_text(), attributes.ESTIMAND: described(scope)}
 
 
 def _groups(definition: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the dim of the groups that the cells are over, and how often each example was counted along it."""
     if "dim of groups" not in getattr(definition, "OPTIONS", {}).values():
         return {}
-    return {"groups_dim": options["dim"], "repeats": options.get("repeats", 1)}
+    return {attributes.GROUPS_DIM: options["dim"], attributes.REPEATS: options.get("repeats", 1)}
 
 
 def _metrics(

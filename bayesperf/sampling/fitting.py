@@ -29,6 +29,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.labels.identifying import warn_of_what_is_not_settled
 from bayesperf.metrics.metric import Metric
+from bayesperf.posteriors import tree_attributes as attributes
 from bayesperf.posteriors.prior import Prior
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
@@ -55,6 +56,8 @@ __all__ = ["build", "fit"]
 
 TUNE = 1000
 _TOO_MANY = "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
+# What a tree of exact draws says of its sampler.
+_NO_SAMPLER = {attributes.SAMPLER: "exact", attributes.SAMPLER_VERSION: version("bayesperf")}
 
 
 @checked
@@ -159,7 +162,7 @@ def fit(
             sampler, groups = nuts.sample(built, sizes, seeds[0], progressbar, key, **settings)
             nuts.warn_of_convergence(groups, built)
         else:
-            sampler, groups = {"sampler": "exact", "sampler_version": version("bayesperf")}, {"posterior": exact}
+            sampler, groups = _NO_SAMPLER, {"posterior": exact}
         around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
     tree |= {name: finish(with_a_dim(name, group)) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
@@ -167,8 +170,8 @@ def fit(
         **describe(model, definition, built, counts, priors, options),
         **_origin(exact is not None, sizes),
         **sampler,
-        "random_seed": seed,
-        "data_hash": data_hash,
+        attributes.RANDOM_SEED: seed,
+        attributes.DATA_HASH: data_hash,
     }
     return _labelled(tree, left_out)
 
@@ -216,8 +219,8 @@ def build(
 def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
     """Return the tree, with the reason for what is missing; warn if the data do not settle the parameters."""
     tree = xr.DataTree.from_dict(groups)
-    tree.attrs = {"left_out": left_out} if left_out else {}
-    if "degrees_of_freedom" in tree["posterior"].attrs:
+    tree.attrs = {attributes.LEFT_OUT: left_out} if left_out else {}
+    if attributes.DEGREES_OF_FREEDOM in tree["posterior"].attrs:
         warn_of_what_is_not_settled(tree)
     return tree
 
@@ -225,7 +228,7 @@ def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
 def _origin(exact: bool, sizes: Mapping[str, int]) -> dict[str, Any]:
     """Return attributes that say how draws were made; exact ones have no tuning."""
     made = {name: size for name, size in sizes.items() if not (exact and name == "tune")}
-    return {"method": "exact" if exact else "mcmc", "independent_draws": int(exact), **made}
+    return {attributes.METHOD: "exact" if exact else "mcmc", attributes.INDEPENDENT_DRAWS: int(exact), **made}
 
 
 def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:

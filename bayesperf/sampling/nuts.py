@@ -16,6 +16,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.errors import ConvergenceWarning, InputError, InputTypeError, warn
+from bayesperf.posteriors.tree_attributes import SAMPLER, SAMPLER_VERSION
 from bayesperf.sampling import backend
 from bayesperf.sampling.interrupts import load
 
@@ -96,7 +97,7 @@ def sample(
     labels = {dim: list(values) for dim, values in model.coords.items() if dim in groups["posterior"].dims and values}
     groups["posterior"] = groups["posterior"].assign_coords(labels)
     groups["sample_stats"] = groups["sample_stats"].drop_vars("divergence_message", errors="ignore")
-    return {"sampler": sampler, "sampler_version": version(sampler)}, groups
+    return {SAMPLER: sampler, SAMPLER_VERSION: version(sampler)}, groups
 
 
 def _checked_initvals(model: pm.Model, initvals: Any, sampler: str) -> Mapping[str, Any]:

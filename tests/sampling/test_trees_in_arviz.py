@@ -19,6 +19,7 @@ import xarray as xr
 
 import bayesperf as bp
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
+from bayesperf.posteriors.tree_attributes import ATTRIBUTES, LEFT_OUT
 from tests.shared.fits import BINARY, CASES, PAIRED, SITES, SYSTEMS, THREE, Y_PRED, Y_TRUE, shared_recall
 from tests.shared.models import DENSITIES, SYSTEMS_AND_SITES
 from tests.shared.sources import ROOT
@@ -118,6 +119,23 @@ def made(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of so few draws
         return TREES[name]()
+
+
+def written(tree):
+    """Return the attributes of a tree that are not in the table of attributes."""
+    return set(tree["posterior"].attrs) - set(ATTRIBUTES), set(tree.attrs) - {LEFT_OUT}
+
+
+@pytest.mark.parametrize(
+    "name", [*QUICK, *POSTERIORS, *(pytest.param(fit, marks=SLOW) for fit in FITS if fit not in QUICK)]
+)
+def test_attributes_are_those_of_the_table(name):
+    assert written(made(name)) == (set(), set())
+
+
+def test_the_page_has_the_table_of_attributes():
+    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE.partition("## What the attributes say")[2], re.MULTILINE)
+    assert dict(rows[: len(ATTRIBUTES)]) == ATTRIBUTES
 
 
 # ── Functions ──

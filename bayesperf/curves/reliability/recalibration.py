@@ -31,6 +31,7 @@ from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.summary_table import Summary, summary_rows
+from bayesperf.posteriors.tree_attributes import PRIORS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -349,7 +350,7 @@ def _of_groups(
     posterior = tree["posterior"].to_dataset().drop_vars("deviation").drop_dims("parameter", errors="ignore")
     stacked = posterior.stack(sample=("chain", "draw")).drop_vars(["sample", "chain", "draw"])
     (dim,) = stacked["slope_group"].drop_vars("sample", errors="ignore").dims[:1]
-    priors = json.loads(tree["posterior"].attrs["priors"])
+    priors = json.loads(tree["posterior"].attrs[PRIORS])
     prior = ", ".join(f"{name} ~ {text}" for name, text in priors.items() if name != "deviation")
     return Recalibration(counts, "logistic", stacked.drop_attrs(), str(dim), prior, seed)
 

@@ -1,0 +1,63 @@
+"""The attributes of the group ``posterior`` of a tree: what each is called, and what it says.
+
+`bayesperf.fit` and `Posterior.to_datatree` write them; `Posterior.from_datatree`, `bayesperf.slices` and others read
+them. NetCDF holds texts and numbers, so that mappings are written as JSON, and truth values as 0 and 1.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import xarray as xr
+
+# What the cells are, and what they describe.
+POSITIVE, SCOPE, ESTIMAND, PREVALENCE = "positive", "scope", "estimand", "prevalence"
+PREVALENCE_KNOWN, GROUPS_DIM, REPEATS, REFUSAL = "prevalence_known", "groups_dim", "repeats", "refusal"
+# What was fitted.
+MODEL, OPTIONS, PRIOR, PRIORS, DATA_HASH = "model", "options", "prior", "priors", "data_hash"
+PARAMETERS, DEGREES_OF_FREEDOM = "parameters", "degrees_of_freedom"
+LABELS_SWITCHED, NOT_SETTLED = "labels_switched", "not_settled"
+# How the draws were made.
+METHOD, INDEPENDENT_DRAWS, RANDOM_SEED = "method", "independent_draws", "random_seed"
+SAMPLER, SAMPLER_VERSION, SIZES = "sampler", "sampler_version", ("chains", "draws", "tune")
+VERSIONS = ("bayesperf_version", "pymc_version", "arviz_version")
+# The attribute of the whole tree that says which groups it lacks, and why.
+LEFT_OUT = "left_out"
+
+ATTRIBUTES = {
+    POSITIVE: "the position of the positive class among the labels; −1 if none is positive",
+    SCOPE: "what the cells describe, as JSON: a system, a population's mean, a new test set",
+    ESTIMAND: "the same in words; alone, if a model describes its cells by a sentence of its own",
+    PREVALENCE: "the proportions of the classes at which metrics are computed, if another than the data's was given",
+    PREVALENCE_KNOWN: "0 if the data do not say how common each class is",
+    GROUPS_DIM: "the dim of the groups whose population the cells describe",
+    REPEATS: "how often each example was counted along that dim",
+    REFUSAL: "why the draws allow no prediction and no other prevalence; empty if they do",
+    MODEL: "the name of the model",
+    OPTIONS: "the options of the model, as JSON",
+    PRIOR: "the prior in words",
+    PRIORS: "the prior of each parameter in words, as JSON",
+    DATA_HASH: "a fingerprint of the data",
+    PARAMETERS: "how many parameters the model has, if it says so",
+    DEGREES_OF_FREEDOM: "how many the data can determine",
+    LABELS_SWITCHED: "1 if, in some chain, the classes have changed places",
+    NOT_SETTLED: "what the data do not determine, in sentences",
+    METHOD: "exact or mcmc",
+    INDEPENDENT_DRAWS: "1 if the draws are independent of each other",
+    RANDOM_SEED: "the seed",
+    SAMPLER: "the sampler; exact if there was none",
+    SAMPLER_VERSION: "its version",
+    **{size: f"the number of {words}" for size, words in zip(SIZES, ("chains", "draws", "tuning steps"), strict=True)},
+    **{version: f"the version of {version.partition('_')[0]}" for version in VERSIONS},
+}
+
+
+def options_of(tree: xr.DataTree) -> dict[str, Any]:
+    """Return the options of the model that a tree is a fit of; none if it is of another origin."""
+    return dict(json.loads(tree["posterior"].attrs.get(OPTIONS, "{}")))
+
+
+def is_fit_of(tree: Any, model: str) -> bool:
+    """Whether an argument is a fit of a model of that name."""
+    return isinstance(tree, xr.DataTree) and "posterior" in tree and tree["posterior"].attrs.get(MODEL) == model
