@@ -50,7 +50,7 @@ def shares(items, parts):
 def alone(monkeypatch):
     """Let a fit be of the posterior, with nothing simulated beside it."""
     monkeypatch.setattr("bayesperf.sampling.fitting._prior", lambda *_: {})
-    monkeypatch.setattr("bayesperf.sampling.fitting._around", lambda *_: ({}, ""))
+    monkeypatch.setattr("bayesperf.sampling.fitting._other_groups", lambda *_: ({}, ""))
 
 
 @pytest.fixture

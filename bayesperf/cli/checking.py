@@ -47,7 +47,7 @@ def check(files: Files, settings: Settings) -> None:
     analysis = analysed(files, replace(parts, id=settings.id if in_file else None, metrics=asked), in_file)
     say_warnings(analysis.warnings)
     if settings.state is None:
-        rule, verdicts = by_probability(settings.confidence), _required(analysis)
+        rule, verdicts = by_probability(settings.confidence), _requirement_verdicts(analysis)
     else:
         rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state)
     if settings.against is not None:
@@ -55,9 +55,9 @@ def check(files: Files, settings: Settings) -> None:
             files, settings.against, replace(parts, metrics=tuple(compared)), analysis.settings.scores_alone
         )
         say_warnings([text for text in versions.warnings if text not in analysis.warnings])
-        verdicts = [*verdicts, *_held_against(versions, compared)]
+        verdicts = [*verdicts, *_baseline_verdicts(versions, compared)]
     if in_file:
-        verdicts = [*verdicts, *_held_against(analysis, compared)]
+        verdicts = [*verdicts, *_baseline_verdicts(analysis, compared)]
     _print(verdicts, rule, what_was_read(analysis), settings.format)
     raise typer.Exit(_CODES[overall(verdicts)])
 
@@ -90,7 +90,7 @@ def _metric_of_versions(metric: str) -> str:
 # ── What is shown ──
 
 
-def _required(analysis: Analysis) -> list[Verdict]:
+def _requirement_verdicts(analysis: Analysis) -> list[Verdict]:
     """Return the verdict on each requirement and system from its posterior probability, with the observed score."""
     from bayesperf.reports.verdicts import verdicts_of
 
@@ -98,7 +98,7 @@ def _required(analysis: Analysis) -> list[Verdict]:
     examples = examples if settings.judge is None else " verified examples"
     return [
         each._replace(
-            observed=_seen(analysis, place, requirement),
+            observed=_observed_in_words(analysis, place, requirement),
             more=f"{each.more} more{examples}" if each.more else "",
         )
         for each, (requirement, (place, _)) in zip(
@@ -107,7 +107,7 @@ def _required(analysis: Analysis) -> list[Verdict]:
     ]
 
 
-def _seen(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) -> str:
+def _observed_in_words(analysis: Analysis, place: tuple[int, ...], requirement: Requirement) -> str:
     """Return the observed score of a system, in words."""
     from bayesperf import metrics
 
@@ -177,7 +177,7 @@ def _versions(files: list[Path], against: Path, settings: Settings, scores_alone
     return analyse(Predictions(frame, rows), replace(settings, by=(_VERSION,), baseline=_OLD))
 
 
-def _held_against(analysis: Analysis, names: Sequence[str]) -> list[Verdict]:
+def _baseline_verdicts(analysis: Analysis, names: Sequence[str]) -> list[Verdict]:
     """Return whether each system is shown to be no worse than the baseline by more than a margin."""
     system, old = str(analysis.settings.system), analysis.baseline
     if len(analysis.pooled.dims) > 1:

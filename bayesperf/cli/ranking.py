@@ -95,7 +95,7 @@ def _pairs(tree: xr.DataTree, compared: Comparison) -> Block:
     import numpy as np
 
     from bayesperf.models import preferences
-    from bayesperf.plan.next_outcomes import fit_of
+    from bayesperf.posteriors.tree_attributes import fit_of
     from bayesperf.reports.blocks import Column, rows_table
 
     order = [compared.names[place] for place in compared.rank_order.values]

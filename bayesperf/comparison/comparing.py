@@ -140,7 +140,7 @@ def compare(
                 "scores", "hold both systems, and a metric already: leave out b and metric, and a contrast."
             )
         options |= {} if draws is None else {"draws": draws}
-        return _of_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
+        return _compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
     if options:
         raise InputTypeError(next(iter(options)), "is no argument of compare here.")
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
@@ -148,15 +148,15 @@ def compare(
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise InputTypeError("metric", "a Marginal is of one metric already.", "Compare without `metric`.")
-        found = _of_marginals(a, b, asked)
+        found = _compare_marginals(a, b, asked)
     elif counts:
         if b is not None:
             raise InputTypeError(
                 "b", "counts of systems tested on the same examples hold them all.", "Compare without `b`."
             )
-        found = _of_counts(a, _named(metric), prior, asked)
+        found = _compare_counts(a, _named(metric), prior, asked)
     else:
-        found = _of_posteriors(a, b, _named(metric), asked)
+        found = _compare_posteriors(a, b, _named(metric), asked)
     return _shrunk(found, asked, families) if shrink else found
 
 
@@ -183,7 +183,7 @@ def _check_along(dim: str, shrink: bool, families: Any, baseline: Any, one_of_tw
         raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
 
 
-def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
+def _compare_scores(scores: xr.DataArray, **options: Any) -> Comparison:
     """Compare two systems by their scores, by `bayesperf.folds.datasets`."""
     if "test_fraction" not in options:
         raise InputTypeError(
@@ -194,11 +194,11 @@ def _of_scores(scores: xr.DataArray, **options: Any) -> Comparison:
     return several_datasets.datasets(scores, **options)
 
 
-def _of_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Comparison:
+def _compare_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Comparison:
     """Compare two posteriors, one with a baseline rule, or all systems along a dim of one."""
     first = _posterior("a", a)
     if b is None:
-        return _along(first, metric, asked)
+        return _compare_along(first, metric, asked)
     if isinstance(b, str):
         if first.graded:
             raise InputError("b", f"the rule {b!r} predicts classes, and outcomes have none.")
@@ -233,7 +233,7 @@ def _check_dims(name: str, post: Posterior | Counted) -> None:
         raise InputError(name, f"a leading dim is called {taken[0]!r}, as figures of the comparison are.", "Rename it.")
 
 
-def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
+def _compare_along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
     """Compare all systems along a dim of one posterior, or of predictions."""
     _check_systems(post, asked.dim)
     marginal, prior_text = post.source.of_systems(post, metric, asked.dim, asked.draws, asked.random_seed)
@@ -249,7 +249,7 @@ def _along(post: Posterior, metric: str | Metric, asked: Asked) -> Comparison:
     return of_systems(marginal, asked, independent, f"{prior_text}; {related}", post.source.units)
 
 
-def _of_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
+def _compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
     """Compare two marginals, or all systems along a dim of one marginal with joint draws."""
     if b is not None:
         return compare_marginals(a, b, asked)
@@ -370,7 +370,7 @@ def _counted_by(cm: Counted) -> str:
     return "Outcomes.from_correct" if cm.graded else "ConfusionMatrix.from_predictions"
 
 
-def _of_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
+def _compare_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
     patterns = cm.patterns
     if patterns is None:
         raise InputTypeError(

@@ -39,7 +39,7 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, o
     """
     leading = comparison.contrast.leading
     leading = leading.isel(pair=0, drop=True) if comparison.many else leading
-    say = _of_many if len(comparison.names) > 2 else _of_two
+    say = _many_in_words if len(comparison.names) > 2 else _two_in_words
     places = places_in_words(leading)
     texts = [
         f"{place}: {say(comparison, at, ci_prob, ci_kind)}" if place else say(comparison, at, ci_prob, ci_kind)
@@ -47,10 +47,12 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, o
     ]
     rest = len(places) - len(texts)
     chosen = of_luck and len(comparison.names) > 2 and comparison.greater_is_better is not None
-    return " ".join([*texts, *([f"And {rest} more."] if rest else []), *([_of_choice(comparison)] if chosen else [])])
+    return " ".join(
+        [*texts, *([f"And {rest} more."] if rest else []), *([_luck_in_words(comparison)] if chosen else [])]
+    )
 
 
-def _of_choice(comparison: Comparison) -> str:
+def _luck_in_words(comparison: Comparison) -> str:
     """Say how much better the best of several systems looks than it is, because of selection."""
     systems = comparison.systems
     if comparison.shrunk is not None and systems is not None:
@@ -70,7 +72,7 @@ def _of_choice(comparison: Comparison) -> str:
     )
 
 
-def _of_two(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
+def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
     """Say which of two systems is better, whether it matters, and what the difference is."""
     pair = (*at, 0, 1) if comparison.many else at
     greater = float(comparison.prob_greater.values[pair])
@@ -109,7 +111,7 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
     return f", and {further} with probability {chance(beyond)}"
 
 
-def _of_many(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
+def _many_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
     """Say which of several systems is the best, and by how much it differs from the next, or from the baseline."""
     metric, names = comparison.title, _names(comparison)
     if comparison.greater_is_better is None:

@@ -187,17 +187,17 @@ class Comparison(Answer):
     @cached_property
     def _greater_of_pairs(self) -> xr.DataArray:
         """P(a > b) for each pair, with ties counted half."""
-        above, below = self._beyond(*[1.0 if self.of_ratio else 0.0] * 2)
+        above, below = self._tail_probabilities(*[1.0 if self.of_ratio else 0.0] * 2)
         return (0.5 * (1 + above - below)).assign_attrs(above.attrs)
 
     @cached_property
     def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
         """Probabilities below, inside and above the rope for each pair."""
-        above, below = self._beyond(*self.region)
+        above, below = self._tail_probabilities(*self.region)
         inside = labelled((1 - above.values - below.values).clip(0), above)
         return below, inside, above
 
-    def _beyond(self, low: float, high: float) -> tuple[xr.DataArray, xr.DataArray]:
+    def _tail_probabilities(self, low: float, high: float) -> tuple[xr.DataArray, xr.DataArray]:
         """Return the probabilities that the contrast is above the higher and below the lower of two values."""
         draws = self.contrast.distribution
         if not isinstance(draws, Sampled):
@@ -277,8 +277,8 @@ class Comparison(Answer):
         table = summary_rows([self.contrast], ci_prob, ci_kind).drop(columns=["pair"] * self.many)
         sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
         figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
-        table = _inserted(table, "mean", dict(zip("ab", sides.T, strict=True)))
-        table = _inserted(table, "method", {name: values.values.ravel() for name, values in figures.items()})
+        table = _with_columns(table, "mean", dict(zip("ab", sides.T, strict=True)))
+        table = _with_columns(table, "method", {name: values.values.ravel() for name, values in figures.items()})
         summary = Summary(table)
         low, high = self.region
         region = f"{low:.3g} to {high:.3g}" if self.of_ratio else f"±{self.rope:g}"
@@ -387,13 +387,13 @@ class Comparison(Answer):
         if not self.many:
             return upper
         first, second = np.triu_indices(len(self.names), 1)
-        values = np.full(self._both.shape, diagonal)
+        values = np.full(self._both_systems.shape, diagonal)
         values[..., first, second] = upper
         values[..., second, first] = reverse
-        return labelled(values, self._both, attrs=upper.attrs)
+        return labelled(values, self._both_systems, attrs=upper.attrs)
 
     @cached_property
-    def _both(self) -> xr.DataArray:
+    def _both_systems(self) -> xr.DataArray:
         """An array of zeros over the leading dims and both systems of a pair."""
         leading = xr.zeros_like(self.contrast.leading.isel(pair=0, drop=True))
         return leading.expand_dims({self.dim: list(self.names), f"{self.dim}_other": list(self.names)}, [-2, -1])
@@ -419,7 +419,7 @@ def _stacked(
     return labelled(np.stack([part.values for part in same], -1), first, last, name, attrs)
 
 
-def _inserted(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> pd.DataFrame:
+def _with_columns(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> pd.DataFrame:
     """Insert columns into a table before the column `before`."""
     at = list(table.columns).index(before)
     return pd.concat([table.iloc[:, :at], pd.DataFrame(columns, table.index), table.iloc[:, at:]], axis=1)

@@ -98,7 +98,7 @@ def datasets(
     from bayesperf.sampling.fitting import fit
 
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
-    data = _checked(over_folds(scores), dim)
+    data = _checked_scores(over_folds(scores), dim)
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
     return comparison_of_fit(tree, data, width, fraction, greater_is_better)
 
@@ -111,7 +111,7 @@ def comparison_of_fit(
     average, spread, tail = (
         posterior[name].transpose("chain", "draw").values for name in ("average", "spread_of_datasets", "tail")
     )
-    shares = _next(average, spread, 1 + tail, rope)
+    shares = _next_regions(average, spread, 1 + tail, rope)
     metric = "score" if data.name is None else str(data.name)
     distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
 
@@ -137,7 +137,7 @@ def comparison_of_fit(
     return replace(comparison, next_dataset=next_dataset)
 
 
-def _next(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: float) -> NDArray[np.float64]:
+def _next_regions(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: float) -> NDArray[np.float64]:
     """Return the probabilities of the regions for the next data set in each draw, (chain, draw, 3)."""
     population = StudentT.of(average, spread, df)
     below, above = population.cdf(np.array([[-rope]])), population.sf(np.array([[rope]]))
@@ -145,7 +145,7 @@ def _next(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any], rope: f
     return np.concatenate([below, inside, above], -1).reshape(*average.shape, 3)
 
 
-def _checked(scores: Any, dim: str) -> xr.DataArray:
+def _checked_scores(scores: Any, dim: str) -> xr.DataArray:
     """Return scores with dims dataset, model and fold."""
     wanted = (dim, "model", "fold")
     if dim in wanted[1:]:

@@ -179,7 +179,7 @@ def _components(own: Array, belongs: Array, grid: _Grid, rng: np.random.Generato
     precision[empty] = 1
     centre = first / precision
     exponent = log_precision - np.log(precision) - second + precision * centre**2
-    cell = _chosen(np.moveaxis(grid.log_prior + exponent / 2, -1, 0), rng)
+    cell = _drawn_positions(np.moveaxis(grid.log_prior + exponent / 2, -1, 0), rng)
     centre, precision = (np.take_along_axis(of, cell[..., None], -1)[..., 0] for of in (centre, precision))
     mean = centre + rng.standard_normal(cell.shape) / np.sqrt(precision)
     return np.where(empty, np.pi * (rng.random(cell.shape) - 0.5), mean), cell
@@ -193,7 +193,7 @@ def _memberships(own: Array, weights: Array, mean: Array, cell: Codes, grid: _Gr
     np.subtract(grid.log_precision[cell], log_weight, out=log_weight)
     log_weight *= 0.5
     log_weight += weights
-    return _chosen(log_weight, rng)
+    return _drawn_positions(log_weight, rng)
 
 
 def _shared_errors(estimates: Estimates, mu: Array, tau: Array, members: Array, rng: np.random.Generator) -> Array:
@@ -211,7 +211,7 @@ def _values(own: Array, variances: Array, mu: Array, tau: Array, rng: np.random.
     return np.asarray(centre + tau * np.sqrt(variances / total) * rng.standard_normal(own.shape))
 
 
-def _chosen(log_weight: Array, rng: np.random.Generator) -> Codes:
+def _drawn_positions(log_weight: Array, rng: np.random.Generator) -> Codes:
     """Return positions along the first axis, drawn with probabilities given as logarithms, up to a constant."""
     up_to = np.exp(log_weight - log_weight.max(0)).cumsum(0)
     return np.asarray((up_to <= up_to[-1] * rng.random(up_to.shape[1:])).sum(0))

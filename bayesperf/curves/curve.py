@@ -54,7 +54,7 @@ class Curve(Answer):
 
     @property
     @abstractmethod
-    def _described(self) -> str:
+    def _subject(self) -> str:
         """The subject of the curve, in a few words."""
 
     @property
@@ -63,12 +63,12 @@ class Curve(Answer):
         """The attributes of its bands."""
 
     @property
-    def _shown(self) -> list[str]:
+    def _band_names(self) -> list[str]:
         """The names of what has a band."""
         return list(map(str, self.dataset.data_vars))
 
     @property
-    def _at_band(self) -> xr.Dataset:
+    def _points_of_band(self) -> xr.Dataset:
         """The points of the curve where its band is."""
         return self.dataset
 
@@ -127,11 +127,11 @@ class Curve(Answer):
 
     def _bounds(self, prob: float, kind: str) -> xr.Dataset:
         drawn = self.joint_draws()
-        return xr.Dataset({name: band_of_draws(drawn[name], prob, kind) for name in self._shown})
+        return xr.Dataset({name: band_of_draws(drawn[name], prob, kind) for name in self._band_names})
 
-    def _widened(self, bounds: xr.Dataset) -> xr.Dataset:
+    def _widened_bounds(self, bounds: xr.Dataset) -> xr.Dataset:
         """Return bounds widened, where need be, to hold the points."""
-        return bounds.map(lambda each: each.copy(data=widened(each.values, self._at_band[each.name].values)))
+        return bounds.map(lambda each: each.copy(data=widened(each.values, self._points_of_band[each.name].values)))
 
     def summary(self, ci_prob: float = 0.95, kind: str | None = None) -> pd.DataFrame:
         """Return the curve and its band as a table, with a row for each place of the band.
@@ -146,7 +146,7 @@ class Curve(Answer):
         pandas.DataFrame
             The dims first; then for each figure its value, ``…_lower`` and ``…_upper``.
         """
-        band, points = self.band(ci_prob, kind), self._at_band
+        band, points = self.band(ci_prob, kind), self._points_of_band
         columns: dict[str, xr.DataArray] = {}
         for name, bounds in band.items():
             of_bounds = {f"{name}_{end}": bounds.sel(ci_bound=end, drop=True) for end in ("lower", "upper")}
@@ -173,7 +173,7 @@ class Curve(Answer):
         return pd.DataFrame()
 
     def __repr__(self) -> str:
-        return f"<bayesperf.curves.{type(self).__name__}: {self._described}>"
+        return f"<bayesperf.curves.{type(self).__name__}: {self._subject}>"
 
 
 class CurveOfParts(Curve):

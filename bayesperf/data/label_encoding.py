@@ -113,7 +113,9 @@ def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
     if labels.dtype.kind != "U":
         return
     seen: dict[str, str] = {}
-    pairs = [(first, label) for label in labels.tolist() if (first := seen.setdefault(_visible(label), label)) != label]
+    pairs = [
+        (first, label) for label in labels.tolist() if (first := seen.setdefault(_visible_text(label), label)) != label
+    ]
     if pairs:
         (first, label), more = pairs[0], f" (and {len(pairs) - 1} more)" if len(pairs) > 1 else ""
         warn(
@@ -124,7 +126,7 @@ def warn_of_lookalikes(labels: NDArray[Any], name: str) -> None:
         )
 
 
-def _visible(label: str) -> str:
+def _visible_text(label: str) -> str:
     """Return a text without blanks and format characters, with its accents in one form."""
     shown = unicodedata.normalize("NFC", label)
     return "".join(char for char in shown if not char.isspace() and unicodedata.category(char) != "Cf")

@@ -301,12 +301,12 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     for column, role in zip(columns, roles, strict=True):
         of.setdefault(role, []).append(column)
     if "correct" in of:
-        return _typed(path, _of_outcomes(of))
+        return _typed(path, _outcome_commands(of))
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
     wide, is_paired = of.get("predicted", []), len(of["actual"]) > 1
     systems = of.get("system", []) if len(wide) < 2 else []
-    reading = _of_pairs(columns) if is_paired else _of_one_label(of)
+    reading = _pair_options(columns) if is_paired else _of_one_label(of)
     reading += [word for column in systems[:1] for word in ("--system", column.name)]
     positive = _positive(of["actual"][0])
     several = bool(systems) or (len(wide) > 1 and not is_paired) or (not wide and len(of["score"]) > 1)
@@ -327,7 +327,7 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     return _typed(path, commands)
 
 
-def _of_pairs(columns: Sequence[_Column]) -> list[str]:
+def _pair_options(columns: Sequence[_Column]) -> list[str]:
     """Return the options that name the two columns of each of several labels."""
     return [
         word
@@ -356,7 +356,7 @@ def _typed(path: Path, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
     }
 
 
-def _of_outcomes(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]]:
+def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]]:
     """Return a command for each question on rows that are right or wrong."""
     systems, questions = of.get("system", [])[:1], of.get("cluster", [])[:1]
     reading = ["--correct", of["correct"][0].name, *(word for each in systems for word in ("--system", each.name))]

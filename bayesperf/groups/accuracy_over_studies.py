@@ -31,6 +31,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.groups import study_integrals
 from bayesperf.metrics.metric import Metric
 from bayesperf.models._logit_normal import cells_over_groups, correlated
+from bayesperf.posteriors import tree_attributes as attributes
 from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
@@ -125,7 +126,7 @@ class MetaAnalysis(Answer):
 
     def _parameter(self, name: str, values: Array, leading: xr.DataArray, bounds: tuple[float, float]) -> Marginal:
         quantity = Quantity(name, Scope("dispersion", self.dim), words=name, bounds=bounds)
-        independent = bool(self.drawn.attrs["independent_draws"])
+        independent = bool(self.drawn.attrs[attributes.INDEPENDENT_DRAWS])
         return Marginal(quantity, Draws.of(name, values, bounds, independent), xr.zeros_like(leading, float))
 
     @checked
@@ -175,7 +176,7 @@ class MetaAnalysis(Answer):
 
     def _rng(self, purpose: str) -> np.random.Generator:
         leading = self.counts.isel({self.dim: 0, "actual": 0, "predicted": 0}, drop=True)
-        return streams(int(self.drawn.attrs["random_seed"]), purpose, leading, [self.counts.values])[0]
+        return streams(int(self.drawn.attrs[attributes.RANDOM_SEED]), purpose, leading, [self.counts.values])[0]
 
     @checked
     def without_each(self, ci_prob: float = 0.95, draws: int = 1000) -> pd.DataFrame:
@@ -208,7 +209,7 @@ class MetaAnalysis(Answer):
         names = self.counts[self.dim].values.tolist()
         if len(names) < 3:
             raise InputError("without_each", f"there are {len(names)} {plural(self.dim)}.", "Give at least three.")
-        seed = int(self.drawn.attrs["random_seed"])
+        seed = int(self.drawn.attrs[attributes.RANDOM_SEED])
         rows = []
         for left_out in ["none", *names]:
             rest = (
@@ -421,14 +422,14 @@ def _analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
     positive = labels.index(counts.attrs["pos_label"])
     cells = cells_over_groups(drawn, labels, positive, rng)
     facts = {
-        "positive": positive,
-        "independent_draws": 1,
-        "prevalence_known": 0,
-        "scope": Scope("mean", dim).as_text(),
-        "groups_dim": dim,
-        "repeats": 1,
-        "random_seed": seed,
-        "prior": "location ~ Logistic(0, 1), spread ~ HalfNormal(1), correlation ~ Uniform(-1, 1)",
+        attributes.POSITIVE: positive,
+        attributes.INDEPENDENT_DRAWS: 1,
+        attributes.PREVALENCE_KNOWN: 0,
+        attributes.SCOPE: Scope("mean", dim).as_text(),
+        attributes.GROUPS_DIM: dim,
+        attributes.REPEATS: 1,
+        attributes.RANDOM_SEED: seed,
+        attributes.PRIOR: "location ~ Logistic(0, 1), spread ~ HalfNormal(1), correlation ~ Uniform(-1, 1)",
     }
     return MetaAnalysis(drawn.assign(cells).assign_attrs(facts), counts)
 
@@ -441,7 +442,7 @@ def _of_tree(tree: xr.DataTree, seed: int) -> MetaAnalysis:
     if counts is None or not set(names) <= set(drawn.data_vars):
         raise InputError("data", "is no fit of the model 'meta_analysis'.", "Fit it: bp.fit(cm, 'meta_analysis').")
     labels = counts["actual"].values.tolist()
-    positive = {"pos_label": labels[int(drawn.attrs["positive"])]}
-    _check_dims(counts.dims[:-2], str(drawn.attrs["groups_dim"]))
-    facts = drawn.attrs | {"random_seed": seed}
+    positive = {"pos_label": labels[int(drawn.attrs[attributes.POSITIVE])]}
+    _check_dims(counts.dims[:-2], str(drawn.attrs[attributes.GROUPS_DIM]))
+    facts = drawn.attrs | {attributes.RANDOM_SEED: seed}
     return MetaAnalysis(drawn[list(names)].assign_attrs(facts), counts.assign_attrs(positive), own_priors=False)

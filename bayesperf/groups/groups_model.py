@@ -84,7 +84,7 @@ class GroupsModel(Held):
     def mean(self) -> Posterior:
         """Posterior of metrics at the population's mean rates."""
         scope = Scope("mean", self.dim)
-        return self._posterior(self._draws.cells("mean"), scope, self._together)
+        return self._posterior(self._draws.cells("mean"), scope, self._summed_groups)
 
     @cached_property
     def by_group(self) -> Posterior:
@@ -102,7 +102,7 @@ class GroupsModel(Held):
         Its rates are Beta(κp, κ(1 − p)). So is the prevalence of a cluster; a random fold has the population's.
         """
         scope = Scope("new_group", self.dim)
-        return self._posterior(self._draws.cells("new_group"), scope, learned_from=self._together)
+        return self._posterior(self._draws.cells("new_group"), scope, learned_from=self._summed_groups)
 
     def _posterior(
         self,
@@ -159,7 +159,7 @@ class GroupsModel(Held):
     @property
     def trials(self) -> xr.DataArray:
         """Number of examples of each actual class in all groups, over the other leading dims and ``actual``."""
-        return _without_row(self._counts.sum([self.dim, "predicted"])).rename("trials")
+        return _over_classes(self._counts.sum([self.dim, "predicted"])).rename("trials")
 
     @cached_property
     def overlap(self) -> xr.DataArray:
@@ -209,7 +209,7 @@ class GroupsModel(Held):
         return self.cm.cells.transpose(..., self.dim, *CELL_DIMS)
 
     @property
-    def _together(self) -> xr.DataArray:
+    def _summed_groups(self) -> xr.DataArray:
         """The counts of all groups, each example once."""
         counts = self._counts
         return (counts.sum(self.dim) / self.repeats).assign_attrs(counts.attrs)
@@ -223,7 +223,7 @@ class GroupsModel(Held):
     def _rows(self) -> xr.DataArray:
         """Zeros over the leading dims except the groups', and over the actual classes if there are any."""
         rows = self._counts.isel({self.dim: 0, "predicted": 0}, drop=True)
-        return _without_row(xr.zeros_like(rows, dtype=float).rename(None))
+        return _over_classes(xr.zeros_like(rows, dtype=float).rename(None))
 
     @cached_property
     def _draws(self) -> PooledDraws:
@@ -287,7 +287,7 @@ class GroupsModel(Held):
         return f"{', '.join(priors)}{weight}"
 
 
-def _without_row(rows: xr.DataArray) -> xr.DataArray:
+def _over_classes(rows: xr.DataArray) -> xr.DataArray:
     """Return an array over actual classes; of outcomes without their single row."""
     return rows.isel(actual=0, drop=True) if rows.sizes["actual"] == 1 else rows
 

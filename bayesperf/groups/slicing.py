@@ -240,7 +240,7 @@ class Slices(Answer):
         marginal = self[metric]
         if marginal.greater_is_better is None:
             raise InputError("prob_worst", f"neither more nor less {marginal.name} is better.")
-        values = marginal.better * _drawn(marginal)
+        values = marginal.better * _draws_behind(marginal)
         seen = ~np.isnan(marginal.observed)
         if not seen.any():
             raise InputError("prob_worst", f"{marginal.name} was observed in no slice.")
@@ -343,12 +343,12 @@ class Slices(Answer):
         """
         least = self._least_gap(above)
         levels = self.levels(dim, metric, mix=mix)
-        values, names = _drawn(levels).transpose(dim, *_DRAWS).values, levels.leading[dim].values.tolist()
+        values, names = _draws_behind(levels).transpose(dim, *_DRAWS).values, levels.leading[dim].values.tolist()
         pairs = list(combinations(range(len(names)), 2))
         if not pairs:
             raise InputError("dim", f"{dim!r} has one level, so there is no gap.")
         gaps = np.stack([values[i] - values[j] for i, j in pairs])
-        before = _drawn(self.levels(dim, metric, mix=mix, before_data=True)).transpose(dim, *_DRAWS).values
+        before = _draws_behind(self.levels(dim, metric, mix=mix, before_data=True)).transpose(dim, *_DRAWS).values
         drawn = Draws(gaps, _of_difference(levels.bounds), self.independent)
         interval = _interval(drawn, ci_prob, ci_kind)
         rows = pd.DataFrame(
@@ -391,7 +391,7 @@ class Slices(Answer):
         [0.4, 1.0]
         """
         levels = self.levels(dim, metric, mix=mix, before_data=before_data)
-        values = _drawn(levels)
+        values = _draws_behind(levels)
         gap = (values.max(dim) - values.min(dim)).transpose(*_DRAWS).values[None]
         bounds = (0.0, _of_difference(levels.bounds)[1])
         quantity = levels.quantity.contrasted("largest gap", bounds)
@@ -666,7 +666,7 @@ def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.
     return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
 
-def _drawn(marginal: Marginal) -> xr.DataArray:
+def _draws_behind(marginal: Marginal) -> xr.DataArray:
     """Return the draws behind a marginal, (…, chain, draw)."""
     values = marginal.distribution.values  # type: ignore[attr-defined]
     shape = (*marginal.leading.shape, *values.shape[1:])
@@ -753,13 +753,13 @@ def slices(data: xr.DataTree | Counted, *, draws: int = 4000, random_seed: Any =
     [['a', 0.9, 0.9], ['b', 0.6, 0.6]]
     """
     if isinstance(data, Counted):
-        return _of_counts(data, checks.count("draws", draws, least=2), checks.seed(random_seed))
+        return _slices_of_counts(data, checks.count("draws", draws, least=2), checks.seed(random_seed))
     if isinstance(data, xr.DataTree):
-        return _of_fit(data)
+        return _slices_of_fit(data)
     raise InputTypeError("data", f"must be a fit of the model 'slices', or counts; it is {type(data).__name__}.")
 
 
-def _of_fit(tree: xr.DataTree) -> Slices:
+def _slices_of_fit(tree: xr.DataTree) -> Slices:
     """Read the slices of a fit."""
     counts = observed_table(tree)
     if not is_fit_of(tree, "slices") or counts is None:
@@ -772,10 +772,10 @@ def _of_fit(tree: xr.DataTree) -> Slices:
     pos_label = counts["actual"].values.tolist()[position] if position >= 0 else None
     terms = [*((dim,) for dim in dims), *options.get("interactions", ())]
     before = tree["prior"].to_dataset()
-    prior = _of_levels(before["rates"], terms).drop_vars(_DRAWS)
+    prior = _spread_of_levels(before["rates"], terms).drop_vars(_DRAWS)
     prior = prior.rename(chain="prior_chain", draw="prior_draw")
     measure = "standard deviation of the levels of each dim on the logit scale"
-    spread = xr.Dataset({"posterior": _of_levels(posterior["rates"], terms), "prior": prior})
+    spread = xr.Dataset({"posterior": _spread_of_levels(posterior["rates"], terms), "prior": prior})
     scalars = [name for name in counts.coords if name not in counts.dims]
     return Slices(
         cm=ConfusionMatrix(counts.drop_vars(scalars).transpose(*dims, *CELL_DIMS), pos_label),
@@ -796,7 +796,7 @@ def _rates_of(group: xr.Dataset, dims: Sequence[str], pos_label: Any) -> xr.Data
     return rates.transpose(*dims, *_DRAWS, "rate")
 
 
-def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataArray:
+def _spread_of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataArray:
     """Return the standard deviation of the levels of each dim, or of an interaction, on the logit scale."""
     logits = xr.apply_ufunc(special.logit, rates.drop_attrs())
     dims = [dim for dim in rates.dims if dim not in ("rate", *_DRAWS)]
@@ -811,7 +811,7 @@ def _of_levels(rates: xr.DataArray, terms: Sequence[Sequence[str]]) -> xr.DataAr
     return spread
 
 
-def _of_counts(cm: Counted, draws: int, seed: int) -> Slices:
+def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
     """Return the slices of counts along one dim, by quadrature."""
     if len(cm.dims) != 1:
         raise InputError(
@@ -820,7 +820,7 @@ def _of_counts(cm: Counted, draws: int, seed: int) -> Slices:
             "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
     if isinstance(cm, Outcomes):
-        return _of_outcomes(cm, draws, seed)
+        return _slices_of_outcomes(cm, draws, seed)
     if len(cm.labels) == 2 and cm.pos_label is None:
         raise missing_positive_label(cm.labels)
     dim = str(cm.dims[0])
@@ -858,7 +858,7 @@ def _of_counts(cm: Counted, draws: int, seed: int) -> Slices:
     )
 
 
-def _of_outcomes(outcomes: Outcomes, draws: int, seed: int) -> Slices:
+def _slices_of_outcomes(outcomes: Outcomes, draws: int, seed: int) -> Slices:
     """Return the slices of right and wrong outcomes along one dim: of one rate, the accuracy."""
     dim, cm = str(outcomes.dims[0]), matrix_of_right(outcomes)
     pooled: Any = pool(outcomes, dim, "clusters", draws=draws, random_seed=seed)

@@ -345,7 +345,7 @@ class Units:
             kinds = np.flatnonzero(number)
             size = max(1, _AT_ONCE // int(np.prod(self.shape)))
             blocks = (kinds[start : start + size] for start in range(0, len(kinds), size))
-            values = np.concatenate([statistic(self._without(stratum, block)) for block in blocks])
+            values = np.concatenate([statistic(self._cells_without_units(stratum, block)) for block in blocks])
             defined = np.isfinite(values)
             complete &= bool(defined.all())
             weights = defined * number[kinds].reshape(-1, *np.ones_like(values.shape[1:]))
@@ -356,7 +356,7 @@ class Units:
         value = np.where(spread > 0, skew / np.where(spread > 0, 6 * spread**1.5, 1), 0)
         return Acceleration(np.atleast_1d(value), complete)
 
-    def _without(self, stratum: int, kinds: NDArray[np.intp]) -> Array:
+    def _cells_without_units(self, stratum: int, kinds: NDArray[np.intp]) -> Array:
         """Return the cells without one unit of each of some kinds, with the rest of its stratum weighted up."""
         if self.groups is not None:
             return np.asarray((self.groups.sum(0) - self.groups[kinds]).reshape(-1, *self.shape))

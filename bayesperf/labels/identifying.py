@@ -70,7 +70,7 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
     prior, posterior = (tree[group].to_dataset() for group in ("prior", "posterior"))
     rows = [
         {"variable": name, **place, **_figures(_flat(prior[name], place), _flat(posterior[name], place))}
-        for name in _estimated(tree)
+        for name in _parameter_names(tree)
         for place in _places(posterior[name])
     ]
     # As objects: labels stay what they are where another variable has none.
@@ -126,7 +126,7 @@ def labels_switched(posterior: xr.Dataset) -> bool:
     return bool((np.array(best) != np.arange(tables.shape[-1])).any())
 
 
-def _estimated(tree: xr.DataTree) -> list[str]:
+def _parameter_names(tree: xr.DataTree) -> list[str]:
     """Return the parameters of a fit in both groups: rates and prevalences, or else all that have a prior."""
     names = [str(name) for name in tree["log_prior"].data_vars]
     # For raters from a population, the rates themselves are computed.

@@ -97,7 +97,7 @@ def posterior_of_agreement(
             _check_items(int(sizes[part.sum((1, 2)) > 1].sum()), population)
             observed[group, place] = measure.function(_as_observed(part, sizes), compared).item()
             rng = stream(random_seed, f"raters {population!r}", np.append(of_group, of_patterns))
-            drawn[group, place] = _drawn(measure, compared, part, sizes, items[:, some], new_raters, rng)
+            drawn[group, place] = _coefficient_draws(measure, compared, part, sizes, items[:, some], new_raters, rng)
     return _marginal(name, measure, level, new_raters, counts, groups, observed, drawn, random_seed)
 
 
@@ -142,7 +142,7 @@ def _weights_of_items(rng: np.random.Generator, sizes: Counts, draws: int) -> Ar
     return unit_weights(rng, (sizes * mean_weight(int(sizes.sum()))).astype(float), draws)
 
 
-def _drawn(
+def _coefficient_draws(
     measure: Coefficient,
     compared: Array | None,
     given: NDArray[np.int64],

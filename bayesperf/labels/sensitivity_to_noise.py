@@ -94,10 +94,12 @@ def noise_sensitivity(
         raise InputError(
             "cm", f"besides that of the systems, {dim!r}, there is the dim {other[0]!r}.", "Select along it."
         )
-    means = _along_rate([marginal.mean() for marginal in marginals], grid)
+    means = _stacked_by_rate([marginal.mean() for marginal in marginals], grid)
     variables = {
         "mean": means,
-        "interval": _along_rate([marginal.interval(ci_prob, ci_kind).drop_attrs() for marginal in marginals], grid),
+        "interval": _stacked_by_rate(
+            [marginal.interval(ci_prob, ci_kind).drop_attrs() for marginal in marginals], grid
+        ),
         "rank": _ranks(-marginals[0].better * means, dim),
     }
     attrs = {"metric": marginals[0].name, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
@@ -147,7 +149,7 @@ def _increasing(rates: Any) -> Array:
     return grid
 
 
-def _along_rate(values: Sequence[xr.DataArray], grid: Array) -> xr.DataArray:
+def _stacked_by_rate(values: Sequence[xr.DataArray], grid: Array) -> xr.DataArray:
     return xr.concat(values, xr.DataArray(grid, dims="rate", name="rate")).rename(None)
 
 

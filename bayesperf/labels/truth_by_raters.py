@@ -10,7 +10,7 @@ import xarray as xr
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.labels.ratings import Ratings, model_data
-from bayesperf.posteriors.tree_attributes import is_fit_of, options_of
+from bayesperf.posteriors.tree_attributes import fit_of
 
 
 @checked
@@ -53,7 +53,7 @@ def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
 
     if not isinstance(ratings, Ratings):
         raise InputTypeError("ratings", f"must be bayesperf.Ratings; it is {type(ratings).__name__}.")
-    posterior, options = _fit_of_raters(tree)
+    posterior, options = fit_of(tree, "raters")
     _check_same(posterior, ratings, options)
     data = model_data(ratings)
     total: Any = 0
@@ -67,13 +67,6 @@ def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
         return pd.DataFrame(probabilities.reshape(-1, len(columns)), index, columns)
     places = tuple(ratings.items[str(dim)].values for dim in data.dims)
     return pd.DataFrame(probabilities[places], pd.Index(ratings.items["item"].values, name="item"), columns)
-
-
-def _fit_of_raters(tree: Any) -> tuple[xr.Dataset, dict[str, Any]]:
-    """Return the draws of a fit of raters, and its options."""
-    if not is_fit_of(tree, "raters"):
-        raise InputTypeError("tree", "must be a fit of the model 'raters', as bayesperf.fit(ratings, 'raters').")
-    return tree["posterior"].to_dataset(), options_of(tree)
 
 
 def _check_same(posterior: xr.Dataset, ratings: Ratings, options: dict[str, Any]) -> None:

@@ -261,7 +261,7 @@ class Verified(StoredDraws):
         one; and if judge and system never agree, or never differ, in a verified example, the examples on which they do.
         """
         judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
-        shares = [[_unknown(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
+        shares = [[_unmatched_share(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
         leading = xr.zeros_like(self.template.isel(actual=0, predicted=0, drop=True))
         return leading.copy(data=np.transpose(shares).reshape(leading.shape)).rename("unknown")
@@ -316,7 +316,7 @@ class Verified(StoredDraws):
         return worth_in_words(self, metric)
 
 
-def _unknown(strata: Strata, shared: bool) -> float:
+def _unmatched_share(strata: Strata, shared: bool) -> float:
     """Return the proportion of examples with no verified example like them."""
     alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
     seen = strata.verified.sum(1)

@@ -188,7 +188,7 @@ def weighted_draws(model: VoteModel, rng: np.random.Generator) -> tuple[ModelDra
         if 1 / (weight**2).sum() > _ENOUGH:
             break
         belongs = special.softmax(densities, 0) @ weight
-        proposals.append(_adapted(values, weight, proposals[int(np.argmax(belongs))]))
+        proposals.append(_adapted_proposal(values, weight, proposals[int(np.argmax(belongs))]))
         counts, shares = np.append(counts, 0), np.append(belongs, belongs.sum())
         shares = (1 - _ALIKE) * shares / shares.sum() + _ALIKE / len(shares)
     order = rng.permutation(len(weight))
@@ -227,7 +227,7 @@ def _proposals(model: VoteModel) -> list[Proposal]:
     return found
 
 
-def _adapted(values: Array, weight: Array, nearest: Proposal) -> Proposal:
+def _adapted_proposal(values: Array, weight: Array, nearest: Proposal) -> Proposal:
     """Return a proposal with the mean of weighted draws, and the mean of their covariance and a proposal's."""
     weight = np.minimum(weight, 1 / np.sqrt(len(weight)))
     weight /= weight.sum()

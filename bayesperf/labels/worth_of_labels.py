@@ -68,10 +68,10 @@ class LabelValue(Held):
             middle = (low + high) / 2
             labels = np.clip(middle * self.scale - self.worth, 0, self.available)
             low, high = (middle, high) if labels.sum() < n else (low, middle)
-        return _whole(np.clip(high * self.scale - self.worth, 0, self.available), n, self.available)
+        return _whole_numbers(np.clip(high * self.scale - self.worth, 0, self.available), n, self.available)
 
 
-def _whole(labels: Array, n: int, available: Counts) -> Counts:
+def _whole_numbers(labels: Array, n: int, available: Counts) -> Counts:
     """Return whole numbers of labels, n in total; the largest remainders get the rest."""
     labels = labels * min(1.0, n / max(labels.sum(), 1e-12))
     whole = np.floor(labels + 1e-9).astype(int)

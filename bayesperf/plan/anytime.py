@@ -73,12 +73,15 @@ def anytime_in_words(data: xr.Dataset) -> str:
         counts = enumerated([f"{verdict} for {count}" for verdict, count in Counter(verdicts).items()])
         return f"{opening} each, the requirement ({name} {bound}) is {counts}."
     limits = zip(last["anytime_lower"].values.ravel(), last["anytime_upper"].values.ravel(), strict=True)
-    each = [_found(verdict, low, high, bound, error) for verdict, (low, high) in zip(verdicts, limits, strict=True)]
+    each = [
+        _limits_in_words(verdict, low, high, bound, error)
+        for verdict, (low, high) in zip(verdicts, limits, strict=True)
+    ]
     found = each[0] if names == [""] else "; ".join(f"for {n} {text}" for n, text in zip(names, each, strict=True))
     return f"{opening} {name} is {found}."
 
 
-def _found(verdict: str, lower: float, upper: float, bound: str, error: str) -> str:
+def _limits_in_words(verdict: str, lower: float, upper: float, bound: str, error: str) -> str:
     if verdict == "contradicted":
         return f"nowhere: no value is in the intervals of all looks. It has changed, or this is one of the {error}"
     saying = {

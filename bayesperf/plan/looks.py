@@ -80,10 +80,10 @@ class Looks(OneCount, Held):
 
     def shown_up_to(self, most: int, either_way: bool) -> Array:
         """Return the probability that the claim (or either) is shown at the latest by n trials, n = 0, 1, …, most."""
-        met, missed = self._followed(most)
+        met, missed = self._prob_shown(most)
         return np.asarray(met + missed if either_way else met)
 
-    def _followed(self, most: int) -> Array:
+    def _prob_shown(self, most: int) -> Array:
         """Return the probabilities that S > x and that S < x is shown by n = 0, 1, …, most trials, (2, most + 1)."""
         # Of so many new successes or more S > x is shown, and of so many or fewer S < x.
         total = self.trials + np.arange(0, most + 1, self.every)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -12,7 +9,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputTypeError
+from bayesperf.posteriors.tree_attributes import fit_of
 
 
 @checked
@@ -68,13 +65,6 @@ def next_pairs(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["a", "b", "judged", "a_wins", "tie", "information"])
     ordered = table.sort_values("information", ascending=False, ignore_index=True, kind="stable")
     return ordered.head(checks.count("n", n))
-
-
-def fit_of(tree: Any, model: str) -> tuple[xr.Dataset, dict[str, Any]]:
-    """Return the draws and the options of a fit of a model; refuse other trees."""
-    if not isinstance(tree, xr.DataTree) or "posterior" not in tree or tree["posterior"].attrs.get("model") != model:
-        raise InputTypeError("tree", f"must be a fit of the model {model!r}, as bayesperf.fit(data, {model!r}).")
-    return tree["posterior"].to_dataset(), json.loads(tree["posterior"].attrs["options"])
 
 
 def _judged(tree: xr.DataTree, systems: int) -> Array:

@@ -66,9 +66,9 @@ class LabelsLeft(Held):
         variance = self.value.variance(allocation(min(n, self.available)))
         if self.distance is None:
             return float(-2 * ndtri((1 - self.confidence) / 2) * np.sqrt(variance))
-        return self._settled(variance)
+        return self._prob_settled(variance)
 
-    def _settled(self, variance: float) -> float:
+    def _prob_settled(self, variance: float) -> float:
         """Return with which probability a requirement will be settled, by the variance that labels leave."""
         now = self.value.variance(0 * self.value.available)
         return float(prob_settled(self.distance or 0.0, now, np.array(variance), self.confidence))

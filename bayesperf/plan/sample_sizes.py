@@ -337,7 +337,7 @@ def _same_examples(
     only_a, only_b, rest = (weight.item() for weight in weights)
     first, second = (only_a, only_b)[:: so_far.metric.better]
     basis = f"{so_far.seen} judged by both; prior: {so_far.post.prior_text}"
-    text = PlanText(so_far.trials, _better(a, b, so_far, margin), basis, so_far.share_of_trials(prevalence))
+    text = PlanText(so_far.trials, _claim_of_better(a, b, so_far, margin), basis, so_far.share_of_trials(prevalence))
     return PairedCounts(first, second, rest, margin, confidence), text
 
 
@@ -363,12 +363,12 @@ def _different_examples(
     share = None if None in shares else min(share for share in shares if share is not None)
     same_prior = of_a.post.prior_text == of_b.post.prior_text
     basis = f"{of_a.seen if same_prior else of_a.basis} and {of_b.basis}"
-    text = PlanText(f"{of_a.trials} each", _better("a", "b", of_a, margin), basis, share)
+    text = PlanText(f"{of_a.trials} each", _claim_of_better("a", "b", of_a, margin), basis, share)
     better, other = (of_a.distribution, of_b.distribution)[:: of_a.metric.better]
     return IndependentCounts(better, other, margin, confidence), text
 
 
-def _better(a: str, b: str, so_far: MetricEvidence, margin: float) -> str:
+def _claim_of_better(a: str, b: str, so_far: MetricEvidence, margin: float) -> str:
     """Return the claim that a is better than b, in words."""
     by = f" by more than {margin:g}" if margin else ""
     return f"{so_far.metric.title} of {a} better than of {b}{by}"

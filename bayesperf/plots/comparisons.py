@@ -144,7 +144,7 @@ def _draw_difference(axes: Axes, comparison: Comparison, ci_prob: float, ci_kind
         axes.text(at, 1.02, text, color=colour, ha=place, va="bottom", fontsize="small", transform=axes.transAxes)
     axes.set_yticks([])
     axes.set_ylabel("density")
-    axes.set_xlabel("\n".join([f"{comparison.title}, {comparison.symbol}", *_called(comparison.names)]))
+    axes.set_xlabel("\n".join([f"{comparison.title}, {comparison.symbol}", *_names_of_sides(comparison.names)]))
 
 
 def _reach(drawn: Curves, comparison: Comparison) -> tuple[float, float]:
@@ -156,7 +156,7 @@ def _reach(drawn: Curves, comparison: Comparison) -> tuple[float, float]:
     return float(ends.min() - margin), float(ends.max() + margin)
 
 
-def _within(comparison: Comparison) -> str:
+def _region_in_words(comparison: Comparison) -> str:
     """Return the region of practical equivalence in words."""
     lower, upper = comparison.region
     return f"from {lower:.3g} to {upper:.3g}" if comparison.of_ratio else f"within ±{upper:g}"
@@ -167,7 +167,7 @@ def _probabilities(row: Any, comparison: Comparison) -> tuple[str, str, str]:
     rope, (_, upper) = comparison.rope, comparison.region
     factor = f" by a factor of more than {upper:.3g}" if comparison.of_ratio else f" by more than {upper:g}"
     further = factor if rope else ""
-    within = f"P({comparison.symbol} {_within(comparison)}) {_relation(row['inside'])}"
+    within = f"P({comparison.symbol} {_region_in_words(comparison)}) {_relation(row['inside'])}"
     if not rope:
         within = f"P(a = b) {_relation(row['inside'])}" if row["inside"] > _NEARLY_CERTAIN else ""
     return f"P(a < b{further}) {_relation(row['below'])}", within, f"P(a > b{further}) {_relation(row['above'])}"
@@ -187,7 +187,7 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
     y = np.arange(len(drawn.mean[part]))[::-1]
     axes.set_xlim(*_reach(drawn, comparison))
     if comparison.rope:
-        axes.axvspan(*comparison.region, color=GREY, alpha=0.25, lw=0, zorder=0, label=_within(comparison))
+        axes.axvspan(*comparison.region, color=GREY, alpha=0.25, lw=0, zorder=0, label=_region_in_words(comparison))
     axes.hlines(y, *drawn.interval[part].T, color=BLUE, lw=2, label=short_interval_name(ci_prob, ci_kind))
     axes.plot(drawn.mean[part], y, "o", color=BLUE, ms=5, label="mean")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), frameon=False, fontsize="small", ncols=3)
@@ -199,7 +199,7 @@ def _draw_differences(axes: Axes, comparison: Comparison, ci_prob: float, ci_kin
     for at, probability in zip(y, comparison.summary(ci_prob, ci_kind)["prob_greater"][part], strict=True):
         axes.text(1.02, at, _relation(probability).removeprefix("= "), fontsize="small", **beside)
     axes.set_ylabel(", ".join(map(str, _rows(comparison).dims)))
-    called = _called(comparison.names) if two else []
+    called = _names_of_sides(comparison.names) if two else []
     axes.set_xlabel("\n".join([f"{comparison.title}, {comparison.symbol}", *called]))
 
 
@@ -378,7 +378,7 @@ def simplex(
                                         (1.12, -0.03, "right", "top")]):  # fmt: skip
         text = f"{words[i]}\nlargest in {100 * (largest == i).mean():.1f} % of draws"
         axes.text(x, y, text, color=_REGION_COLOURS[i], ha=ha, va=va)
-    axes.text(0.5, -0.17, "\n".join(_called(names)), ha="center", va="top")
+    axes.text(0.5, -0.17, "\n".join(_names_of_sides(names)), ha="center", va="top")
     axes.set(xlim=(-0.14, 1.14), ylim=(-0.27, 1.02), aspect="equal")
     axes.set_axis_off()
     write_title(figure, "Probabilities of the three regions, a point a draw", ax=ax)
@@ -400,7 +400,7 @@ def _checked_shares(shares: xr.DataArray) -> Array:
 # ── Words ──
 
 
-def _called(names: tuple[Any, ...]) -> list[str]:
+def _names_of_sides(names: tuple[Any, ...]) -> list[str]:
     """Return what a and b stand for, unless the names are "a" and "b" themselves."""
     return [f"{letter}: {shorten(name)}" for letter, name in zip("ab", names, strict=True) if str(name) != letter]
 

@@ -103,7 +103,7 @@ def joint_posterior(
     cm = margins(patterns)
     alpha = pseudo_counts(cm, prior)
     cells = np.empty((*alpha.shape[:2], draws, *alpha.shape[2:]))
-    places = zip(cells, alpha, _by_place(patterns), _streams(patterns, alpha, seed), strict=True)
+    places = zip(cells, alpha, _counts_by_place(patterns), _streams(patterns, alpha, seed), strict=True)
     for of_place, weights, counts, rng in places:
         seen = counts > 0
         _draw_cells(of_place, rng, weights, counts[seen], patterns.actual[seen], patterns.predicted[seen])
@@ -197,7 +197,7 @@ def joint_marginal(
         return joint_posterior(patterns, prior, draws, seed)[metric]
     each.source.refuse_undefined(each, metric)
     values = []
-    for weights, counts, rng in zip(alpha, _by_place(patterns), _streams(patterns, alpha, seed), strict=True):
+    for weights, counts, rng in zip(alpha, _counts_by_place(patterns), _streams(patterns, alpha, seed), strict=True):
         seen = counts > 0
         sums = class_sums(rng, weights, counts[seen], patterns.actual[seen], patterns.predicted[seen], draws)
         values.append(np.concatenate([metric.of_class_sums(block) for block in sums], axis=1))
@@ -230,7 +230,7 @@ def pseudo_counts(cm: Counted, prior: priors.Prior) -> Array:
     return np.asarray(alpha.reshape(-1, *alpha.shape[-3:]))
 
 
-def _by_place(patterns: ResponsePatterns) -> NDArray[np.int64]:
+def _counts_by_place(patterns: ResponsePatterns) -> NDArray[np.int64]:
     """Return the counts of patterns for each element of the leading dims, (p, pattern)."""
     return patterns.counts.values.reshape(-1, len(patterns.actual))
 
@@ -239,7 +239,7 @@ def _streams(patterns: ResponsePatterns, alpha: Array, seed: int) -> list[np.ran
     known = np.column_stack([patterns.actual, patterns.predicted])
     contents = [
         np.concatenate([weights.ravel(), np.column_stack([counts, known])[counts > 0].ravel()])
-        for weights, counts in zip(alpha, _by_place(patterns), strict=True)
+        for weights, counts in zip(alpha, _counts_by_place(patterns), strict=True)
     ]
     purpose = f"joint {patterns.dim} {list(patterns.names)}"
     return streams(seed, purpose, patterns.counts.sum("pattern"), contents)
@@ -366,7 +366,7 @@ def _weights_of_pairs(
         return None
     prior = priors.resolve_dirichlet(prior, classes, SAME_EXAMPLES)
     alpha = pseudo_counts(cm, prior)
-    by_class = [_discordant(patterns, alpha, _judged(metric, patterns, position)) for position in each]
+    by_class = [_discordant_weights(patterns, alpha, _judged_cells(metric, patterns, position)) for position in each]
     # (side, p, label, pair), without the labels where the metric is one figure.
     weights = np.stack(by_class, -2) if metric.average == "per_class" else by_class[0]
     leading = patterns.counts.shape[:-1]
@@ -375,7 +375,9 @@ def _weights_of_pairs(
     return first, second, rest
 
 
-def _discordant(patterns: ResponsePatterns, alpha: Array, judged: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> Array:
+def _discordant_weights(
+    patterns: ResponsePatterns, alpha: Array, judged: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+) -> Array:
     """Return the weights of success by one system only, by the other only, and of the rest, (3, p, pair)."""
     of_class = alpha[:, 0].sum(-1)
     spread = np.divide(1, of_class, out=np.zeros_like(of_class), where=of_class > 0)
@@ -384,7 +386,7 @@ def _discordant(patterns: ResponsePatterns, alpha: Array, judged: tuple[NDArray[
 
     def together(one: int, other: int) -> Array:
         """Return the weight of examples with success (0) or failure (1) for each of two systems, (p, M, M)."""
-        counted = np.einsum("po,om,on->pmn", _by_place(patterns), seen[one], seen[other], optimize=True)
+        counted = np.einsum("po,om,on->pmn", _counts_by_place(patterns), seen[one], seen[other], optimize=True)
         expected = np.einsum("pi,pmi,pni->pmn", spread, believed[one], believed[other], optimize=True)
         return np.asarray(counted + expected)
 
@@ -416,7 +418,9 @@ def _refuse_improper(
             )
 
 
-def _judged(metric: Metric, patterns: ResponsePatterns, positive: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _judged_cells(
+    metric: Metric, patterns: ResponsePatterns, positive: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return the cells (K, K) that are a success or a failure of a proportion; of patterns (1, K)."""
     classes = len(patterns.labels)
     form = metric.exact_form(classes)
@@ -432,7 +436,7 @@ def _splits_rows(metric: Metric, patterns: ResponsePatterns, positive: int) -> b
     """Whether a metric is a proportion of the examples of certain actual classes, decided by the prediction."""
     if not isinstance(metric.exact_form(len(patterns.labels)), Proportion):
         return False
-    success, failure = _judged(metric, patterns, positive)
+    success, failure = _judged_cells(metric, patterns, positive)
     judged = success | failure
     rows_are_whole = (judged == judged[:, :1]).all()
     rows_are_split = (success.any(1) & failure.any(1)).any()

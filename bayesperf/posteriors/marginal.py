@@ -27,6 +27,7 @@ from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import marginal_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
+from bayesperf.posteriors.tree_attributes import INDEPENDENT_DRAWS, QUANTITIES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -132,11 +133,11 @@ class Marginal(Saved):
         if variable not in dataset or not {"chain", "draw"} <= set(dataset[variable].dims):
             raise InputError("variable", f"there are no draws of {variable!r}; there are {list(dataset.data_vars)}.")
         drawn = dataset[variable].transpose(..., "chain", "draw")
-        facts = json.loads(dataset.attrs.get("quantities", "{}")).get(variable, {})
+        facts = json.loads(dataset.attrs.get(QUANTITIES, "{}")).get(variable, {})
         bounds = tuple(facts.get("bounds", (-np.inf, np.inf)))
         quantity = Quantity(variable, Scope.read(dataset.attrs), "", facts.get("greater_is_better"), bounds=bounds)
         values = drawn.values.reshape(-1, *drawn.shape[-2:])
-        independent = bool(dataset.attrs.get("independent_draws", 0))
+        independent = bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0))
         leading = xr.zeros_like(drawn.isel(chain=0, draw=0, drop=True), dtype=float)
         return cls(quantity, Draws.of(variable, values, bounds, independent), leading, joint=leading.ndim > 0)
 

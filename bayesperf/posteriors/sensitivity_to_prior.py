@@ -176,7 +176,7 @@ def fits_under(tree: xr.DataTree, given: Any) -> dict[str, Under]:
         )
     under = {"as fitted": _as_it_is(tree)}
     for name, each in given.items():
-        under[str(name)] = _as_it_is(each) if isinstance(each, xr.DataTree) else _under(tree, each)
+        under[str(name)] = _as_it_is(each) if isinstance(each, xr.DataTree) else _resampled_fit(tree, each)
     return under
 
 
@@ -192,7 +192,7 @@ def _of_prior(tree: xr.DataTree, group: xr.DataTree | None) -> Posterior | None:
     return Posterior.from_datatree(xr.DataTree.from_dict({"posterior": drawn}))
 
 
-def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
+def _resampled_fit(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     """Return a fit with its draws resampled in proportion to their weights under another prior."""
     import arviz_stats.base
     import pymc as pm
@@ -212,7 +212,9 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
         xr.DataTree.from_dict({"posterior": draws[names]}), model=model, extend_inferencedata=False, progressbar=False,
         **interpreted,
     )  # fmt: skip
-    log_ratio = _summed(after.to_dataset() if isinstance(after, xr.DataTree) else after) - _summed(before)
+    log_ratio = _total_log_density(
+        after.to_dataset() if isinstance(after, xr.DataTree) else after
+    ) - _total_log_density(before)
     if not np.isfinite(log_ratio).any():
         raise InputError("priors", "no draw of the fit is possible under them.", _FIT_AGAIN)
     # Its argument is a log-likelihood that is left out, the negative of what is put in.
@@ -225,12 +227,12 @@ def _under(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     posterior = Posterior.from_datatree(xr.DataTree.from_dict(groups))
     has_cells = "cells" in model.named_vars
     spoken = logging.getLogger("pymc.sampling.forward")
-    spoken.addFilter(_of_warnings)
+    spoken.addFilter(_is_warning)
     wanted = [*names, *(["cells"] if has_cells else [])]
     try:
         drawn = pm.sample_prior_predictive(4000, model=model, var_names=wanted, random_seed=0, **interpreted)
     finally:
-        spoken.removeFilter(_of_warnings)
+        spoken.removeFilter(_is_warning)
     fitted, other = tree["prior"].to_dataset(), drawn["prior"].to_dataset()
     if any(_is_cut_off(draws[name], fitted[name], other[name]) for name in names):
         pareto_k = np.inf
@@ -249,12 +251,12 @@ def _is_cut_off(posterior: xr.DataArray, fitted: xr.DataArray, other: xr.DataArr
     return (at_low and beyond_low > _BEYOND) or (at_high and beyond_high > _BEYOND)
 
 
-def _of_warnings(record: logging.LogRecord) -> bool:
+def _is_warning(record: logging.LogRecord) -> bool:
     """Whether a message is more than PyMC's notice of the step it is at."""
     return record.levelno >= logging.WARNING
 
 
-def _summed(log_prior: xr.Dataset) -> Array:
+def _total_log_density(log_prior: xr.Dataset) -> Array:
     """Return the total log density of all variables, (chain, draw)."""
     terms = [log_prior[name] for name in log_prior.data_vars]
     summed = [term.sum([dim for dim in term.dims if dim not in ("chain", "draw")]) for term in terms]

@@ -86,7 +86,9 @@ def summary_rows(
         columns["observed"] = np.concatenate([values.ravel() for values in observed])
     if mode:
         columns["mode"] = _of_each([m.distribution for m in marginals], lambda d: d.mode())
-    places = {dim: np.concatenate([_along(marginal.leading, dim) for marginal in marginals]) for dim in dims}
+    places = {
+        dim: np.concatenate([_coordinates_along(marginal.leading, dim) for marginal in marginals]) for dim in dims
+    }
     if not columns["undefined"].any():
         del columns["undefined"]
     order = ("metric", *dims, *SUMMARY_COLUMNS[1:5], "mode", *SUMMARY_COLUMNS[5:])
@@ -109,7 +111,7 @@ def _of_each(distributions: Sequence[Distribution], function: Callable[[Distribu
     return np.concatenate([next(parts) if type(each) is Beta else each.each(function) for each in distributions])
 
 
-def _along(leading: xr.DataArray, dim: str) -> NDArray[Any]:
+def _coordinates_along(leading: xr.DataArray, dim: str) -> NDArray[Any]:
     """Return the coordinate of each element of the leading dims along one of them."""
     if dim not in leading.dims:
         return np.full(leading.size, "", object)

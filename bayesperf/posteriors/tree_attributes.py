@@ -11,9 +11,12 @@ from typing import Any
 
 import xarray as xr
 
+from bayesperf.core.errors import InputTypeError
+
 # What the cells are, and what they describe.
 POSITIVE, SCOPE, ESTIMAND, PREVALENCE = "positive", "scope", "estimand", "prevalence"
 PREVALENCE_KNOWN, GROUPS_DIM, REPEATS, REFUSAL = "prevalence_known", "groups_dim", "repeats", "refusal"
+QUANTITIES = "quantities"
 # What was fitted.
 MODEL, OPTIONS, PRIOR, PRIORS, DATA_HASH = "model", "options", "prior", "priors", "data_hash"
 PARAMETERS, DEGREES_OF_FREEDOM = "parameters", "degrees_of_freedom"
@@ -33,6 +36,7 @@ ATTRIBUTES = {
     PREVALENCE_KNOWN: "0 if the data do not say how common each class is",
     GROUPS_DIM: "the dim of the groups whose population the cells describe",
     REPEATS: "how often each example was counted along that dim",
+    QUANTITIES: "the bounds and the better direction of variables that are figures of their own, as JSON",
     REFUSAL: "why the draws allow no prediction and no other prevalence; empty if they do",
     MODEL: "the name of the model",
     OPTIONS: "the options of the model, as JSON",
@@ -56,6 +60,13 @@ ATTRIBUTES = {
 def options_of(tree: xr.DataTree) -> dict[str, Any]:
     """Return the options of the model that a tree is a fit of; none if it is of another origin."""
     return dict(json.loads(tree["posterior"].attrs.get(OPTIONS, "{}")))
+
+
+def fit_of(tree: Any, model: str) -> tuple[xr.Dataset, dict[str, Any]]:
+    """Return the draws and the options of a fit of a model; refuse other trees."""
+    if not is_fit_of(tree, model):
+        raise InputTypeError("tree", f"must be a fit of the model {model!r}, as bayesperf.fit(data, {model!r}).")
+    return tree["posterior"].to_dataset(), options_of(tree)
 
 
 def is_fit_of(tree: Any, model: str) -> bool:

@@ -60,7 +60,7 @@ def analyse(predictions: Predictions, settings: Settings) -> Analysis:
         warnings.simplefilter("always")
         # What there is to say of labels was said when their columns were read.
         warnings.simplefilter("ignore", LabelWarning)
-        analysis = _analysed(predictions, settings)
+        analysis = _analysis(predictions, settings)
     texts = predictions.repeats, *predictions.warnings, *dict.fromkeys(str(each.message) for each in caught)
     return replace(
         analysis,
@@ -82,18 +82,18 @@ def _with_labels(predictions: Predictions, settings: Settings) -> Predictions:
     return predictions
 
 
-def _analysed(predictions: Predictions, settings: Settings) -> Analysis:
+def _analysis(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of predictions, without the requirements and the remarks of the file."""
     if settings.of_outcomes:
-        return _of_outcomes(predictions, settings)
+        return _outcomes_analysis(predictions, settings)
     if settings.judge is not None:
-        return _judged(predictions, settings)
+        return _judged_analysis(predictions, settings)
     if settings.cluster is not None:
-        return _clustered(predictions, settings)
-    return _counted(predictions, settings)
+        return _clustered_analysis(predictions, settings)
+    return _counted_analysis(predictions, settings)
 
 
-def _counted(test: Predictions, settings: Settings) -> Analysis:
+def _counted_analysis(test: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of predicted labels of independent examples, and of their scores."""
     dev, scores, selection = None, None, ""
     if settings.split is not None:
@@ -103,13 +103,16 @@ def _counted(test: Predictions, settings: Settings) -> Analysis:
     counts = _count(test, settings)
     if settings.top is not None:
         counts, selection = best_systems(counts, settings)
-        test, dev = _selected(test, counts, settings), None if dev is None else _selected(dev, counts, settings)
+        test, dev = (
+            _selected_systems(test, counts, settings),
+            None if dev is None else _selected_systems(dev, counts, settings),
+        )
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     folds = posterior(counts, **options) if FOLD in counts.dims and not settings.scores_alone else None
     if settings.rope:
         check_systems(counts, settings)
-    paired = _paired(test.frame, pooled, settings)
+    paired = _paired_counts(test.frame, pooled, settings)
     if settings.score is not None:
         from bayesperf.reports.split_column import scored_systems
 
@@ -123,11 +126,11 @@ def _counted(test: Predictions, settings: Settings) -> Analysis:
         paired=paired,
         selection=selection,
         warnings=() if scores is None else tuple(scores.warnings),
-        sliced=_sliced(test, counts, settings) if settings.slices else None,
+        sliced=_sliced_counts(test, counts, settings) if settings.slices else None,
     )
 
 
-def _judged(predictions: Predictions, settings: Settings) -> Analysis:
+def _judged_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of examples of which some are verified, and all have a judge's label."""
     from bayesperf.labels.verifying import verify
 
@@ -139,23 +142,23 @@ def _judged(predictions: Predictions, settings: Settings) -> Analysis:
     return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, handed_in=True)
 
 
-def _clustered(predictions: Predictions, settings: Settings) -> Analysis:
+def _clustered_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of examples in clusters, by cluster weights."""
     counts = clustered_counts(predictions, settings, named_labels(predictions.frame, settings))
     if settings.pos_label is not None:
         counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-    return _of_clusters(pool(counts, method="bayesian_bootstrap", **options).mean, settings)
+    return _weighted_analysis(pool(counts, method="bayesian_bootstrap", **options).mean, settings)
 
 
-def _of_clusters(pooled: Posterior, settings: Settings) -> Analysis:
+def _weighted_analysis(pooled: Posterior, settings: Settings) -> Analysis:
     """Return the analysis of a posterior by cluster weights."""
     source: Any = pooled.source
     notes = (about_questions(source) if settings.correct else about_clusters(source, settings.clusters[1:]),)
     return Analysis(source.summed, settings, pooled, None, notes=notes, handed_in=True)
 
 
-def _of_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
+def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of rows that are right or wrong, or graded."""
     if settings.judge is not None:
         return _judged_outcomes(predictions, settings)
@@ -163,13 +166,13 @@ def _of_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     if settings.top is not None:
         every = predictions.each
         best, selection = best_systems(make(every[settings.actual], by=_columns(every, settings.by)), settings)
-        predictions = _selected(predictions, best, settings)
+        predictions = _selected_systems(predictions, best, settings)
     frame = predictions.each
     outcomes, by = frame[settings.actual], _columns(frame, settings.by)
     options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     if settings.cluster is not None:
         clustered = pool(make(outcomes, by=by, cluster=_columns(frame, settings.clusters)), **options).mean
-        analysis = replace(_of_clusters(clustered, settings), voted=_voted(frame, settings, clustered.source))
+        analysis = replace(_weighted_analysis(clustered, settings), voted=_voted(frame, settings, clustered.source))
     else:
         counts, paired = make(outcomes, by=by), None
         if settings.id is not None and settings.system is not None and counts.counts.sizes[settings.system] > 1:
@@ -234,7 +237,7 @@ def _count(predictions: Predictions, settings: Settings) -> ConfusionMatrix:
     else:
         counts = ConfusionMatrix(tabulate(values, predictions.rows, actual, predicted, by, labels))
     if settings.actuals or settings.joined:
-        counts = _of_labels(counts)
+        counts = _label_by_label(counts)
     if settings.pos_label is None:
         return counts
     return ConfusionMatrix(counts.counts, label_of(counts.labels, settings.pos_label))
@@ -262,7 +265,7 @@ def _requirements(settings: Settings) -> tuple[Requirement, ...]:
     return requirements
 
 
-def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
+def _label_by_label(counts: ConfusionMatrix) -> ConfusionMatrix:
     """Return the counts of several labels per row; each label is present or not."""
     if len(counts.labels) > 2:
         raise InputError(
@@ -271,7 +274,7 @@ def _of_labels(counts: ConfusionMatrix) -> ConfusionMatrix:
     return ConfusionMatrix(counts.counts.assign_attrs(same_examples=LABEL))
 
 
-def _sliced(predictions: Predictions, counts: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
+def _sliced_counts(predictions: Predictions, counts: ConfusionMatrix, settings: Settings) -> ConfusionMatrix:
     """Return the counts also by the columns of slices, with the classes of the whole, folds pooled."""
     frame, by = predictions.frame, [name for name in settings.by if name != FOLD] + list(settings.slices)
     refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
@@ -296,7 +299,7 @@ def refuse_missing(predictions: Predictions, settings: Settings) -> None:
             )
 
 
-def _selected(predictions: Predictions, counts: Counted, settings: Settings) -> Predictions:
+def _selected_systems(predictions: Predictions, counts: Counted, settings: Settings) -> Predictions:
     """Return the rows of the systems that were counted."""
     name = str(settings.system)
     names = counts.counts[name].values.tolist()
@@ -326,7 +329,7 @@ def check_systems(counts: Counted, settings: Settings) -> None:
         )
 
 
-def _paired(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix | None:
+def _paired_counts(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> ConfusionMatrix | None:
     """Return the counts of the systems matched example by example, if there are several and ids."""
     if settings.id is None or settings.system is None or pooled.counts.sizes[settings.system] < 2:
         return None

@@ -108,7 +108,7 @@ class Analysis:
     @cached_property
     def marginals(self) -> dict[str, Marginal]:
         """The metrics shown, by name."""
-        of_counts, of_scores = _apart(self.metric_names)
+        of_counts, of_scores = _labels_and_scores(self.metric_names)
         found = dict(zip(of_counts, self.pooled.several(of_counts), strict=True))
         if self.scores is not None:
             found |= {name: self.scores.marginal(name, self.pooled.leading) for name in of_scores}
@@ -207,7 +207,7 @@ class Analysis:
             return list(dict.fromkeys(requirement.metric for requirement in self.requirements))
         if self.settings.metrics:
             return [metrics.get(self.settings.metrics[0]).name]
-        usual, positive = self._usual, self.pooled.positive
+        usual, positive = self._usual_metrics, self.pooled.positive
         if self.settings.scores_alone or self.counts.graded:
             return usual[:1]
         if len(self.counts.labels) > 2:
@@ -222,10 +222,10 @@ class Analysis:
     def metric_names(self) -> list[str]:
         """Canonical names of the shown metrics, the headline first, including the required ones."""
         asked = [metrics.get(name).name for name in self.settings.metrics]
-        return list(dict.fromkeys([*self.headline, *(asked or self._usual)]))
+        return list(dict.fromkeys([*self.headline, *(asked or self._usual_metrics)]))
 
     @property
-    def _usual(self) -> list[str]:
+    def _usual_metrics(self) -> list[str]:
         """The usual metrics; balanced accuracy equals macro recall, and appears under one of these names."""
         if self.settings.scores_alone and self.scores is not None:
             return self.scores.metric_names
@@ -307,12 +307,12 @@ class Analysis:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The pooled summary; with folds also each fold's summary, in a column ``fold``."""
-        prob, (of_counts, of_scores) = self.settings.ci_prob, _apart(self.metric_names)
+        prob, (of_counts, of_scores) = self.settings.ci_prob, _labels_and_scores(self.metric_names)
         if of_scores:
             pooled = _summary_of_scores([self.marginals[name] for name in of_scores], prob)
             if of_counts:
                 both = [self.pooled.summary(of_counts, ci_prob=prob), pooled]
-                pooled = self._in_order(pd.concat(both, ignore_index=True), both[0].attrs)
+                pooled = self._ordered_rows(pd.concat(both, ignore_index=True), both[0].attrs)
         else:
             pooled = self.pooled.summary(self.metric_names, ci_prob=prob)
         if self.folds is None or not of_counts:
@@ -321,9 +321,9 @@ class Analysis:
         at = by_fold.columns.get_loc(FOLD)
         assert isinstance(at, int)
         pooled.insert(at, FOLD, "pooled")
-        return self._in_order(pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True), pooled.attrs)
+        return self._ordered_rows(pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True), pooled.attrs)
 
-    def _in_order(self, rows: pd.DataFrame, attrs: dict[Any, Any]) -> pd.DataFrame:
+    def _ordered_rows(self, rows: pd.DataFrame, attrs: dict[Any, Any]) -> pd.DataFrame:
         """Return rows in the order of the metrics."""
         rows = rows.sort_values(
             "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
@@ -354,20 +354,20 @@ class Analysis:
     @cached_property
     def headline_comparison(self) -> list[MetricComparison]:
         """The comparison of the systems by the first metric; empty if there is only one system."""
-        return self._compared(self.metric_names[:1])
+        return self._comparisons_by(self.metric_names[:1])
 
     @cached_property
     def comparisons(self) -> list[MetricComparison]:
         """The comparison of the systems by each metric; empty if there is only one system."""
-        return self.headline_comparison + self._compared(self.metric_names[1:])
+        return self.headline_comparison + self._comparisons_by(self.metric_names[1:])
 
-    def _compared(self, names: Sequence[str]) -> list[MetricComparison]:
+    def _comparisons_by(self, names: Sequence[str]) -> list[MetricComparison]:
         """Return the comparison of the systems by some metrics."""
         s, baseline = self.settings, self.baseline
         if s.system is None or self.of_labels or self.counts.counts.sizes[s.system] < 2:
             return []
         options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed, "baseline": baseline}
-        of_counts, of_scores = _apart(names)
+        of_counts, of_scores = _labels_and_scores(names)
         found = compare_areas([self.marginals[name] for name in of_scores], **options)
         if self.paired is not None:
             options["prior"] = s.prior
@@ -388,7 +388,7 @@ class Analysis:
 
     def met_jointly(self) -> xr.DataArray | None:
         """Return the probability that each system meets all requirements at once, if there are at least two."""
-        if len(self.requirements) < 2 or _apart([each.metric for each in self.requirements])[1]:
+        if len(self.requirements) < 2 or _labels_and_scores([each.metric for each in self.requirements])[1]:
             return None
         strictest: dict[str | metrics.Metric, float] = {}
         for r in self.requirements:
@@ -396,7 +396,7 @@ class Analysis:
         return self.pooled.prob_joint(strictest)
 
 
-def _apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
+def _labels_and_scores(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the metrics of predicted labels, and those of scores."""
     of_scores = [name for name in names if metrics.get(name).needs == "scores"]
     return [name for name in names if name not in of_scores], of_scores

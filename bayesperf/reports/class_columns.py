@@ -41,12 +41,16 @@ def with_classes(predictions: Predictions, settings: Settings) -> tuple[Predicti
     for name in {settings.predicted, BESIDE} & {*columns}:
         _refuse_strangers(predictions, name, settings)
     spelt = about_labels(counts)
-    warned = (*spelt, *_about_twins(counts), *(() if spelt or settings.judge is not None else _about_strays(counts)))
+    warned = (
+        *spelt,
+        *_twin_warnings(counts),
+        *(() if spelt or settings.judge is not None else _stray_warnings(counts)),
+    )
     predictions = replace(predictions, warnings=(*predictions.warnings, *warned))
     if settings.pos_label is None:
         return predictions, settings
     every = dict.fromkeys(map(_text, named_labels(frame, settings) or []), 0) | counts
-    positive = _named(every, settings.pos_label)
+    positive = _named_label(every, settings.pos_label)
     if len(every) <= 2:
         return predictions, settings
     others = f"not {positive}"
@@ -74,7 +78,7 @@ def _label_counts(predictions: Predictions, columns: list[str]) -> dict[str, int
     return counts
 
 
-def _named(counts: dict[str, int], text: str) -> str:
+def _named_label(counts: dict[str, int], text: str) -> str:
     """Return the label that a text on the command line stands for."""
     if (found := label_of(list(counts), text)) is None:
         near = nearest(text, list(counts))
@@ -102,7 +106,7 @@ def _refuse_strangers(predictions: Predictions, name: str, settings: Settings) -
     )
 
 
-def _about_twins(counts: dict[str, int]) -> list[str]:
+def _twin_warnings(counts: dict[str, int]) -> list[str]:
     """Return warnings of labels that are no actual ones, and are nearly called as one that is."""
     return [
         f"Label {label!r} is predicted and never actual, and looks like {near!r}. To merge them: "
@@ -112,7 +116,7 @@ def _about_twins(counts: dict[str, int]) -> list[str]:
     ]
 
 
-def _about_strays(counts: dict[str, int]) -> list[str]:
+def _stray_warnings(counts: dict[str, int]) -> list[str]:
     """Return a warning about the labels that are never actual, and look like none that is."""
     strays = [label for label, near in _twins(counts).items() if not near]
     # Of two classes the file may hold one alone.

@@ -350,7 +350,7 @@ class ScoredSystems:
             for at in np.ndindex(leading.shape)
         ]
         by_names = {system.names: system for system in self.systems}
-        parts = self._together(name) if self.paired else {names: by_names[names].metric(name) for names in order}
+        parts = self._joint_metric(name) if self.paired else {names: by_names[names].metric(name) for names in order}
         drawn = np.stack([draws_along(parts[names])[0] for names in order])
         if not self.paired:
             # Systems with the same number of examples would share weights that belong to other examples.
@@ -369,7 +369,7 @@ class ScoredSystems:
             joint=True,
         )
 
-    def _together(self, name: str) -> dict[tuple[str, ...], Marginal]:
+    def _joint_metric(self, name: str) -> dict[tuple[str, ...], Marginal]:
         """Return a metric of each system, by draws that are joint over the systems of a place."""
         found: dict[tuple[str, ...], Marginal] = {}
         for systems in self.places.values():
@@ -414,7 +414,7 @@ class ScoredSystems:
         """
         if self.split is None:
             return []
-        at_half = [self._at_half(system) for system in self.systems]
+        at_half = [self._half_total_error(system) for system in self.systems]
         summed = [system.expected.expected_performance() for system in self.systems]
         rows: list[dict[str, Any]] = [
             self._row("half_total_error_rate", system, **rate)
@@ -443,7 +443,7 @@ class ScoredSystems:
             if len(systems) == 2
         }
 
-    def _at_half(self, system: ScoredSystem) -> dict[str, float]:
+    def _half_total_error(self, system: ScoredSystem) -> dict[str, float]:
         """Return the threshold chosen for α = ½, and the half total error rate there."""
         curve = system.expected
         rate = posterior(curve.cm.sel(alpha=ALPHA), system.prior, random_seed=system.random_seed)[curve.metric]

@@ -142,8 +142,8 @@ def scored_systems(
             f"needs two classes and --pos-label; the labels are {', '.join(map(str, counts.labels))}.",
             f"Name the positive one, as --pos-label {shlex.quote(str(counts.labels[-1]))}.",
         )
-    test_scores = _by_system(test.frame, dims, counts.labels, settings)
-    dev_scores = {} if dev is None else _by_system(dev.frame, dims, counts.labels, settings)
+    test_scores = _scores_by_system(test.frame, dims, counts.labels, settings)
+    dev_scores = {} if dev is None else _scores_by_system(dev.frame, dims, counts.labels, settings)
     if dev is not None:
         _check_parts(test_scores, dev_scores, f"--split {settings.split}")
     systems = [
@@ -154,7 +154,7 @@ def scored_systems(
             counts.pos_label,
             settings.prior,
             settings.seed,
-            by_score := _by_score(scores, counts.pos_label, test),
+            by_score := _counted_by_score(scores, counts.pos_label, test),
             by_score.coarsened(_BINS) if test.rows is not None or len(scores.y_score) > _MANY else None,
         )
         for names, scores in test_scores.items()
@@ -162,7 +162,7 @@ def scored_systems(
     return ScoredSystems(systems, dims, _split(test, dev, settings), settings.id is not None, settings)
 
 
-def _by_score(scores: LabelledScores, pos_label: Any, predictions: Predictions) -> BinnedScores:
+def _counted_by_score(scores: LabelledScores, pos_label: Any, predictions: Predictions) -> BinnedScores:
     """Return scores counted by score, or by the bins in which they were counted."""
     y_true, y_score = scores
     rows, edges = predictions.rows, predictions.edges
@@ -203,7 +203,7 @@ def _split(test: Predictions, dev: Predictions | None, settings: Settings) -> Sp
     return Split(settings.split, names[0], len(frames[0]), names[1], len(frames[1]))
 
 
-def _by_system(
+def _scores_by_system(
     frame: pd.DataFrame, dims: list[str], labels: Sequence[Any], settings: Settings
 ) -> dict[tuple[str, ...], LabelledScores]:
     """Return the labels and scores of each system, sorted by example if a column identifies the examples."""

@@ -163,7 +163,7 @@ def fit(
             nuts.warn_of_convergence(groups, built)
         else:
             sampler, groups = _NO_SAMPLER, {"posterior": exact}
-        around, left_out = _around(groups["posterior"], built, definition, counts, options, seeds[1:3])
+        around, left_out = _other_groups(groups["posterior"], built, definition, counts, options, seeds[1:3])
     tree |= {name: finish(with_a_dim(name, group)) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
@@ -173,7 +173,7 @@ def fit(
         attributes.RANDOM_SEED: seed,
         attributes.DATA_HASH: data_hash,
     }
-    return _labelled(tree, left_out)
+    return _finished_tree(tree, left_out)
 
 
 @checked
@@ -216,7 +216,7 @@ def build(
     return built_model(named(model), counts, priors, options)
 
 
-def _labelled(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
+def _finished_tree(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTree:
     """Return the tree, with the reason for what is missing; warn if the data do not settle the parameters."""
     tree = xr.DataTree.from_dict(groups)
     tree.attrs = {attributes.LEFT_OUT: left_out} if left_out else {}
@@ -287,7 +287,7 @@ def _prior(
 ) -> dict[str, xr.Dataset]:
     """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
     groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
-    groups["prior"] = _recovered(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
+    groups["prior"] = _recovered_draws(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
     _check_log_likelihood(groups["prior"], model, definition, counts, options)
     return groups
 
@@ -322,7 +322,7 @@ def _edited_together(definition: Any, function: str) -> Iterator[None]:
         raise InputError("model", problem, "Change the function with the model, or delete it.") from error
 
 
-def _recovered(
+def _recovered_draws(
     group: xr.Dataset, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
 ) -> xr.Dataset:
     """Add draws of what was integrated out of the model."""
@@ -332,7 +332,7 @@ def _recovered(
         return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
 
 
-def _around(
+def _other_groups(
     posterior: xr.Dataset,
     model: pm.Model,
     definition: Any,
@@ -352,7 +352,7 @@ def _around(
         without = f"prior, prior_predictive, log_prior: drawn and computed without {potentials_in_words(model)}"
         left_out = "; ".join([*filter(None, [left_out]), without])
     groups["log_prior"] = log_densities(model, model.free_RVs, posterior)
-    groups["posterior"] = _recovered(posterior, definition, counts, options, seeds[1])
+    groups["posterior"] = _recovered_draws(posterior, definition, counts, options, seeds[1])
     return {name: group for name, group in groups.items() if group.data_vars}, left_out
 
 

@@ -224,7 +224,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
     """
     source = Source(scalar_function)
     for i, variable in enumerate(graph.inputs):
-        source.values[variable] = _given(source, f"x{i}", variable)
+        source.values[variable] = _argument_name(source, f"x{i}", variable)
     for node in graph.toposort():
         kind = type(node.op).__name__
         if kind not in OPERATIONS:
@@ -241,7 +241,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
     return "\n".join(lines) + "\n", given, source.functions
 
 
-def _given(source: Source, name: str, variable: Any) -> Any:
+def _argument_name(source: Source, name: str, variable: Any) -> Any:
     """Return what stands for an argument of the graph."""
     if variable.type.dtype.startswith(("uint", "complex")):
         raise NoSourceError(variable.type.dtype)
@@ -504,7 +504,7 @@ def _part(source: Source, value: Flat, entries: Sequence[Any]) -> _Part:
             lengths.append(own)
             places.append(partial(_at_step, at, start, step))
         elif entry.ndim == 0:
-            index = _wrapped(source, entry, source.value(entry), length)
+            index = _wrapped_index(source, entry, source.value(entry), length)
             places.append(partial(_at_number, index))
         else:
             if axis == arrays[0]:
@@ -524,10 +524,10 @@ def _at_number(index: str, _: Sequence[str]) -> str:
 
 
 def _at_picked(source: Source, variable: Any, axes: slice, length: str, indices: Sequence[str]) -> str:
-    return _wrapped(source, variable, source.named(source.value(variable).at(*indices[axes])), length)
+    return _wrapped_index(source, variable, source.named(source.value(variable).at(*indices[axes])), length)
 
 
-def _wrapped(source: Source, variable: Any, index: str, length: str) -> str:
+def _wrapped_index(source: Source, variable: Any, index: str, length: str) -> str:
     """Return an index from the start of a dim; negative ones are from its end."""
     if hasattr(variable, "data") and (np.asarray(variable.data) >= 0).all():
         return index
@@ -571,14 +571,14 @@ def _changed(source: Source, node: Any) -> list[Any]:
 
 
 def _shares(source: Source, node: Any) -> list[Any]:
-    return _called(source, "shares", node, [1])
+    return _written_call(source, "shares", node, [1])
 
 
 def _slope(source: Source, node: Any) -> list[Any]:
-    return _called(source, "slope", node, [1, 1, 0])
+    return _written_call(source, "slope", node, [1, 1, 0])
 
 
-def _called(source: Source, name: str, node: Any, core: Sequence[int]) -> list[Any]:
+def _written_call(source: Source, name: str, node: Any, core: Sequence[int]) -> list[Any]:
     """Write the call of a function of rows, and return its results with the leading dims of the first argument."""
     arrays = [
         source.flat(v) if v.ndim else source.filled(Flat(source.value(v), (), single=True), v.type.dtype)

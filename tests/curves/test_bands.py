@@ -275,7 +275,7 @@ def test_areas_beside_the_curve_are_those_under_it_turned_round(data, low, high)
 def test_partial_areas_are_of_the_curves_of_the_band(method, rate):
     curve = bp.roc_curve(*DATA["continuous"], method=method, draws=200)
     grid = np.linspace(0.6, 0.9, 8001)
-    heights = curve._drawn.recall(grid) if rate == "fpr" else 1 - curve._drawn.fpr(grid)
+    heights = curve._drawn_curves.recall(grid) if rate == "fpr" else 1 - curve._drawn_curves.fpr(grid)
     found = curve.partial_area(0.6, 0.9, rate=rate)
     np.testing.assert_allclose(found.distribution.values[0, 0], np.trapezoid(heights, grid), atol=3e-4)
     standardized = curve.partial_area(0.6, 0.9, rate=rate, standardized=True)

@@ -163,7 +163,7 @@ def binormal():
 
 
 def test_binormal_band(binormal):
-    drawn = binormal._drawn
+    drawn = binormal._drawn_curves
     band = binormal.band(0.9)["recall"]
     at = np.array([0.05, 0.3, 0.8])
     expected = np.quantile(ndtr(drawn.a + drawn.b * ndtri(at)), [0.05, 0.95], axis=0).T
@@ -179,7 +179,7 @@ def test_binormal_band(binormal):
 
 def test_binormal_areas(binormal):
     """Quadrature against the closed form of the area, draw by draw, and against SciPy's integral."""
-    drawn = binormal._drawn
+    drawn = binormal._drawn_curves
     np.testing.assert_allclose(
         binormal._integral(0, 1), ndtr(drawn.a / np.sqrt(1 + drawn.b**2))[:, 0], atol=1e-7
     )  # fmt: skip
@@ -192,7 +192,7 @@ def test_binormal_areas(binormal):
 
 def test_binormal_precision(binormal):
     curve = bp.precision_recall_curve(*normal_scores(150, 250, 1.3), method="binormal", draws=500)
-    drawn = curve._drawn
+    drawn = curve._drawn_curves
     share, a, b = drawn.prevalence[3, 0], drawn.a[3, 0], drawn.b[3, 0]
 
     def precision(recall):
@@ -210,7 +210,7 @@ def test_binormal_precision(binormal):
 def test_binormal_operating_point(binormal):
     """In closed form the threshold of a false positive rate is a quantile of the negatives."""
     point = binormal.operating_point(fpr=0.1)
-    drawn = binormal._drawn
+    drawn = binormal._drawn_curves
     exact = drawn.mean[:, 0] - drawn.spread[:, 0] * ndtri(0.1)
     gap = np.diff(np.sort(np.concatenate([binormal.scores.positive, binormal.scores.negative]))).mean()
     assert point["threshold"].mean().item() == pytest.approx(exact.mean(), abs=2 * gap)
@@ -350,7 +350,7 @@ def test_draws_of_clusters_by_a_loop():
         areas.append((1 - s) * (1 - t) * seen + s * (1 - t) * u + (1 - s) * t * v + s * t / 2)
     assert ks_2samp(areas, curve.area.joint_draws(4000).values).pvalue > 1e-3
     at = curve.operating_point(cost=(1, 1))
-    prevalence = curve._drawn.prevalence[:, 0]
+    prevalence = curve._drawn_curves.prevalence[:, 0]
     # Every cluster has as many of either class.
     np.testing.assert_allclose(prevalence, 0.5, rtol=1e-12)
     assert at["recall"].sd() > 0

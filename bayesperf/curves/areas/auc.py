@@ -157,7 +157,7 @@ def roc_auc(
         refuse_for_classes(method, part, pos_label)
         named = {"y_score": y_score} if systems is None else {f"score of {name!r}": s for name, s in systems.items()}
         classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
-        return _of_classes(classes, systems, draws, _own_seed(seed, classes.contents), progressbar)
+        return _areas_of_classes(classes, systems, draws, _own_seed(seed, classes.contents), progressbar)
     refuse_options_of_classes(labels, average)
     for what, given, methods in (
         ("of binned scores", isinstance(y_true, BinnedScores), tuple(OF_CLUSTERS)),
@@ -170,10 +170,12 @@ def roc_auc(
     if systems is None:
         scores = scores_of(y_true, y_score, pos_label)
         clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
-        return _of_one(scores, clusters, "delong_logit" if transform else method, part, draws, seed, progressbar)
+        return _area_of_system(
+            scores, clusters, "delong_logit" if transform else method, part, draws, seed, progressbar
+        )
     if transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
-    return _of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
+    return _areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
 
 
 def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
@@ -185,7 +187,7 @@ def _systems(y_score: Any, multi_class: str | None) -> dict[Any, Any] | None:
     return systems if by_system else None
 
 
-def _of_classes(
+def _areas_of_classes(
     classes: ClassAreas, systems: Mapping[Any, Any] | None, draws: int, seed: int, progressbar: bool
 ) -> Marginal:
     """Return the areas of classes, or their average; of several systems by one set of weights."""
@@ -206,7 +208,7 @@ def _of_classes(
     )
 
 
-def _of_one(
+def _area_of_system(
     scores: Scores | BinnedScores,
     clusters: Clusters,
     method: str,
@@ -303,7 +305,7 @@ def _warn_of_pairs(instead: str) -> None:
 # ── Systems on the same examples ──
 
 
-def _of_systems(
+def _areas_of_systems(
     y_true: Any,
     systems: Mapping[Any, Any],
     method: str,

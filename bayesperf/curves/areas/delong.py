@@ -71,7 +71,7 @@ class Placements(NamedTuple):
             return np.asarray(sum(_corrected(each.shape[1]) * product(each, each) for each in deviations))
         codes = np.split(self.cluster, [self.positive.shape[1]])
         size = 1 + int(self.cluster.max())
-        x, y = (_summed(each, own, size) for each, own in zip(deviations, codes, strict=True))
+        x, y = (_cluster_sums(each, own, size) for each, own in zip(deviations, codes, strict=True))
         of_positive, of_negative = (_corrected(len(np.unique(own))) for own in codes)
         common = _corrected(len(np.unique(self.cluster))) * (product(x, y) + product(y, x))
         return np.asarray(of_positive * product(x, x) + of_negative * product(y, y) + common)
@@ -82,7 +82,7 @@ def _corrected(number: int) -> float:
     return number / (number - 1)
 
 
-def _summed(values: Array, cluster: Codes, size: int) -> Array:
+def _cluster_sums(values: Array, cluster: Codes, size: int) -> Array:
     """Return the sums of values (S, n) over clusters, (S, G)."""
     return np.asarray(values @ tallied(np.arange(len(cluster)), cluster, (len(cluster), size)))
 

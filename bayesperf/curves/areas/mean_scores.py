@@ -86,7 +86,7 @@ def mean_score(
     sums, totals = drawn_figures(figures, units, draws, rng, progressbar)
     ends = np.array([0.0 if score.errors else -np.inf, np.inf]) if bounds is None else score.ends(*bounds)
     if bounds is not None:
-        mass, upper = _unseen(leading, values, draws, seed)
+        mass, upper = _unseen_weight(leading, values, draws, seed)
         mass *= 1 if codes is None else len(codes) / (1 + codes.max())
         sums, totals = sums + mass * (ends[0] + np.ptp(ends) * upper), totals + mass
     low, high = score.of_mean(ends).tolist()
@@ -158,7 +158,7 @@ def _sums(values: Array, units: Units) -> OfWeights:
     return lambda weights, _: np.asarray(of_units @ weights)
 
 
-def _unseen(leading: xr.DataArray, values: Array, draws: int, seed: int) -> tuple[Array, Array]:
+def _unseen_weight(leading: xr.DataArray, values: Array, draws: int, seed: int) -> tuple[Array, Array]:
     """Return the weight of one example at the ends of the range (draws,), and the share at the upper one (S, draws).
 
     The example is spread over places, each of which is at either end of every system, by chance. So what systems have

@@ -135,7 +135,7 @@ def weighted_score(
     if bounds is not None:
         raise InputError("bounds", f"they are of {', '.join(map(repr, MEAN_SCORES))}.", "Remove `bounds`.")
     of_classes: dict[str, Any] = {"per_class": per_class, "pos_label": pos_label, "cluster": cluster}
-    return _of_classes(
+    return _score_of_classes(
         score_function,
         y_true,
         y_score,
@@ -147,7 +147,7 @@ def weighted_score(
     )
 
 
-def _of_classes(
+def _score_of_classes(
     score_function: str | Callable[..., float],
     y_true: Any,
     y_score: Any,
@@ -169,16 +169,18 @@ def _of_classes(
     systems = systems_of(y_score)
     given = [y_score] if systems is None else list(systems.values())
     if callable(score_function):
-        scores = [_of_function(score_function, y_true, each, pos_label, greater_is_better) for each in given]
+        scores = [_function_score(score_function, y_true, each, pos_label, greater_is_better) for each in given]
         totals: tuple[int, ...] = (len(y_true),)
     else:
-        scores, totals = _of_name(score_function, y_true, given, pos_label, sizes)
+        scores, totals = _named_score(score_function, y_true, given, pos_label, sizes)
     sizes = np.ones(len(y_true), np.int64) if sizes is None else sizes
     codes = clusters_of_examples(cluster, len(sizes), "y_score")
     classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
     weights = weight_blocks(np.random.default_rng(seed), sizes, draws, progressbar, codes, callable(score_function))
     blocks = [
-        [score.weighted(within) for score in scores] for block in weights for within in [_within(block, classes, sizes)]
+        [score.weighted(within) for score in scores]
+        for block in weights
+        for within in [_class_weights(block, classes, sizes)]
     ]
     return marginal_of_scores(
         scores[0].quantity,
@@ -215,7 +217,7 @@ class ScoreFunction(NamedTuple):
         )
 
 
-def _of_name(
+def _named_score(
     name: str, y_true: Any, y_scores: Sequence[Any], pos_label: Any, sizes: Counts | None
 ) -> tuple[list[ScoreFunction], tuple[int, int]]:
     """Return the score of a name of each system, and how many examples of either class there are.
@@ -233,7 +235,7 @@ def _of_name(
     return scores, totals
 
 
-def _of_function(
+def _function_score(
     function: Callable[..., float], y_true: Any, y_score: Any, pos_label: Any, greater_is_better: bool | None
 ) -> ScoreFunction:
     """Return the score that a user's function computes."""
@@ -275,7 +277,7 @@ def _examples_of_bins(score_function: Any, binned: Any, pos_label: Any) -> tuple
     return of_class == 0, scores.thresholds[::-1][place], sizes[sizes > 0]
 
 
-def _within(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
+def _class_weights(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> Array:
     """Return weights (draws, n) with a mean of 1 an example in each class."""
     member = np.eye(classes.max() + 1)[classes]
     mean = weights @ (member / (sizes @ member))

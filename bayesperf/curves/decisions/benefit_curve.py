@@ -102,10 +102,10 @@ class DecisionCurve(Curve):
 
     def joint_draws(self) -> xr.Dataset:
         """Return joint draws of `dataset`, ``prevalence``, ``fpr`` and ``recall``, with last dim ``draw``."""
-        return self._drawn
+        return self._drawn_curves
 
     @cached_property
-    def _drawn(self) -> xr.Dataset:
+    def _drawn_curves(self) -> xr.Dataset:
         streams = self.data.streams(self.random_seed)
         drawn = [drawn_rates(group, self.n_draws, rng) for group, rng in zip(self.data.groups, streams, strict=True)]
         prevalence = self.data.of_groups(np.stack([each.prevalence for each in drawn]), "draw")
@@ -122,13 +122,13 @@ class DecisionCurve(Curve):
     @property
     def net_benefit(self) -> Marginal:
         """Distribution of the net benefit over ``threshold``."""
-        return self._marginal("net_benefit", self._drawn["net_benefit"], self.dataset["net_benefit"])
+        return self._marginal("net_benefit", self._drawn_curves["net_benefit"], self.dataset["net_benefit"])
 
     @property
     def standardised_net_benefit(self) -> Marginal:
         """Distribution of the net benefit divided by the prevalence; its maximum is 1."""
         name = "standardised_net_benefit"
-        return self._marginal(name, self._drawn[name], self.dataset[name])
+        return self._marginal(name, self._drawn_curves[name], self.dataset[name])
 
     @checked
     def difference(self, a: Any = SYSTEM, b: Any = TREAT_ALL) -> Marginal:
@@ -168,7 +168,7 @@ class DecisionCurve(Curve):
         return self.net_benefit.estimand
 
     def _bounds(self, prob: float, kind: str) -> xr.Dataset:
-        return self._widened(super()._bounds(prob, kind))
+        return self._widened_bounds(super()._bounds(prob, kind))
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -179,13 +179,13 @@ class DecisionCurve(Curve):
     @cached_property
     def strategies(self) -> xr.DataArray:
         """Draws of the net benefit of systems, of treating all and of treating none, over ``strategy`` and ``draw``."""
-        return strategies_of(self._drawn).transpose(..., "threshold", "strategy", "draw")
+        return strategies_of(self._drawn_curves).transpose(..., "threshold", "strategy", "draw")
 
     @property
     def prob_useful(self) -> xr.DataArray:
         """Probability that the system does more good than treating all, and than treating none, at each threshold."""
-        others = np.maximum(self._drawn["treat_all"], 0)
-        return (self._drawn["net_benefit"] > others).mean("draw").rename("prob_useful")
+        others = np.maximum(self._drawn_curves["treat_all"], 0)
+        return (self._drawn_curves["net_benefit"] > others).mean("draw").rename("prob_useful")
 
     @property
     def prob_best(self) -> xr.DataArray:
@@ -275,7 +275,7 @@ class DecisionCurve(Curve):
     def _value_of(self, n: int) -> xr.DataArray:
         called = np.concatenate([self.data.class_totals[..., None], self.data.called[:, 0]], axis=-1)
         rng = np.random.default_rng([self.random_seed, _EXAMPLES_TO_COME, n])
-        return value_of_examples(called, self._drawn, n, rng).rename("value_of_more_examples")
+        return value_of_examples(called, self._drawn_curves, n, rng).rename("value_of_more_examples")
 
     @checked
     def at_prevalence(self, p: float | tuple[float, float]) -> DecisionCurve:
@@ -327,7 +327,7 @@ class DecisionCurve(Curve):
         return _in_words(self, at, prob)
 
     @property
-    def _described(self) -> str:
+    def _subject(self) -> str:
         negatives, positives = self.data.class_totals.sum(0)
         systems = "" if self.data.systems is None else f"{len(self.data.systems)} systems, "
         cuts = self.data.thresholds

@@ -143,7 +143,7 @@ class ChosenThreshold(Answer):
         shown = self._shown(metrics)
         table = self.posterior.summary(shown, ci_prob, ci_kind)
         attrs = table.attrs
-        table.insert(1, "apparent", [self._apparent(metric) for metric in shown])
+        table.insert(1, "apparent", [self._apparent_score(metric) for metric in shown])
         if self.abstention_rate is not None:
             rate = summary_rows([self.abstention_rate], ci_prob, ci_kind, [self.abstention_rate.observed.values])
             table = pd.concat([rate.assign(apparent=self._apparent_rate), table], ignore_index=True)[[*table.columns]]
@@ -159,7 +159,7 @@ class ChosenThreshold(Answer):
         examples = int(self.candidates.counts.sum())
         return (examples - int(self.apparent.counts.sum())) / examples
 
-    def _apparent(self, metric: Metric) -> float:
+    def _apparent_score(self, metric: Metric) -> float:
         """Return a metric by the examples that chose, at the prevalence of the posterior."""
         of_choosing = posterior(self.apparent, "jeffreys")
         elsewhere = self.posterior.prevalence
@@ -203,7 +203,7 @@ class ChosenThreshold(Answer):
             met = [_met_in_words(self.prob_met)] if self.prob_met.size else []
             parts = [*met, f"{self.judged}, {enumerated(estimates)}"]
             if self.judged == LESS_OPTIMISM:
-                apparent = format_value(self._apparent(shown[0]))
+                apparent = format_value(self._apparent_score(shown[0]))
                 title = self.posterior[shown[0]].quantity.title
                 parts.append(f"by the examples that chose it {title} would be {apparent}")
         return " ".join(map(sentence, [f"{self.rule}: {self._thresholds_in_words}", *parts]))

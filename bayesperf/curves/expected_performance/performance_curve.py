@@ -122,7 +122,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
     @cached_property
     def posterior(self) -> Posterior:
         """The draws behind the bands, as a posterior over ``alpha`` for any metric."""
-        drawn = np.stack([cells.swapaxes(0, 1) for cells in self._drawn([self._rule])])
+        drawn = np.stack([cells.swapaxes(0, 1) for cells in self._drawn_curves([self._rule])])
         return Posterior(
             source=StoredDraws(stored(drawn, self.cm.counts), independent=True),
             pos_label=1,
@@ -206,7 +206,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
             xr.DataArray(over.means(each.counts(each.thresholds(over.rules))), {"quantity": QUANTITIES}, ["quantity"])
             for each in self.parts.values()
         )
-        drawn = np.stack([over.means(cells) for cells in self._drawn(over.rules)])
+        drawn = np.stack([over.means(cells) for cells in self._drawn_curves(over.rules)])
         words = f"mean of {self.criterion.first} and {self.criterion.second} over either from {low:g} to {high:g}"
         drawn = drawn if self.names else drawn[0]
         return self._marginal(NAME, words, over.greater_is_better, drawn, observed)
@@ -413,7 +413,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return ThresholdRule(self.criterion, self.alphas)
 
     @property
-    def _described(self) -> str:
+    def _subject(self) -> str:
         return f"{self.metric.name} by {self.criterion.name}, alpha: {len(self.alphas)}"
 
     @property
@@ -425,7 +425,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return super()._bounds(prob, kind).assign_attrs(ci_kind="eti")
 
     @property
-    def _shown(self) -> list[str]:
+    def _band_names(self) -> list[str]:
         return [metric.name for metric in self._metrics]
 
     @property
@@ -456,7 +456,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         return marginal_of_scores(quantity, drawn, self.random_seed, leading, inference=self.distribution,
                                   examples=examples, score=observed, joint=bool(self.names))  # fmt: skip
 
-    def _drawn(self, rules: Sequence[ThresholdRule]) -> list[Array]:
+    def _drawn_curves(self, rules: Sequence[ThresholdRule]) -> list[Array]:
         """Return draws of the cells of each system (n, a, actual, predicted) at thresholds that rules choose."""
         resampling = Resampling(
             self.resample == "both", self.paired, self.n_draws, self.method, self.prior, self.random_seed,

@@ -73,12 +73,12 @@ def drawn_cells(systems: Sequence[System], rules: Sequence[ThresholdRule], resam
     for n in blocks_of_draws(resampling.draws, width, resampling.progressbar, _AT_ONCE):
         drawn = [mass for sample in samples for mass in sample.draw(rng, n, resampling.method)]
         of_systems = [(drawn[test], [drawn[place] for place in dev]) for test, dev in places]
-        positions = fixed or [_chosen(rules, masses) for _, masses in of_systems]
+        positions = fixed or [_chosen_candidates(rules, masses) for _, masses in of_systems]
         blocks.append([cell_probabilities(mass, at) for (mass, _), at in zip(of_systems, positions, strict=True)])
     return [np.concatenate(cells) for cells in zip(*blocks, strict=True)]
 
 
-def _chosen(rules: Sequence[ThresholdRule], masses: Sequence[Array]) -> Codes:
+def _chosen_candidates(rules: Sequence[ThresholdRule], masses: Sequence[Array]) -> Codes:
     """Return which candidates (n, fold, a) are chosen on drawn development sets, a table for each fold."""
     cells = (cells_at_cuts(mass, np.arange(mass.shape[-1] - 1)[None, None]) for mass in masses)
     return np.stack([choose_candidates(rules, of_fold) for of_fold in cells], 1)

@@ -97,7 +97,7 @@ def calibration(
     if has_columns(y_prob):
         if pos_label is not None:
             raise InputTypeError("pos_label", "probabilities of all classes have none.", "Call it without `pos_label`.")
-        by_name = _of_classes(ClassProbabilities.of(y_true, y_prob, labels))
+        by_name = _counts_by_class(ClassProbabilities.of(y_true, y_prob, labels))
     elif labels is not None:
         raise InputTypeError(
             "labels", "they are of y_prob with a column for each class.", "Name the positive one, in `pos_label`."
@@ -112,7 +112,7 @@ def calibration(
     return Calibration(parts, seed)
 
 
-def _of_classes(given: ClassProbabilities) -> dict[Any, ProbabilityCounts]:
+def _counts_by_class(given: ClassProbabilities) -> dict[Any, ProbabilityCounts]:
     """Return the counts of the top label, and of each class against the others."""
     codes, names, probabilities = given
     top = probabilities.argmax(1)
@@ -138,7 +138,7 @@ def _figures(
             "calibration_intercept": draws_of_intercept(counts, draws, rng),
             "calibration_slope": draws_of_line(counts, draws, rng)[:, 1],
         }
-    calibrated = _of_calibrated(counts, first, draws, rng, progressbar)
+    calibrated = _calibrated_measures(counts, first, draws, rng, progressbar)
     kept = [name for name in MEASURES if name not in left_out]
     drawn = [name for name in kept if MEASURES[name].worse is not None]
     return CalibrationFigures(
@@ -179,7 +179,7 @@ def _bootstrapped(
     return dict(zip(names, np.concatenate(drawn, axis=1), strict=True))
 
 
-def _of_calibrated(
+def _calibrated_measures(
     counts: ProbabilityCounts, first: Codes, draws: int, rng: np.random.Generator, progressbar: bool
 ) -> dict[str, Array]:
     """Return the measures of labels drawn from the probabilities, (draws,) each."""

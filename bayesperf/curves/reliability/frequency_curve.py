@@ -129,16 +129,16 @@ class ReliabilityCurve(CurveOfParts):
     @cached_property
     def _lines(self) -> dict[Any, xr.Dataset]:
         """Drawn lines of recalibration, of each system."""
-        return {name: self._drawn(counts) for name, counts in self.parts.items()}
+        return {name: self._drawn_curves(counts) for name, counts in self.parts.items()}
 
-    def _drawn(self, counts: ProbabilityCounts) -> xr.Dataset:
+    def _drawn_curves(self, counts: ProbabilityCounts) -> xr.Dataset:
         grid = np.unique(np.linspace(counts.values[0], counts.values[-1], _POINTS))
         intercept, slope = draws_of_line(counts, self.n_draws, np.random.default_rng(self.random_seed)).T
         lines = special.expit(intercept[:, None] + np.outer(slope, special.logit(grid)))
         return xr.Dataset({"frequency": (("probability", "draw"), lines.T)}, {"probability": grid})
 
     @property
-    def _shown(self) -> list[str]:
+    def _band_names(self) -> list[str]:
         return ["frequency"]
 
     def _bounds(self, prob: float, kind: str) -> xr.Dataset:
@@ -202,7 +202,7 @@ class ReliabilityCurve(CurveOfParts):
         return {"method": self.method}
 
     @property
-    def _described(self) -> str:
+    def _subject(self) -> str:
         positives = [int(counts.positives.sum()) for counts in self.parts.values()]
         systems = f"{len(self.names)} systems, " if self.names else ""
         negatives = next(iter(self.parts.values())).total - positives[0]

@@ -323,7 +323,7 @@ def recalibrate(
             raise InputTypeError(
                 "by", "BinnedScores do not say of which group an example is.", "Give labels and probabilities."
             )
-        return _of_groups(counts, (y_true, y_prob), by, pos_label, count, seed, progressbar)
+        return _lines_of_groups(counts, (y_true, y_prob), by, pos_label, count, seed, progressbar)
     rng = np.random.default_rng(seed)
     if method == "logistic":
         checks.none_certain("y_prob", counts.certain)
@@ -337,7 +337,7 @@ def recalibrate(
     return Recalibration(counts, method, drawn, "", ISOTONIC_PRIOR, seed)
 
 
-def _of_groups(
+def _lines_of_groups(
     counts: ProbabilityCounts, data: Any, by: Any, pos_label: Any, draws: int, seed: int, progressbar: bool
 ) -> Recalibration:
     """Return the sampled lines of groups."""

@@ -53,7 +53,7 @@ class SummaryCurve(Curve):
     @cached_property
     def dataset(self) -> xr.Dataset:
         """The median of ``recall`` over ``fpr``; the coordinate ``observed`` is True where studies were."""
-        recall = self._drawn["recall"].median("draw")
+        recall = self._drawn_curves["recall"].median("draw")
         low, high = self.observed_range
         observed = (low <= _FPR) & (high >= _FPR)
         return recall.to_dataset().assign_coords(observed=("fpr", observed))
@@ -66,10 +66,10 @@ class SummaryCurve(Curve):
 
     def joint_draws(self) -> xr.Dataset:
         """Return joint draws of ``recall`` over ``fpr`` and ``draw``."""
-        return self._drawn
+        return self._drawn_curves
 
     @cached_property
-    def _drawn(self) -> xr.Dataset:
+    def _drawn_curves(self) -> xr.Dataset:
         values = self._recall(logit(_FPR))
         return xr.Dataset({"recall": (("fpr", "draw"), values.T)}, {"fpr": _FPR})
 
@@ -125,12 +125,12 @@ class SummaryCurve(Curve):
         return " ".join(map(sentence, said))
 
     @property
-    def _described(self) -> str:
+    def _subject(self) -> str:
         return f"summary ROC curve of {self.studies.counts.sizes[self.studies.dim]} {plural(self.studies.dim)}"
 
     @property
     def _facts(self) -> dict[str, Any]:
-        return {"ci_kind": "eti", "estimand": f"Posterior of the {self._described}"}
+        return {"ci_kind": "eti", "estimand": f"Posterior of the {self._subject}"}
 
 
 @checked

@@ -183,9 +183,9 @@ class ThresholdCurve(Curve):
 
     def _bounds(self, prob: float, kind: str) -> xr.Dataset:
         if self.method == "beta":
-            return self._widened(self._band_at_thresholds(prob, kind, "beta"))
+            return self._widened_bounds(self._band_at_thresholds(prob, kind, "beta"))
         bounds = super()._bounds(prob, kind)
-        return self._widened(bounds) if self.method == "bayesian_bootstrap" else bounds
+        return self._widened_bounds(bounds) if self.method == "bayesian_bootstrap" else bounds
 
     @property
     def _facts(self) -> dict[str, Any]:
@@ -196,11 +196,11 @@ class ThresholdCurve(Curve):
         return self.curve_kind.x, self.curve_kind.y
 
     @property
-    def _shown(self) -> list[str]:
+    def _band_names(self) -> list[str]:
         return [self.curve_kind.y]
 
     @property
-    def _at_band(self) -> xr.Dataset:
+    def _points_of_band(self) -> xr.Dataset:
         if self.method == "beta":
             return self.dataset
         return self._on_grid(self.curve_kind.along(self._observed, self._grid)[0], ())
@@ -211,7 +211,7 @@ class ThresholdCurve(Curve):
 
     @cached_property
     def _drawn_on_grid(self) -> xr.Dataset:
-        return self._on_grid(self._along(self._grid).T, ("draw",))
+        return self._on_grid(self._second_rates(self._grid).T, ("draw",))
 
     def _on_grid(self, values: Array, dims: tuple[str, ...]) -> xr.Dataset:
         x, y = self._axes
@@ -239,16 +239,16 @@ class ThresholdCurve(Curve):
     def _grid(self) -> Array:
         return np.asarray(self.curve_kind.grid(self.scores))
 
-    def _along(self, x: Array) -> Array:
+    def _second_rates(self, x: Array) -> Array:
         """Return the second rate of the drawn curves at values of the first, (draws, k)."""
-        return np.asarray(self.curve_kind.along(self._drawn, x))
+        return np.asarray(self.curve_kind.along(self._drawn_curves, x))
 
     @property
     def _observed(self) -> RocDraws:
         return Observed(self.scores)
 
     @cached_property
-    def _drawn(self) -> RocDraws:
+    def _drawn_curves(self) -> RocDraws:
         if self.method == "binormal":
             assert isinstance(self.scores, Scores)
             return Binormal.fitted(self.scores, self.n_draws, self.random_seed)
@@ -321,7 +321,7 @@ class ThresholdCurve(Curve):
         if (part.low, part.high) == (0, 1):
             return self.area
         if self.method == "binormal":
-            along = None if rate == "fpr" else lambda recall: 1 - self._drawn.fpr(recall)
+            along = None if rate == "fpr" else lambda recall: 1 - self._drawn_curves.fpr(recall)
             values = part.scaled(self._integral(part.low, part.high, along))
         else:
             values = self._bootstrapped.areas(part)
@@ -330,7 +330,7 @@ class ThresholdCurve(Curve):
     def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
         """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
         node, _, weight = tanh_sinh()
-        return (high - low) * ((along or self._along)(low + (high - low) * node) * weight).sum(-1)
+        return (high - low) * ((along or self._second_rates)(low + (high - low) * node) * weight).sum(-1)
 
     # ── Operating points ──
 
@@ -372,10 +372,10 @@ class ThresholdCurve(Curve):
         array([0.59, 0.82])
         """
         target, choose = threshold_choice(fpr, recall, cost)
-        prevalence, start, blocks = self._drawn.prevalence, 0, []
-        for rates in self._drawn.rates():
+        prevalence, start, blocks = self._drawn_curves.prevalence, 0, []
+        for rates in self._drawn_curves.rates():
             of_block = prevalence[start : start + len(rates[0])]
-            blocks.append(_at_thresholds(self._drawn, rates, choose(*rates, of_block)))
+            blocks.append(_at_thresholds(self._drawn_curves, rates, choose(*rates, of_block)))
             start += len(of_block)
         (rates,) = self._observed.rates()
         point = _at_thresholds(self._observed, rates, choose(*rates, self._observed.prevalence))
@@ -429,7 +429,7 @@ class ThresholdCurve(Curve):
         return f"{text} {meaning}"
 
     @property
-    def _described(self) -> str:
+    def _subject(self) -> str:
         negatives, positives = self.scores.class_totals
         return f"{self.name} by {self.method}, {positives} positives, {negatives} negatives"
 

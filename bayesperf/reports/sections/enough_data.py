@@ -26,7 +26,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     what = f"{'verified ' if analysis.settings.judge else ''}{of}{'s' * (examples != 1)}"
     looks = looks_in_words(analysis)
     return [
-        *_open(analysis),
+        *_open_requirements(analysis),
         Sentence(
             f"With {examples:,} {what}, {width_in_words(analysis)}. To halve it, about four times as many {of}s are "
             "needed."
@@ -36,7 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     ]
 
 
-def _open(analysis: Analysis) -> list[Block]:
+def _open_requirements(analysis: Analysis) -> list[Block]:
     """Return how many requirements are open, and what the numbers of examples beside them mean."""
     if not analysis.requirements:
         return []

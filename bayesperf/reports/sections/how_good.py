@@ -30,7 +30,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis, analysis.summary)}"),
         *_macro_notes(analysis),
         *_of_classes(analysis),
-        *([] if analysis.requirements or analysis.headline_comparison else _beaten(analysis)),
+        *([] if analysis.requirements or analysis.headline_comparison else _beaten_rules(analysis)),
     ]
 
 
@@ -149,7 +149,7 @@ def _class_table(analysis: Analysis, title: str, records: list[dict[str, Any]], 
 _RULES = {"chance": "chance (each class as often as it occurs, at random)", "majority": "always the majority class"}
 
 
-def _beaten(analysis: Analysis) -> Iterator[Sentence]:
+def _beaten_rules(analysis: Analysis) -> Iterator[Sentence]:
     """Yield how probably each system is better than each trivial rule; of many classes their draws take too long."""
     if len(analysis.counts.labels) > _MOST_CLASSES or analysis.counts.graded:
         return

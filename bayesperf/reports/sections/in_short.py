@@ -88,7 +88,7 @@ def sentences(analysis: Analysis) -> list[str]:
     more = [
         *where_it_fails.in_words(analysis, best_only=True),
         *slices.in_words(analysis)[:1],
-        *_to_mind(analysis),
+        *_gravest_caution(analysis),
     ]
     return [*_answer(analysis), *more[:_MOST_MORE]]
 
@@ -127,7 +127,7 @@ def _never_found(analysis: Analysis) -> list[str]:
     return [f"Never found: {enumerated(lost, _MOST_NAMED)}."]
 
 
-def _to_mind(analysis: Analysis) -> list[str]:
+def _gravest_caution(analysis: Analysis) -> list[str]:
     """Return the gravest caution."""
     return trust.cautions(analysis)[:1]
 

@@ -41,7 +41,7 @@ def paragraph(analysis: Analysis) -> str:
     settings = analysis.settings
     titles = [analysis.metric(name).title for name in analysis.metric_names]
     said = [
-        *([] if settings.scores_alone else [_modelled(analysis)]),
+        *([] if settings.scores_alone else [_model_in_words(analysis)]),
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
     ]
     if analysis.folds is not None:
@@ -66,7 +66,7 @@ def paragraph(analysis: Analysis) -> str:
     return " ".join(map(sentence, said))
 
 
-def _modelled(analysis: Analysis) -> str:
+def _model_in_words(analysis: Analysis) -> str:
     """Return of what the posterior is."""
     prior, settings = analysis.pooled.prior_text, analysis.settings
     if analysis.counts.graded and settings.cluster is None:
