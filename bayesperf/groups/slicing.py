@@ -474,7 +474,7 @@ class Slices(Answer):
         0.1
         """
         levels = self.levels(dim, metric, mix=mix, before_data=before_data)
-        values = _drawn(levels)
+        values = _draws_behind(levels)
         ratio = (values.min(dim) / values.max(dim)).transpose(*_DRAWS).values[None]
         quantity = levels.quantity.contrasted("smallest ratio", (0.0, 1.0))
         return Marginal(quantity, Draws(ratio, (0.0, 1.0), self.independent), xr.DataArray(0.0))
