@@ -438,7 +438,7 @@ class Slices(Answer):
         if not pairs.size:
             raise InputError("dim", f"{dim!r} has one level, so there is no ratio.")
         now, before = (
-            _drawn(each).transpose(dim, *_DRAWS).values
+            _draws_behind(each).transpose(dim, *_DRAWS).values
             for each in (levels, self.levels(dim, metric, mix=mix, before_data=True))
         )
         ratios = now[pairs[0]] / now[pairs[1]]
