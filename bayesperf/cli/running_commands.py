@@ -44,7 +44,13 @@ def read_settled(files: list[Path], settings: Settings, compared: bool = False) 
     """
     from bayesperf.files.formats import bytes_of
     from bayesperf.files.opening import opened
-    from bayesperf.files.roles import refuse_several_labels, with_outcomes, with_predicted, with_roles
+    from bayesperf.files.roles import (
+        refuse_several_labels,
+        with_outcomes,
+        with_predicted,
+        with_roles,
+        without_files_of_systems,
+    )
 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
@@ -59,7 +65,8 @@ def read_settled(files: list[Path], settings: Settings, compared: bool = False) 
         settings = with_labels_apart(*opened_files, settings)
         refuse_several_labels(settings)
         with shown_while("Reading"):
-            return read_opened(opened_files, settings), settings
+            predictions = read_opened(opened_files, settings)
+    return predictions, without_files_of_systems(predictions.frame, settings)
 
 
 def analysed(files: list[Path], settings: Settings, compared: bool = False) -> Analysis:

@@ -28,14 +28,27 @@ class Log(NamedTuple):
     rows: Callable[[Any], Iterator[Row]]
 
 
-def _of_inspect(log: Any) -> Iterator[Row]:
-    for sample in log["samples"]:
-        scorer, score = next(iter(sample["scores"].items()))
-        passed = _INSPECT.get(score["value"], score["value"]) if isinstance(score["value"], str) else score["value"]
-        yield {
-            "model": log["eval"]["model"], "question": sample["id"], "attempt": sample["epoch"], "scorer": scorer,
-            "passed": passed,
-        }  # fmt: skip
+def _of_inspect(logs: Any) -> Iterator[Row]:
+    """Yield the rows of one log, or of several, a line each."""
+    for log in logs if isinstance(logs, list) else [logs]:
+        for sample in log["samples"]:
+            yield _of_sample(sample, log["eval"]["model"])
+
+
+def _of_samples(samples: Any) -> Iterator[Row]:
+    """Yield the rows of samples without the head of their log: a sample says by which model it was answered."""
+    for sample in samples:
+        (model,) = sample["model_usage"]
+        yield _of_sample(sample, model)
+
+
+def _of_sample(sample: Any, model: str) -> Row:
+    scorer, score = next(iter(sample["scores"].items()))
+    passed = _INSPECT.get(score["value"], score["value"]) if isinstance(score["value"], str) else score["value"]
+    answer = {"answer": score["answer"]} if score.get("answer") is not None else {}
+    return {
+        "model": model, "question": sample["id"], "attempt": sample["epoch"], "scorer": scorer, "passed": passed,
+    } | answer  # fmt: skip
 
 
 def _of_promptfoo(log: Any) -> Iterator[Row]:
@@ -65,6 +78,7 @@ def _of_lm_eval(log: Any) -> Iterator[Row]:
 # Of a document the keys of its object, or of the first of its objects.
 LOGS = (
     Log("Inspect", frozenset({"eval", "samples"}), _of_inspect),
+    Log("Inspect", frozenset({"id", "epoch", "scores", "model_usage"}), _of_samples),
     Log("promptfoo", frozenset({"evalId", "results"}), _of_promptfoo),
     Log("HELM", frozenset({"instance_id", "train_trial_index", "stats"}), _of_helm),
     Log("lm-evaluation-harness", frozenset({"doc_id", "filter", "metrics"}), _of_lm_eval),
@@ -82,13 +96,14 @@ def as_rows(file: BinaryIO, copy: Path) -> str:
         return ""
     try:
         rows = list(kind.rows(log))
-    except (KeyError, TypeError, StopIteration, IndexError, RuntimeError):
+    except (KeyError, TypeError, ValueError, AttributeError, StopIteration, IndexError, RuntimeError):
         # Its shape is not plain: the fault is that of a file of rows.
         return ""
     if not rows:
         return ""
     copy.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    return f"A log of {kind.name}: its columns here are {enumerated([*rows[0]])}.{_left_out(log, kind)}"
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    return f"A log of {kind.name}: its columns here are {enumerated(columns)}.{_left_out(log, kind)}"
 
 
 def _left_out(log: Any, kind: Log) -> str:
@@ -109,8 +124,9 @@ def _document(file: BinaryIO) -> Any:
     except ValueError:
         first = None
     try:
-        if isinstance(first, dict) and LOGS[-1].keys <= first.keys():
-            return [json.loads(text) for text in file if text.strip()]
+        if isinstance(first, dict):
+            lines = [json.loads(text) for text in file if text.strip()]
+            return lines if len(lines) > 1 or not first.keys() & {"eval", "evalId"} else first
         return json.load(file) or None
     except ValueError:
         return None

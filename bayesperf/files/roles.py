@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.settings import FILE, FOLD, LABEL, ROW, STACKED, Settings, flags_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Usual names of columns that identify examples, systems, and parts of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
@@ -57,6 +61,16 @@ def with_roles(settings: Settings, files: int, compared: bool = False) -> Settin
     systems = [name for name in (system, stacked) if name is not None]
     by = (*systems, *([FILE] if apart else []), *others, *([] if fold is None else [FOLD]))
     return replace(settings, system_column=system, fold_column=fold, by=by)
+
+
+def without_files_of_systems(frame: pd.DataFrame, settings: Settings) -> Settings:
+    """Return settings that do not tell files apart, if each system stands in one file: they are told apart already."""
+    if settings.system_column is None or FILE not in settings.by:
+        return settings
+    files = frame.groupby(settings.system_column, observed=True)[FILE].nunique()
+    if len(files) < 2 or (files > 1).any():
+        return settings
+    return replace(settings, by=tuple(name for name in settings.by if name != FILE))
 
 
 def with_outcomes(settings: Settings) -> Settings:

@@ -26,7 +26,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough, tallied
-from bayesperf.core.words import over_places, places_in_words, sentence
+from bayesperf.core.words import over_places, place_names, places_in_words, sentence
 from bayesperf.data.clusters import Clusters, of_dim, within
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
@@ -313,6 +313,9 @@ def pool_clusters(
         raise InputError(
             "prior", "each cell needs pseudo-examples, or empty ones would be certain.", "Use a proper prior."
         )
+    if (empty := _summed(cm, dim).total == 0).any():
+        where = place_names(empty)[int(empty.values.argmax())]
+        raise InputError("cm", f"there are no examples{f' of {where}' if where else ''}.", "Leave it out.")
     source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
     check_enough(source.units, f" {dim}s with examples of a system", "cm")
     for category, code, text in _doubts(source):

@@ -69,3 +69,33 @@ def test_other_json_is_read_as_before(tmp_path):
     path.write_text('{"eval": {}, "samples": [{"id": 1}]}', encoding="utf-8")
     with pytest.raises(ValueError, match="field 'eval' holds lists or objects"):
         bp.files.look(path)
+
+
+def model_run(model, right):
+    samples = [
+        {"id": q, "epoch": epoch, "model_usage": {model: {}},
+         "scores": {"match": {"value": "C" if q < right else "I", "answer": "7" if q < right else str(epoch)}}}
+        for q in range(24) for epoch in (1, 2)
+    ]  # fmt: skip
+    return {"version": 2, "eval": {"model": model}, "samples": samples}
+
+
+RUNS = model_run("new", 16), model_run("old", 12)
+
+
+@pytest.mark.parametrize("kind", ["logs", "samples", "files"])
+def test_logs_of_several_models_are_compared(shell, tmp_path, kind):
+    """A log a line, a sample a line, or a file for each model."""
+    documents = {"logs": RUNS, "samples": [each for run in RUNS for each in run["samples"]]}.get(kind)
+    paths = [tmp_path / "runs.jsonl"] if documents else [tmp_path / f"{run['eval']['model']}.json" for run in RUNS]
+    for path, of_file in zip(paths, [documents] if documents else [[run] for run in RUNS], strict=True):
+        path.write_text("\n".join(map(json.dumps, of_file)), encoding="utf-8")
+    asked = ["--correct", "passed", "--system", "model", "--cluster", "question"]
+    done = shell("compare", *paths, *asked, "--answer", "answer", "--json")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert "96 attempts: 2 models" in said["read"]
+    (row,) = said["differences"]
+    assert (row["a"], row["b"]) == ("new", "old")
+    assert row["mean"] == pytest.approx(4 / 24, abs=0.02)
+    assert any(text.startswith("On maj@2, new is ") for text in said["attempts_in_words"])

@@ -192,6 +192,8 @@ def test_these_questions_are_those_that_were_asked():
 
 # ── All of k attempts ──
 
+# Two systems of scorio's notebook: how many of six attempts at each of five questions pass.
+LUCKY_AND_STEADY = [[1, 1, 2, 1, 2], [3, 2, 4, 2, 3]]
 # The published airline trials of τ-bench's gpt-4o: tasks solved in 0, 1, 2, 3 and 4 of 4 trials, and pass^1 to pass^4.
 AIRLINE = np.repeat([0, 1, 2, 3, 4], [14, 12, 10, 4, 10])
 PASS_HAT = [0.42, 0.273, 0.22, 0.2]
@@ -219,8 +221,52 @@ def test_pass_hat_k_is_as_published():
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.DependenceWarning")
 def test_pass_at_4_of_six_is_as_published():
     """By scorio's notebook, of two systems of which the second is right more often."""
-    pooled = bp.pool(attempts_of([[1, 1, 2, 1, 2], [3, 2, 4, 2, 3]], 6), "question", method="bayesian_bootstrap")
+    pooled = bp.pool(attempts_of(LUCKY_AND_STEADY, 6), "question", method="bayesian_bootstrap")
     np.testing.assert_allclose(pooled.pass_at_k(4).observed, [0.7733, 0.9733], atol=5e-5)
+
+
+@pytest.mark.filterwarnings("ignore::bayesperf.core.errors.DependenceWarning")
+def test_mg_pass_at_4_is_as_published():
+    """mG-Pass@4 is the mean of P(3 or more of 4 pass) and P(4 of 4), which is 2 pass^3 − pass^4."""
+    outcomes = attempts_of(LUCKY_AND_STEADY, 6)
+    pooled = bp.pool(outcomes, "question", method="bayesian_bootstrap")
+    np.testing.assert_allclose(
+        2 * pooled.pass_hat_k(3).observed - pooled.pass_hat_k(4).observed, [0.0, 0.1067], atol=5e-5
+    )
+    # Its posterior under a flat prior of each question's rate, integrated over the quantiles of that.
+    rates = bp.posterior(outcomes, "flat")["accuracy"].ppf((np.arange(20_000) + 0.5) / 20_000)
+    passing = 2 * rates**3 - rates**4
+    mean, sd = passing.mean(("q", "question")), np.sqrt(passing.var("q").sum("question")) / 5
+    np.testing.assert_allclose(mean, [0.0794, 0.2136], atol=6e-5)
+    np.testing.assert_allclose(sd, [0.0440, 0.0735], atol=6e-5)
+    # Printed as the mean and 1.96 deviations, not below 0.
+    np.testing.assert_allclose(np.maximum(mean - 1.96 * sd, 0), [0.0, 0.0696], atol=2e-4)
+    np.testing.assert_allclose(mean + 1.96 * sd, [0.1657, 0.3577], atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("solved", "printed"),
+    [
+        ([3, 3, 2, 7, 35], [84.00, 77.67, 73.50, 70.00]),
+        ([3, 9, 11, 32, 59], [79.61, 67.40, 58.77, 51.75]),
+        ([2, 5, 12, 22, 73], [84.87, 75.44, 68.86, 64.04]),
+    ],
+    ids=["airline", "retail", "telecom"],
+)
+def test_a_leaderboard_is_as_published(solved, printed):
+    """Rows of that of τ²-bench: tasks solved in 0 to 4 of 4 trials, which its four figures determine."""
+    pooled = bp.pool(attempts_of(np.repeat(range(5), solved)), "question", method="bayesian_bootstrap")
+    observed = [100 * pooled.pass_hat_k(k).observed.item() for k in range(1, 5)]
+    np.testing.assert_allclose(observed, printed, atol=0.005 + 1e-9)
+
+
+def test_the_standard_error_of_a_harness_is_as_published():
+    """lm-evaluation-harness prints √(p(1 − p)/(n − 1)): as of a sample of clusters with one answer each."""
+    right = np.repeat([1, 0], [2, 4998])
+    found = bp.curves.weighted_score("mean", right, cluster=np.arange(5000), draws=20_000)
+    assert found.observed.item() == pytest.approx(0.0004, abs=1e-12)
+    # The excess kurtosis of the mean of two answers in five thousand is 3.
+    assert found.sd().item() == pytest.approx(0.0002828144211304471, rel=4 * np.sqrt(5 / 4 / 20_000))
 
 
 @pytest.mark.slow

@@ -333,3 +333,12 @@ def test_weights_of_many_clusters_of_one_size_are_gamma_variables():
     below = np.mean(drawn < 1e-4, axis=1)
     expected = stats.gamma(shape).cdf(1e-4)
     assert below.mean() == pytest.approx(expected, abs=4 * np.sqrt(expected / n))
+
+
+def test_a_system_without_examples_is_refused():
+    sides = np.repeat(["a", "b"], 20)
+    outcomes = bp.Outcomes.from_correct(
+        [1, 0] * 20, by={"model": sides, "file": sides}, cluster={"question": np.arange(40) % 20}
+    )
+    with pytest.raises(ValueError, match=r"there are no examples of a, b\. Leave it out"):
+        bp.pool(outcomes)
