@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,8 @@ from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
+# The dim of several systems.
+MODEL = "model"
 # Maximum size of temporary arrays.
 _BLOCK = 2**21
 
@@ -53,7 +55,8 @@ def average_labels(
     Parameters
     ----------
     y_true, y_pred : array-like (n, L)
-        Arrays or frames of 0 and 1, with a column for each label.
+        Arrays or frames of 0 and 1, with a column for each label. A mapping of systems to the `y_pred` of each becomes
+        the dim ``model``, with joint draws, so that `bayesperf.compare` compares them on the same examples.
     metric : str or Metric
         A metric of two classes, such as "f1".
     prior : str or Prior, optional
@@ -94,24 +97,40 @@ def average_labels(
     >>> average.mean().round(2).item(), average.hdi().round(2).values
     (0.87, array([0.84, 0.9 ]))
     """
-    known = Indicators.of(y_true, y_pred, labels)
-    cm = ConfusionMatrix(cross_tabulate(known.columns({})))
-    wanted = applicable(metric, cm.labels, 1, (LABEL,))
-    resolved = priors.resolve_dirichlet(prior, 2, "averages over labels")
-    posterior(cm, resolved)[wanted]  # refuses an improper posterior of any label
-    alpha = _pseudo_counts(cm, resolved)
-    patterns, counts = np.unique(2 * known.y_true + known.y_pred, axis=0, return_counts=True)
-    origin = AverageOfLabels(wanted, alpha, counts, patterns, checks.seed(random_seed))
+    several = isinstance(y_pred, Mapping)
+    systems = dict(y_pred) if several else {"": y_pred}
+    if not systems:
+        raise InputError("y_pred", "name one system or more, with an array each.")
+    each = [Indicators.of(y_true, predicted, labels) for predicted in systems.values()]
+    matrices = [ConfusionMatrix(cross_tabulate(known.columns({}))) for known in each]
+    wanted = applicable(metric, matrices[0].labels, 1, (LABEL,))
+    origin = _origin(wanted, each, matrices, prior, checks.seed(random_seed))
     values = origin.sampled(checks.count("draws", draws, least=2), None)
+    leading = xr.DataArray(np.zeros(len(systems)), {MODEL: list(systems)}, [MODEL]) if several else xr.DataArray(0.0)
+    observed = np.array([score(cm, wanted).mean(LABEL).item() for cm in matrices])
     name = f"{wanted.name}_macro"
     return Marginal(
-        replace(Quantity.of(wanted, Scope("labels", n=len(known.labels))), metric=name),
+        replace(Quantity.of(wanted, Scope("labels", n=len(each[0].labels))), metric=name),
         Draws.of(name, values[:, None], wanted.bounds, True),
-        xr.DataArray(0.0),
+        leading,
         origin,
-        examples=cm.counts.sum(LABEL),
-        score=score(cm, wanted).mean(LABEL),
+        examples=None if several else matrices[0].counts.sum(LABEL),
+        joint=several,
+        score=leading.copy(data=observed.reshape(leading.shape)),
     )
+
+
+def _origin(
+    metric: Metric, each: Sequence[Indicators], matrices: Sequence[ConfusionMatrix], prior: Any, seed: int
+) -> AverageOfLabels:
+    """Return the source of draws: a label after the other, and for each one system after the other."""
+    resolved = priors.resolve_dirichlet(prior, 2, "averages over labels")
+    for cm in matrices:
+        posterior(cm, resolved)[metric]  # refuses an improper posterior of any label
+    alpha = np.stack([_pseudo_counts(cm, resolved) for cm in matrices], 1).reshape(-1, 4)
+    patterns = np.stack([2 * known.y_true + known.y_pred for known in each], 2).reshape(len(each[0].y_true), -1)
+    patterns, counts = np.unique(patterns, axis=0, return_counts=True)
+    return AverageOfLabels(metric, alpha, counts, patterns, seed, len(matrices))
 
 
 def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
@@ -136,6 +155,8 @@ class AverageOfLabels(Origin):
         How often each pattern of true and predicted labels was seen, and which it is.
     random_seed : int
         Seed of the draws, if none is given.
+    systems : int
+        How many systems there are, each of which has every label.
     """
 
     metric: Metric
@@ -143,15 +164,17 @@ class AverageOfLabels(Origin):
     counts: NDArray[np.int64]
     patterns: NDArray[np.intp]
     random_seed: int
+    systems: int = 1
 
     def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed, alpha = self.random_seed if random_seed is None else random_seed, self.alpha
         content = np.column_stack([self.counts, self.patterns])
         (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [content])
-        averages = np.empty((1, draws))
+        averages = np.empty((self.systems, draws))
         for block in blocks(draws, max(len(self.counts), 8 * len(alpha)), _BLOCK):
-            cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.patterns)
+            cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.patterns, self.systems)
             np.maximum(cells, np.where(alpha > 0, LEAST_MASS, 0)[:, None], out=cells)
             cells /= cells.sum(-1, keepdims=True)
-            averages[0, block] = self.metric.evaluate(cells.reshape(*cells.shape[:-1], 2, 2), 1).mean(0)
+            by_label = cells.reshape(-1, self.systems, *cells.shape[1:-1], 2, 2)
+            averages[:, block] = self.metric.evaluate(by_label, 1).mean(0)
         return averages

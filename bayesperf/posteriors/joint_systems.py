@@ -269,14 +269,20 @@ def _draw_cells(
 
 
 def process_masses(
-    rng: np.random.Generator, n: int, alpha: Array, counts: NDArray[np.int64], patterns: NDArray[np.intp]
+    rng: np.random.Generator,
+    n: int,
+    alpha: Array,
+    counts: NDArray[np.int64],
+    patterns: NDArray[np.intp],
+    systems: int = 1,
 ) -> Array:
     """Return Gamma masses (M, n, K) of the margins of a Dirichlet process on patterns, given the observed ones.
 
     `alpha` (M, K) holds the prior weights of each of M margins, all with the same sum; `counts` (o,) says how often
-    each of the `patterns` (o, M) was seen.
+    each of the `patterns` (o, M) was seen. If there are several `systems`, each label has a margin of four cells for
+    every one, in turn: all of a label share its true class.
     """
-    return _seen_masses(rng, n, counts, patterns, alpha.shape[1]) + _prior_masses(rng, n, alpha)
+    return _seen_masses(rng, n, counts, patterns, alpha.shape[1]) + _prior_masses(rng, n, alpha, systems)
 
 
 def _seen_masses(
@@ -290,7 +296,7 @@ def _seen_masses(
     return np.asarray(masses.reshape(systems, classes, n).swapaxes(1, 2))
 
 
-def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
+def _prior_masses(rng: np.random.Generator, n: int, alpha: Array, systems: int = 1) -> Array:
     """Return Gamma masses (M, n, K) of one row's cells from the prior α (M, K): margins of a Dirichlet process."""
     weight = float(alpha[0].sum())
     shares = np.zeros((len(alpha), n, alpha.shape[1]))
@@ -301,6 +307,12 @@ def _prior_masses(rng: np.random.Generator, n: int, alpha: Array) -> Array:
     broken = -np.diff(left, prepend=1)
     for system, of_class in enumerate(alpha):
         uniform = rng.random((n, sticks))
+        if systems > 1:
+            # Within the half of the true class that all systems of a label share.
+            if system % systems == 0:
+                actual = rng.random((n, sticks))
+            edge = of_class[: len(of_class) // 2].sum() / weight
+            uniform = np.where(actual < edge, edge * uniform, edge + (1 - edge) * uniform)
         atoms = np.repeat(len(of_class) * np.arange(n)[:, None], sticks, 1)
         for edge in of_class.cumsum()[:-1] / weight:
             atoms += uniform >= edge

@@ -22,6 +22,7 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import of_examples
 from bayesperf.files.reading import Predictions
 from bayesperf.files.settings import FOLD, Settings
+from bayesperf.groups.averaging_labels import average_labels
 from bayesperf.groups.pooling import pool
 from bayesperf.groups.voted_answers import majority_vote
 from bayesperf.posteriors.marginal import Marginal
@@ -126,6 +127,7 @@ def _counted_analysis(test: Predictions, settings: Settings) -> Analysis:
         paired=paired,
         selection=selection,
         warnings=() if scores is None else tuple(scores.warnings),
+        averages=_averages(test.frame, pooled, settings) if paired is not None else (),
         sliced=_sliced_counts(test, counts, settings) if settings.slices else None,
     )
 
@@ -297,6 +299,23 @@ def refuse_missing(predictions: Predictions, settings: Settings) -> None:
                 f"{name!r} has {missing:,} missing value{'s' * (missing > 1)} in {int(rows.sum()):,} rows.",
                 f"Leave {what} out by --drop-missing, or give them a name of their own.{about_gaps(name, settings)}",
             )
+
+
+def _averages(frame: pd.DataFrame, pooled: ConfusionMatrix, settings: Settings) -> tuple[Marginal, ...]:
+    """Return metrics averaged over the labels of rows that have several, of systems on the same rows; by default F1."""
+    if not (settings.actuals or settings.joined) or [*settings.by] != [settings.system, LABEL]:
+        return ()
+    asked = [metrics.get(name) for name in settings.metrics] or [metrics.get("f1")]
+    wide = frame.pivot(index=settings.id, columns=[str(settings.system), LABEL])
+    actual, called = (wide[name] == pooled.pos_label for name in (settings.actual, settings.predicted))
+    systems = pooled.counts[settings.system].values.tolist()
+    predicted = {system: called[system].to_numpy(int) for system in systems}
+    found = [
+        average_labels(actual[systems[0]].to_numpy(int), predicted, metric, settings.prior, random_seed=settings.seed)
+        for metric in asked
+        if metric.average is None
+    ]
+    return tuple(replace(each, leading=each.leading.rename(model=settings.system)) for each in found)
 
 
 def _selected_systems(predictions: Predictions, counts: Counted, settings: Settings) -> Predictions:

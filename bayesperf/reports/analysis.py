@@ -77,6 +77,8 @@ class Analysis:
         Whether the caller passed the posterior, so that its prior has no known name.
     sliced : ConfusionMatrix, Outcomes or None
         The counts of each system also by the dims of slices, folds pooled.
+    averages : tuple of Marginal
+        Metrics averaged over the labels of rows that have several, of systems on the same rows.
     voted : Marginal or None
         The probability that the majority of the attempts at a question is right, if their answers are known.
     command : str
@@ -97,6 +99,7 @@ class Analysis:
     of_file: bool = True
     handed_in: bool = False
     sliced: Counted | None = None
+    averages: tuple[Marginal, ...] = ()
     voted: Marginal | None = None
     command: str = ""
 
@@ -374,6 +377,13 @@ class Analysis:
         of_labels = compare_systems(self.pooled, self.paired, of_counts, **options)
         found |= {each.comparison.metric: each for each in of_labels}
         return [found[name] for name in names]
+
+    @cached_property
+    def compared_averages(self) -> list[MetricComparison]:
+        """The comparison of the systems by metrics averaged over the labels of a row."""
+        s = self.settings
+        options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed, "baseline": self.baseline}
+        return list(compare_areas(self.averages, **options).values())
 
     @property
     def baseline(self) -> Any:

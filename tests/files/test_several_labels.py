@@ -81,6 +81,18 @@ def test_systems_are_compared_at_each_label_row_by_row(call, frame, options, nam
     assert found["read"].startswith("75 rows" if "tags" in frame else "150 rows")
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("frame", "options", "names"), SYSTEMS.values(), ids=SYSTEMS)
+def test_systems_are_compared_by_the_average_over_labels(call, frame, options, names):
+    found = json.loads(call(frame, "compare", *options, "--metric", "recall", "--json").stdout)
+    (row,) = found["averages"]["differences"]
+    expected = bp.compare(bp.groups.average_labels(ACTUAL, {"a": CALLED, "b": OTHER}, "recall")).difference
+    assert (row["a"], row["b"]) == names
+    assert row["mean"] == pytest.approx(expected.mean().item(), abs=6 * expected.sd().item() / 100)
+    assert row["sd"] == pytest.approx(expected.sd().item(), rel=0.05)
+    assert found["averages"]["in_words"][0].startswith(f"On recall macro, {names[0]} is")
+
+
 REFUSED = {
     "comparisons": (JOINED, ["compare", *IN_ONE], "rows have several labels, and one system. Name a column"),
     "slices": (JOINED, ["summary", *IN_ONE, "--slice", "site"], "--slice: it is asked of rows with one label"),

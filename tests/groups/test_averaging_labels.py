@@ -106,3 +106,35 @@ def test_an_improper_posterior_is_refused_by_label():
     never = np.zeros_like(Y)
     with pytest.raises(ValueError, match="'recall' at label=0: no example has been seen in tp"):
         bp.groups.average_labels(Y, never, "recall", "haldane")
+
+
+# ── Several systems on the same examples ──
+
+OTHER = Y ^ (np.random.default_rng(7).random(Y.shape) < 0.25)
+
+
+def test_systems_are_compared_on_the_same_examples():
+    both = bp.groups.average_labels(Y, {"new": P, "old": OTHER}, "recall", "haldane", draws=DRAWS)
+    weights = np.random.default_rng(2).dirichlet(np.ones(len(Y)), DRAWS)
+    drawn = np.stack([(weights @ (Y * each) / (weights @ Y)).mean(1) for each in (P, OTHER)])
+    difference = drawn[0] - drawn[1]
+    found = bp.compare(both).difference.isel(pair=0)
+    error = 5 * difference.std() / DRAWS**0.5
+    assert found.mean().item() == pytest.approx(difference.mean(), abs=2**0.5 * error)
+    assert found.sd().item() == pytest.approx(difference.std(), abs=error)
+    assert both.observed.values.tolist() == pytest.approx(
+        [recall_score(Y, each, average="macro") for each in (P, OTHER)]
+    )
+
+
+def test_of_one_label_they_are_compared_as_systems_are():
+    """Of two equal labels the average is the label's own; the prior's pseudo-examples have one true class."""
+    twice = {name: np.tile(each[:40, :1], 2) for name, each in (("new", P), ("old", OTHER))}
+    average = bp.groups.average_labels(np.tile(Y[:40, :1], 2), twice, "accuracy", draws=DRAWS)
+    alone = bp.ConfusionMatrix.from_predictions(Y[:40, 0], {"new": P[:40, 0], "old": OTHER[:40, 0]})
+    expected = bp.compare(alone, metric="accuracy").difference.isel(pair=0)
+    found = bp.compare(average).difference.isel(pair=0)
+    sd = expected.sd().item()
+    assert found.mean().item() == pytest.approx(expected.mean().item(), abs=5 * sd / DRAWS**0.5)
+    # Of two labels the pseudo-examples, two in 42, are two draws, so that the average has a little less deviation.
+    assert 0.97 * sd < found.sd().item() < 1.02 * sd

@@ -55,8 +55,20 @@ def blocks(analysis: Analysis) -> list[Block]:
         *pairing_advice(analysis),
         *first,
         *([Folded(title, [block for each in others for block in each])] if others else []),
+        *_over_labels(analysis),
         Note(f"{caption(attrs)}{monte_carlo(analysis, pd.concat(summaries))} {rules}".strip()),
     ]
+
+
+def _over_labels(analysis: Analysis) -> list[Block]:
+    """Return the differences of metrics that are averaged over the labels of a row."""
+    settings, found = analysis.settings, list[Block]()
+    for each in analysis.compared_averages:
+        title, summary = f"{each.comparison.title}, over labels", each.comparison.summary(settings.ci_prob)
+        name, records = ("averages", "differences"), summary.to_dict("records")
+        said = Sentence(each.in_words(settings.ci_prob), "Averaged over the labels", ("averages", "in_words"))
+        found += [said, difference_table(each.comparison, records, title, "", settings, name=name)]
+    return found
 
 
 def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, settings: Settings) -> list[Block]:
