@@ -150,6 +150,7 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
                 "Remove it.",
             )
         data = matrix_of_right(data)
+    _refuse_outcomes(data, model)
     if not isinstance(data, ConfusionMatrix):
         raise InputTypeError(
             "data",
@@ -160,8 +161,27 @@ def _counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataA
     return data.counts.assign_attrs(_positive(data.pos_label))
 
 
+# What answers of outcomes as a model of classes does of matrices.
+_OF_OUTCOMES = {
+    "groups": "bayesperf.pool(outcomes, dim) is that model, by quadrature.",
+    "paired": "bayesperf.compare(outcomes) compares them on the same examples, exactly for two of right and wrong.",
+}
+
+
+def _refuse_outcomes(data: Any, model: Any) -> None:
+    """Refuse outcomes for a model of classes; without the row of their class its cells would be taken for others."""
+    if isinstance(data, Outcomes):
+        usual = "bayesperf.posterior(outcomes) has their posterior in closed form; groups are bayesperf.pool's."
+        raise InputTypeError(
+            "data",
+            f"the model {model!r} is of predictions of classes, and outcomes have none.",
+            _OF_OUTCOMES.get(model, usual) if isinstance(model, str) else usual,
+        )
+
+
 def _paired_counts(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return joint counts (actual, predicted_a, predicted_b)."""
+    _refuse_outcomes(data, model)
     patterns = of_two_systems(data, "data")
     return patterns.table().assign_attrs(_positive(patterns.pos_label), names=list(patterns.names))
 

@@ -8,6 +8,7 @@ from scipy import stats
 import bayesperf as bp
 
 RIGHT = bp.Outcomes.from_counts(right=[45, 41], n=50, dims={"model": ["new", "old"]})
+PAIR = bp.Outcomes.from_correct({"a": [1, 0, 1, 1], "b": [1, 1, 0, 1]})
 GRADES = bp.Outcomes.from_grades([5, 4, 4, 2, 5, 5, 3, 4], scale=[1, 2, 3, 4, 5])
 
 
@@ -171,7 +172,10 @@ def test_bayes_at_n(attempts, scale, mu, sigma):
         (lambda: bp.compare(bp.posterior(GRADES), "chance", "mean_grade"), "predicts classes, and outcomes have none"),
         (lambda: bp.posterior(GRADES).update(RIGHT), "not those of the posterior"),
         (lambda: bp.compare(RIGHT, metric="accuracy"), r"Outcomes.from_correct\(..., example=ids\)"),
-        (lambda: bp.fit(RIGHT), "ConfusionMatrix"),
+        (lambda: bp.fit(RIGHT), r"'multinomial' is of predictions of classes, and outcomes have none\. bayesperf.post"),
+        (lambda: bp.fit(RIGHT, "groups"), r"bayesperf.pool\(outcomes, dim\) is that model"),
+        (lambda: bp.fit(GRADES, "classes"), "'classes' is of predictions of classes"),
+        (lambda: bp.fit(PAIR, "paired"), r"bayesperf.compare\(outcomes\) compares them on the same examples"),
     ],
 )  # fmt: skip
 def test_refused(asked, message):
