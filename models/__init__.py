@@ -25,8 +25,8 @@ and, where they apply,
 ``OPTIONS``
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
     groups"`` (by default the only leading dim, else ``fold``), ``"dims of slices"``, ``"ordered dims"``,
-    ``"interactions of dims"``, ``"covariates of groups"``, ``"repeats of folds"``, ``"positive number"``,
-    ``"probability"``, ``"rater"`` and ``"two raters"``.
+    ``"interactions of dims"``, ``"covariates of groups"``, ``"counts of predictions"``, ``"repeats of folds"``,
+    ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``DESIGN``
@@ -78,7 +78,7 @@ def names() -> list[str]:
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
     ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'meta_analysis', 'multinomial',
-     'paired', 'preferences', 'raters', 'rates', 'recalibration', 'slices']
+     'paired', 'preferences', 'prevalence', 'raters', 'rates', 'recalibration', 'slices']
     """
     modules = (module.name for module in iter_modules(__path__))
     return sorted(name for name in modules if name != "building" and not name.startswith("_"))

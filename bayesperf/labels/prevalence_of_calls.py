@@ -24,6 +24,7 @@ from bayesperf.data.label_encoding import encode, missing_positive_label, positi
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
+from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.quadrature import beta_nodes, gauss_legendre, tanh_sinh
 from bayesperf.distributions.tabulated import Axis, Tabulated
 from bayesperf.posteriors.marginal import Marginal
@@ -54,6 +55,8 @@ class Rate(NamedTuple):
         Standard deviation.
     low, high, rest : float
         The range, and 1 − high.
+    draws : Array, optional
+        The draws that the distribution consists of.
     """
 
     value: float
@@ -62,11 +65,14 @@ class Rate(NamedTuple):
     low: float = 0.0
     high: float = 1.0
     rest: float = 0.0
+    draws: Array | None = None
 
     @classmethod
     def of(cls, distribution: Distribution) -> Rate:
         """Return the rate with a distribution."""
         (mean,), (sd,) = distribution.mean_sd()
+        if isinstance(distribution, Draws):
+            return cls(mean, distribution, sd, draws=distribution.values.ravel())
         low, high = distribution.ppf(np.array([[_TAIL, 1 - _TAIL]]))[0]
         if not isinstance(distribution, Beta):
             return cls(mean, distribution, sd, low, high, 1 - high)
@@ -104,6 +110,8 @@ def prevalence(
     prior: Any = "jeffreys",
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
+    pooled: bool = False,
+    random_seed: Any = 0,
 ) -> Marginal:
     """Return the posterior of the prevalence in data that nobody labelled, from calls whose errors are known.
 
@@ -112,9 +120,9 @@ def prevalence(
     calls : array-like (n,), or int, array-like or xarray.DataArray with `n`
         Predicted labels; or the number of examples that were called positive.
     errors : ConfusionMatrix, Posterior or mapping
-        How often calls are right: counts of two classes from elsewhere, under Jeffreys' prior; a posterior of them,
-        such as ``bp.pool(studies, dim="study", groups="clusters").new_group`` of several studies that differ; or
-        ``{"recall": …, "specificity": …}``, each a number or the weights (a, b) of a Beta distribution.
+        How often calls are right: counts from elsewhere, under Jeffreys' prior; of two classes also a posterior, such
+        as ``bp.pool(studies, dim="study", groups="clusters").new_group`` of several studies that differ; or
+        ``{"recall": …, "specificity": …}``, each a number, the weights (a, b) of a Beta distribution, or a marginal.
     n : int or array-like, optional
         Number of examples, if `calls` is a number.
     prior : str or Prior
@@ -123,29 +131,37 @@ def prevalence(
         The positive class of predicted labels; by default that of `errors`.
     by : mapping of str to array-like (n,), optional
         Columns that become leading dims, such as ``{"month": months}``.
+    pooled : bool
+        Whether the months or sites of `by` share a population: their prevalences are then drawn towards each other.
+    random_seed : int or numpy.random.Generator
+        Seed of the draws of several classes, or of parts that are pooled.
 
     Returns
     -------
     Marginal
-        By quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall + specificity −
-        1), between 0 and 1. Places along leading dims are independent, although they share the errors: intervals of
-        differences between months are too wide, not too narrow.
+        Of two classes by quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall +
+        specificity − 1), between 0 and 1. Places along leading dims are independent, although they share the errors:
+        intervals of differences between months are too wide, not too narrow. Of more classes, over the dim ``label``,
+        and of pooled parts it has joint draws of the model ``prevalence``, which `bayesperf.fit` samples with other
+        priors.
 
     Raises
     ------
     ValueError
-        If there are more positive calls than examples, more than two classes, or rates outside 0 to 1; or if calls are
-        no better than chance.
+        If there are more positive calls than examples, rates outside 0 to 1, or calls no better than chance; or if
+        errors of more than two classes, or of pooled parts, are no counts, or have a prior here.
 
     Warns
     -----
     IdentifiabilityWarning
-        If recall + specificity may well be below 1.1: calls then hardly depend on the class.
+        If recall + specificity may well be below 1.1, or of more classes an eigenvalue of the rates below 0.1: calls
+        then hardly depend on the class.
 
     Notes
     -----
     That errors are the same here as elsewhere is an assumption, which no data at hand can check. Recall and specificity
-    are taken as independent.
+    are taken as independent, unless they are draws, such as those of a fit: these are joint, and their number limits
+    the accuracy.
 
     References
     ----------
@@ -158,6 +174,8 @@ def prevalence(
     >>> bp.labels.prevalence(50, validated, n=3330, prior="flat").hdi().round(3).values
     array([0.002, 0.02 ])
     """
+    if pooled or (isinstance(errors, ConfusionMatrix) and len(errors.labels) > 2):
+        return _by_sampling(calls, errors, n, prior, pos_label, by, pooled, random_seed)
     recall, specificity, label = _rates(errors)
     positive, total = _counts(calls, n, by, label if pos_label is None else pos_label)
     weights = weights_of_rate(prior)
@@ -207,6 +225,10 @@ def _rates(errors: Any) -> tuple[Rate, Rate, Any]:
 def _rate(name: str, known: Any) -> Rate:
     """Return a rate given as a number or as the weights of a Beta distribution."""
     argument = f"errors[{name!r}]"
+    if isinstance(known, Marginal):
+        if known.leading.size != 1:
+            raise InputError(argument, f"must be of one system; its dims are {known.dims}.", "Select a coordinate.")
+        return Rate.of(known.distribution)
     if isinstance(known, tuple):
         if len(known) != 2:
             raise InputError(argument, f"must be a number or the weights (a, b) of a Beta distribution; it is {known}.")
@@ -229,28 +251,91 @@ def _counts(calls: Any, n: Any, by: Mapping[str, Any] | None, pos_label: Any) ->
         if (positive > total).any() or (total < 1).any():
             raise InputError("calls", "more are called positive than there are examples, or there is none.")
         return positive.astype(float), total.astype(float)
-    column = encode(calls, "calls")
-    labels = column.labels.tolist()
+    counts = _predicted(calls, by)
+    labels = counts["predicted"].values.tolist()
     if pos_label is None:
         pos_label = positive_label(labels, None)
     if pos_label is None:
         raise missing_positive_label(labels)
     if len(labels) > 2 or (len(labels) == 2 and pos_label not in labels):
         raise InputError("calls", f"must have two classes, {pos_label!r} and another; they are {labels}.")
-    called = np.array([label == pos_label for label in labels])[column.codes]
-    groups = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in (by or {}).items()}
-    checks.equal_lengths({"calls": len(called)} | {name: len(each.codes) for name, each in groups.items()})
-    shape = tuple(len(each.labels) for each in groups.values())
-    place = np.zeros(len(called), np.intp)
-    for each in groups.values():
-        place = place * len(each.labels) + each.codes
-    coords = {name: each.labels for name, each in groups.items()}
-    cells = int(np.prod(shape))
-    sums = [np.bincount(place, weights, cells).reshape(shape) for weights in (called.astype(float), None)]
-    if not sums[1].all():
+    called = counts.isel(predicted=[i for i, label in enumerate(labels) if label == pos_label])
+    return called.sum("predicted").astype(float), counts.sum("predicted").astype(float)
+
+
+def _predicted(calls: Any, by: Mapping[str, Any] | None) -> xr.DataArray:
+    """Return the counts (…, predicted) of predicted labels; refuse combinations of `by` without an example."""
+    columns = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in (by or {}).items()}
+    columns |= {"predicted": encode(calls, "calls")}
+    names = {name: "calls" if name == "predicted" else name for name in columns}
+    checks.equal_lengths({names[name]: len(each.codes) for name, each in columns.items()})
+    coords = {name: each.labels for name, each in columns.items()}
+    shape = tuple(map(len, coords.values()))
+    place = np.ravel_multi_index(tuple(each.codes for each in columns.values()), shape)
+    counts = xr.DataArray(np.bincount(place, minlength=int(np.prod(shape))).reshape(shape), coords, list(coords))
+    if not counts.sum("predicted").all():
         raise InputError("by", "some combinations have no example.", "Join the columns into one.")
-    positive, total = (xr.DataArray(each.astype(float), coords, list(coords)) for each in sums)
-    return positive, total
+    return counts
+
+
+# ── More than two classes, or parts that share a population ──
+
+
+def _by_sampling(
+    calls: Any,
+    errors: Any,
+    n: Any,
+    prior: Any,
+    pos_label: Any,
+    by: Mapping[str, Any] | None,
+    pooled: bool,
+    random_seed: Any,
+) -> Marginal:
+    """Return the posterior by the model ``prevalence``."""
+    from bayesperf.sampling.fitting import fit
+
+    if not isinstance(errors, ConfusionMatrix) or errors.dims:
+        raise InputError(
+            "errors",
+            "must be one ConfusionMatrix, of more than two classes or of parts that are pooled.",
+            "Sum its leading dims.",
+        )
+    if prior != "jeffreys":
+        raise InputError(
+            "prior",
+            "is for two classes, each part by itself.",
+            "Sample with your own prior: bp.fit(errors, 'prevalence', priors={'prevalence': …}, options={'calls': …}).",
+        )
+    seen = _calls_of_classes(calls, errors, n, by, pos_label)
+    if pooled and seen.ndim == 1:
+        raise InputError("pooled", "there is one part, and nothing that parts could have in common.", "Name `by`.")
+    tree = fit(errors, "prevalence", options={"calls": seen, "pooled": pooled}, random_seed=random_seed)
+    rates = tree["posterior"]["rates"].transpose("chain", "draw", "actual", "predicted").values
+    _warn_of_confusion(float((np.abs(np.linalg.eigvals(rates)).min(-1) < _LITTLE - 1).mean()))
+    post = Posterior.from_datatree(tree, pos_label=errors.pos_label)
+    return post["prevalence" if len(errors.labels) == 2 else "prevalence_per_class"]
+
+
+def _calls_of_classes(
+    calls: Any, errors: ConfusionMatrix, n: Any, by: Mapping[str, Any] | None, pos_label: Any
+) -> xr.DataArray:
+    """Return the counts (…, predicted) of calls in the order of the classes; a class that was never called has none."""
+    labels = list(errors.labels)
+    if isinstance(calls, xr.DataArray) and "predicted" in calls.dims:
+        return calls
+    if n is not None:
+        if len(labels) > 2:
+            raise InputError(
+                "n", f"a number of positive calls is of two classes, and there are {len(labels)}.", "Give labels."
+            )
+        positive, total = _counts(calls, n, by, None)
+        called = {errors.pos_label if pos_label is None else pos_label: positive}
+        of_class = [called.get(label, total - positive) for label in labels]
+        return xr.concat(of_class, xr.DataArray(labels, dims="predicted", name="predicted"))
+    counts = _predicted(calls, by)
+    if unknown := [label for label in counts["predicted"].values.tolist() if label not in labels]:
+        raise InputError("calls", f"{unknown[0]!r} is none of the classes of `errors`, {labels}.")
+    return counts.reindex(predicted=labels, fill_value=0)
 
 
 def _refuse_useless(recall: Rate, specificity: Rate) -> None:
@@ -262,13 +347,17 @@ def _refuse_useless(recall: Rate, specificity: Rate) -> None:
             "Check which class is the positive one.",
         )
     (x, of_x), (y, of_y) = recall.nodes(), specificity.nodes()
-    doubt = float(of_x @ (x[:, None] + y < _LITTLE) @ of_y)
+    _warn_of_confusion(float(of_x @ (x[:, None] + y < _LITTLE) @ of_y))
+
+
+def _warn_of_confusion(doubt: float) -> None:
+    """Warn if calls may hardly depend on the class, with a probability."""
     if doubt > _DOUBT:
         warn(
             IdentifiabilityWarning,
             "BP405",
-            f"errors: with probability {doubt:.0%} recall and specificity add up to less than {_LITTLE}: calls then "
-            "hardly depend on the class, and the prior decides. Validate the calls on more examples.",
+            f"errors: with probability {doubt:.0%} calls hardly depend on the class (of two classes: recall and "
+            f"specificity add up to less than {_LITTLE}), and the prior decides. Validate the calls on more examples.",
         )
 
 
@@ -295,6 +384,8 @@ def _log_likelihood(logit: Array, y: float, n: float, recall: Rate, specificity:
     Within the integral over one rate is that over the other, which matters more: the function left over is smooth.
     """
     p, rest = special.expit(logit), special.expit(-logit)
+    if recall.draws is not None or specificity.draws is not None:
+        return _mean_over_draws(p, rest, y, n, recall, specificity)
     by_recall = (
         (p * recall.sd > rest * specificity.sd) if specificity.distribution is not None else np.full(p.shape, True)
     )
@@ -311,6 +402,19 @@ def _log_likelihood(logit: Array, y: float, n: float, recall: Rate, specificity:
             outer_class = of_outer[:, None] * (1 - x), of_outer[:, None] * x
             value[at] = special.logsumexp(_inner(*counts, of_inner[:, None], *outer_class, inner), b=w, axis=-1)
     return value
+
+
+def _mean_over_draws(p: Array, rest: Array, y: float, n: float, recall: Rate, specificity: Rate) -> Array:
+    """Return the same where a rate is known by draws; two that have as many draws were drawn jointly."""
+    if recall.draws is not None and specificity.draws is not None and len(recall.draws) == len(specificity.draws):
+        pairs = recall.draws, specificity.draws
+        weights = np.full(len(recall.draws), 1 / len(recall.draws))
+    else:
+        (x, of_x), (z, of_z) = recall.nodes(), specificity.nodes()
+        pairs, weights = (np.repeat(x, len(z)), np.tile(z, len(x))), np.outer(of_x, of_z).ravel()
+    called = p[:, None] * pairs[0] + rest[:, None] * (1 - pairs[1])
+    other = p[:, None] * (1 - pairs[0]) + rest[:, None] * pairs[1]
+    return np.asarray(special.logsumexp(special.xlogy(y, called) + special.xlogy(n - y, other), b=weights, axis=-1))
 
 
 def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, rate: Rate) -> Array:

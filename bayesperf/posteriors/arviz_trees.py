@@ -130,8 +130,8 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
         "scope": Scope(kind, _dim_of_groups(dataset)) if kind else Scope.read(dataset.attrs),
         "observed": observed,
     }
-    # The counts of all groups together are an observation of neither.
-    if kind in ("new_group", "median_group"):
+    # The counts of all groups together, or of labelled examples, are an observation of none of these.
+    if fields["scope"].kind in ("new_group", "median_group", "unlabelled"):
         fields |= {"observed": None, "learned_from": observed}
     if PREVALENCE in dataset.attrs:
         fields["prevalence"] = Prevalence(np.atleast_1d(dataset.attrs[PREVALENCE]), fixed=True)

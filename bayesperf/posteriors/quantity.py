@@ -27,6 +27,7 @@ SCOPES = {
     "median_group": ("Posterior", "the {metric} of the median {dim}"),
     "group": ("Posterior", "each {dim}'s own {metric}"),
     "new_group": ("Prediction", "the {metric} of a new {dim}"),
+    "unlabelled": ("Posterior", "the {metric} in the unlabelled examples, if predictions err there as elsewhere"),
     "clusters": ("Posterior", "the {metric} over examples, which come in {dims}"),
     "slices": ("Posterior", "each slice's own {metric}"),
     "levels": ("Posterior", "the {metric} of each {dim}{detail}"),

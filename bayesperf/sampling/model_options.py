@@ -182,6 +182,21 @@ def _check_two_raters(name: str, raters: Any, data: xr.DataArray, options: Optio
         _check_rater(name, rater, data, options)
 
 
+def _check_calls(name: str, calls: Any, data: xr.DataArray, options: Options) -> None:
+    """Refuse what are not whole numbers by the predicted classes of the data; keep them in the order of the data."""
+    if not isinstance(calls, xr.DataArray) or "predicted" not in calls.dims:
+        raise InputTypeError(
+            name,
+            f"must be a DataArray with a dim 'predicted'; it is {type(calls).__name__}.",
+            "Sum a matrix over the actual class, as cm.counts.sum('actual').",
+        )
+    labels = data["predicted"].values.tolist()
+    if "predicted" not in calls.coords or sorted(map(str, calls["predicted"].values)) != sorted(map(str, labels)):
+        raise InputError(name, f"its dim 'predicted' must have the classes of the data, {labels}.")
+    checks.whole_numbers(name, calls.values)
+    options["calls"] = calls.sel(predicted=labels).astype(int)
+
+
 # What a model's file declares in OPTIONS, beside tuples of allowed values. The option of the dim is called "dim".
 CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
     "dim of groups": _check_dim,
@@ -189,6 +204,7 @@ CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
     "interactions of dims": _check_interactions,
     "ordered dims": _check_ordered,
     "repeats of folds": _check_repeats,
+    "counts of predictions": _check_calls,
     "covariates of groups": _check_covariates,
     "positive number": _check_positive_number,
     "probability": _check_probability,

@@ -1,6 +1,7 @@
 """Prevalence from calls with errors: against a finite mixture, printed figures, and what is refused."""
 
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import special, stats
@@ -135,3 +136,84 @@ def test_a_matrix_of_several_studies_is_pooled_first():
     studies = bp.ConfusionMatrix.from_counts(tp=[5, 6], fn=1, fp=1, tn=9, dims=["study"])
     with pytest.raises(InputError, match=r"errors has the leading dims study\. Sum them, or pool them"):
         bp.labels.prevalence(5, studies, n=40)
+
+
+# ── More than two classes, pooled parts, and studies that differ ──
+
+THREE = bp.ConfusionMatrix.from_table([[80, 15, 5], [10, 70, 20], [5, 5, 90]], labels=list("abc"))
+
+
+def gibbs(counts, calls, draws, rng):
+    """Draw prevalence by data augmentation: the actual class of each call, then the Dirichlets that it leaves."""
+    classes, kept = len(counts), []
+    shares, rates = np.full(classes, 1 / classes), (counts + 1) / (counts + 1).sum(-1, keepdims=True)
+    for _ in range(draws):
+        joint = shares[:, None] * rates
+        actual = np.stack([rng.multinomial(n, joint[:, j] / joint[:, j].sum()) for j, n in enumerate(calls)], -1)
+        shares = rng.dirichlet(actual.sum(-1) + 1 / classes)
+        rates = np.stack([rng.dirichlet(row + 1 / classes) for row in counts + actual])
+        kept.append(shares)
+    return np.array(kept[draws // 10 :])
+
+
+@pytest.mark.slow
+def test_three_classes_against_data_augmentation():
+    calls = np.array([240, 110, 50])
+    found = bp.labels.prevalence(np.repeat(list("abc"), calls), THREE, random_seed=1)
+    expected = gibbs(THREE.counts.values, calls, 40_000, np.random.default_rng(0))
+    # The Monte Carlo error of both: the chain of augmentation is worth a fiftieth of its length.
+    error = np.hypot(found.mcse().values, expected.std(0) / np.sqrt(len(expected) / 50))
+    assert (abs(found.mean().values - expected.mean(0)) < 4 * error).all()
+    assert found.sd().values == pytest.approx(expected.std(0), rel=0.1)
+    assert found.observed.isnull().all()
+    assert found.quantity.scope.kind == "unlabelled"
+
+
+@pytest.mark.slow
+def test_pooled_months_are_drawn_together():
+    positive = xr.DataArray([2, 5, 9, 30, 0], {"month": range(5)}, ["month"])
+    alone = bp.labels.prevalence(positive, VALIDATED, n=300)
+    together = bp.labels.prevalence(positive, VALIDATED, n=300, pooled=True, random_seed=1)
+    assert together.dims == ("month",)
+    assert together.mean().values[[0, 4]] == pytest.approx(alone.mean().values[[0, 4]], abs=0.004)
+    assert (together.mean() > alone.mean()).values[[0, 4]].all()
+    assert together.mean().values[3] < alone.mean().values[3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("spread", "median", "beyond"), [(0.3, 0.0125, (0.021, 0.05)), (1.0, 0.016, (0.16, 0.035))])
+def test_studies_that_differ(spread, median, beyond):
+    """Santa Clara with 3 studies of recall and 13 of specificity (Gelman & Carpenter 2020, tables a and b).
+
+    The median that they print in b and the upper end in a are wrong: quadrature has .0125, and P(p > .16) = .035.
+    """
+    right = [78, 27, 25], [368, 30, 70, 1102, 300, 311, 500, 198, 99, 29, 146, 105, 50]
+    tested = [85, 37, 35], [371, 30, 70, 1102, 300, 311, 500, 200, 99, 31, 150, 108, 52]
+    (tp, tn), (p, n) = ([np.array(each) for each in pair] for pair in (right, tested))
+    studies = bp.ConfusionMatrix.from_counts(
+        tp=[*tp, *[0] * 13], fn=[*(p - tp), *[0] * 13], fp=[*[0] * 3, *(n - tn)], tn=[*[0] * 3, *tn],
+        dims={"study": range(16)},
+    )  # fmt: skip
+    priors = {"location": pm.Normal.dist(4, 2), "spread": pm.HalfNormal.dist(spread)}
+    tree = bp.fit(studies, "meta_analysis", priors, draws=4000, random_seed=1, progressbar=False)
+    site = bp.Posterior.from_datatree(tree, part="new_group")
+    ill = bp.labels.prevalence(50, {rate: site[rate] for rate in ("recall", "specificity")}, n=3330, prior="flat")
+    assert ill.median().item() == pytest.approx(median, abs=0.001)
+    # Few of the draws lie where the calls are likely: the error of a tail is that of some 300.
+    x, mass = beyond
+    assert ill.sf(x).item() == pytest.approx(mass, abs=3 * np.sqrt(mass * (1 - mass) / 300))
+
+
+def test_what_is_refused_of_classes():
+    with pytest.raises(InputError, match="none of the classes of `errors`"):
+        bp.labels.prevalence(["a", "d"], THREE)
+    with pytest.raises(InputError, match="errors must be one ConfusionMatrix"):
+        bp.labels.prevalence(3, {"recall": 0.8, "specificity": 0.9}, n=10, pooled=True)
+    with pytest.raises(InputError, match="prior is for two classes"):
+        bp.labels.prevalence(["a"], THREE, prior="flat")
+    with pytest.raises(InputError, match="pooled: there is one part"):
+        bp.labels.prevalence(3, VALIDATED, n=10, pooled=True)
+    with pytest.raises(InputError, match="n: a number of positive calls is of two classes"):
+        bp.labels.prevalence(3, THREE, n=10)
+    with pytest.raises(ValueError, match=r"options\['calls'\]: its dim 'predicted' must have the classes"):
+        bp.fit(THREE, "prevalence", options={"calls": xr.DataArray([1, 2], {"predicted": ["a", "b"]}, ["predicted"])})

@@ -43,6 +43,8 @@ SCORES = xr.DataArray(
 )  # fmt: skip
 YEAR = xr.DataArray([[-1.0], [0.5], [2.0]], {"site": [2, 3, 5], "covariate": ["year"]}, ("site", "covariate"))
 
+CALLS = xr.DataArray([[30, 12], [25, 5]], {"month": ["May", "June"], "predicted": BINARY.labels}, ("month", "predicted"))
+
 # One case a way of building a model: model, data, options.
 CASES = {
     "multinomial": ("multinomial", SYSTEMS, {}),
@@ -60,6 +62,8 @@ CASES = {
     "groups_logit, covariates": ("groups_logit", SITES, {"covariates": YEAR}),
     "meta_analysis": ("meta_analysis", SITES, {}),
     "meta_analysis, covariates": ("meta_analysis", SITES, {"covariates": YEAR}),
+    "prevalence": ("prevalence", BINARY, {"calls": CALLS.isel(month=0, drop=True)}),
+    "prevalence, pooled": ("prevalence", BINARY, {"calls": CALLS, "pooled": True}),
     "slices": ("slices", SITES, {}),
     "markov": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}}),
     "markov, varying": ("markov", (Y_TRUE, Y_PRED), {"by": {"video": VIDEO}, "sequences": "varying"}),
@@ -69,7 +73,7 @@ CASES = {
 # The fullest form of each; the same checks of the others are slow.
 ONE_OF_EACH_MODEL = (
     "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
-    "meta_analysis, covariates", "slices", "markov, varying", "paired", "datasets", "binormal_roc",
+    "meta_analysis, covariates", "prevalence, pooled", "slices", "markov, varying", "paired", "datasets", "binormal_roc",
 )  # fmt: skip
 
 
