@@ -17,6 +17,8 @@ ROOMS = [
 ]  # fmt: skip
 # Uses no room, and may be used by any.
 APART = {"models"}
+# Asks for a fit inside a function, of a room that needs this one's data.
+FITS = {("bayesperf.labels.prevalence_of_calls", "bayesperf.sampling.fitting")}
 MOST_ROOMS = 19
 MOST_LINES = 50
 MOST_LINES_OF_DOCSTRINGS = 60
@@ -89,6 +91,7 @@ def test_every_room_uses_only_those_before_it():
         f"{name} uses {module}"
         for name, imports in graph(deferred=True).items()
         for module in imports
+        if (name, module) not in FITS
         if (room_of(name) in APART and room_of(module) != room_of(name))
         or (room_of(name) in rank and room_of(module) in rank and rank[room_of(module)] > rank[room_of(name)])
     ]

@@ -43,7 +43,9 @@ SCORES = xr.DataArray(
 )  # fmt: skip
 YEAR = xr.DataArray([[-1.0], [0.5], [2.0]], {"site": [2, 3, 5], "covariate": ["year"]}, ("site", "covariate"))
 
-CALLS = xr.DataArray([[30, 12], [25, 5]], {"month": ["May", "June"], "predicted": BINARY.labels}, ("month", "predicted"))
+CALLS = xr.DataArray(
+    [[30, 12], [25, 5]], {"month": ["May", "June"], "predicted": BINARY.labels}, ("month", "predicted")
+)
 
 # One case a way of building a model: model, data, options.
 CASES = {
@@ -73,7 +75,8 @@ CASES = {
 # The fullest form of each; the same checks of the others are slow.
 ONE_OF_EACH_MODEL = (
     "multinomial", "rates", "classes, three", "groups of three classes", "groups, repeated", "groups_logit, covariates",
-    "meta_analysis, covariates", "prevalence, pooled", "slices", "markov, varying", "paired", "datasets", "binormal_roc",
+    "meta_analysis, covariates", "prevalence, pooled", "slices", "markov, varying", "paired", "datasets",
+    "binormal_roc",
 )  # fmt: skip
 
 

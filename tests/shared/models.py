@@ -14,7 +14,7 @@ import bayesperf as bp
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import prepared
 from tests.shared.counts import pair_of
-from tests.shared.fits import SYSTEMS, THREE_SITES, table
+from tests.shared.fits import BINARY, CALLS, SYSTEMS, THREE_SITES, table
 
 BINARY_RATES = ["prevalence", "recall", "specificity"]
 
@@ -368,6 +368,18 @@ def of_raters(data, rates, prevalence, dependence=None):
     return prior + of_patterns(data, rates, prevalence, together)
 
 
+def of_prevalence(counts, calls, rates, prevalence, spread=None, deviation=None, pooled=False):
+    """Density of predictions: those of labelled examples by class, and those of parts, whatever their class."""
+    density = sum(log_dirichlet(row, 0.5) for row in rates) + sum(
+        stats.multinomial.logpmf(row, row.sum(), rate) for row, rate in zip(counts.values, rates, strict=True)
+    )
+    density += sum(log_dirichlet(row, 0.5) for row in np.atleast_2d(prevalence))
+    if pooled:
+        density += stats.halfnorm.logpdf(spread) + stats.norm.logpdf(deviation).sum()
+        prevalence = special.softmax(np.log(prevalence) + spread * deviation / np.sqrt(2), axis=-1)
+    return density + stats.multinomial.logpmf(calls.values, calls.values.sum(-1), prevalence @ rates).sum()
+
+
 def of_cut_raters(data, rates, prevalence):
     others = data.copy(deep=True)
     others.attrs = data.attrs | {"answers": data.attrs["answers"][:, 1:]}
@@ -504,6 +516,12 @@ DENSITIES = {
     "meta_analysis, covariates": ("meta_analysis", ONE, {"covariates": SHUFFLED},
                                   OVER_STUDIES | {"coefficient": normal(2, 2)}, of_meta_analysis,
                                   {"coefficient": ("rate", "covariate")}),
+    "prevalence": ("prevalence", BINARY, {"calls": CALLS}, {"rates": shares(2, 2), "prevalence": shares(2, 2)},
+                   functools.partial(of_prevalence, calls=CALLS), {"cells": ("month", "actual", "predicted")}),
+    "prevalence, pooled": ("prevalence", BINARY, {"calls": CALLS, "pooled": True},
+                           {"rates": shares(2, 2), "prevalence": shares(2), "spread": positive(),
+                            "deviation": normal(2, 2)}, functools.partial(of_prevalence, calls=CALLS, pooled=True),
+                           {"prevalence_group": ("month", "actual"), "deviation": ("month", "actual")}),
     "slices": ("slices", SLICED, {"ordered": ["age"], "interactions": [["age", "site"]]},
                {"location": normal(2), "spread": positive(3, 2), "deviation": normal(5, 2)}, of_slices,
                {"location": ("rate",), "spread": ("effect", "rate"), "deviation": ("contrast", "rate"),
