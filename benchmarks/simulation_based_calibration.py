@@ -64,6 +64,10 @@ OF_THREE = bp.Ratings.from_table(np.repeat(list(itertools.product("abc", repeat=
 SITE_OF = np.repeat(list("nesw"), [5, 12, 25, 40])
 PROBABILITIES = (np.arange(82) % 2, 1 / (1 + np.exp(-np.random.default_rng(0).normal(-0.5, 1.5, 82))))
 
+# Predictions of unlabelled examples, of one and of four months.
+CALLS = xr.DataArray([25, 20, 15], {"predicted": ["a", "b", "c"]}, ["predicted"])
+MONTHS = xr.DataArray(np.full((4, 2), [40, 10]), {"month": list("JFMA"), "predicted": [0, 1]}, ("month", "predicted"))
+
 # Sixty judgements of five systems; then by two judges who see the same prompts, and answers of different lengths.
 MET = np.array(list(itertools.permutations("vwxyz", 2)) * 3)
 PREFERRED = pd.DataFrame(MET, columns=["a", "b"]).assign(winner=(["a", "b", "tie"] * 20))
@@ -101,6 +105,8 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "recalibration, groups": ("recalibration", PROBABILITIES, {"by": {"site": SITE_OF}}),
     "preferences": ("preferences", PREFERRED, {"order": True}),
     "preferences, judges, prompts": ("preferences", JUDGED, {"covariates": ["length"]}),
+    "prevalence, 3 classes": ("prevalence", THREE.sum("site"), {"calls": CALLS}),
+    "prevalence, pooled": ("prevalence", BINARY.sum("site"), {"calls": MONTHS, "pooled": True}),
     "raters": ("raters", RATINGS, {}),
     "raters, 3 classes": ("raters", OF_THREE, {}),
     "raters, pooled": ("raters", RATINGS, {"pooled": True}),
