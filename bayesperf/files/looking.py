@@ -17,6 +17,7 @@ from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import Source
+from bayesperf.files.pairs import REQUIRED, usual_columns
 from bayesperf.files.roles import (
     CLUSTER_COLUMNS,
     CORRECT_COLUMNS,
@@ -43,6 +44,11 @@ ROLES = {
     "cluster": ("--cluster", "clusters: examples of one are alike"),
     "id": ("--id", "ids of examples"),
     "group": ("--slice", "groups of examples"),
+    "a": ("", "the first of two systems"),
+    "b": ("", "the second of two systems"),
+    "winner": ("", "which of the two was preferred"),
+    "prompt": ("", "prompts"),
+    "judge": ("", "judges"),
     "": ("", ""),
 }
 # Labels that say themselves which is positive.
@@ -92,10 +98,10 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns ``column``, ``holds`` (in words), ``distinct``, ``missing``, ``role`` (one of "actual", "predicted",
-        "correct", "score", "system", "fold", "part", "cluster", "id", "group", or empty) and ``option`` of the command
-        line. ``attrs["rows"]`` is the number of rows, ``attrs["notes"]`` what had to be found out of the format,
-        ``attrs["commands"]`` a command for each question that the file can answer; none if it has no column of actual
-        labels, or of right and wrong.
+        "correct", "score", "system", "fold", "part", "cluster", "id", "group", of judged pairs "a", "b", "winner",
+        "prompt", "judge", or empty) and ``option`` of the command line. ``attrs["rows"]`` is the number of rows,
+        ``attrs["notes"]`` what had to be found out of the format, ``attrs["commands"]`` a command for each question
+        that the file can answer; none if it has no column of actual labels, of right and wrong, or of winners.
 
     Raises
     ------
@@ -204,6 +210,8 @@ def _says_right(column: _Column) -> bool:
 
 def _roles(columns: Sequence[_Column]) -> list[str]:
     """Return the probable role of each column: by its name and contents; then by the labels that it shares."""
+    if judged := _judged_pairs(columns):
+        return [judged.get(column.name, "") for column in columns]
     roles = [next((role for role, test in _IS.items() if test(column)), "") for column in columns]
     if "actual" in roles or roles.count("correct") > 1:
         roles = ["" if role == "correct" else role for role in roles]
@@ -220,6 +228,15 @@ def _roles(columns: Sequence[_Column]) -> list[str]:
         "group" if role == "" and column.is_labels and column.distinct <= MOST_SYSTEMS else role
         for column, role in zip(columns, roles, strict=True)
     ]
+
+
+def _judged_pairs(columns: Sequence[_Column]) -> dict[str, str]:
+    """Return the role of each column of a file whose rows say which of two systems was preferred; else nothing."""
+    by_name = {column.name: column for column in columns}
+    of_role = {role: by_name[name] for role, name in usual_columns(by_name).items()}
+    if not set(REQUIRED) <= of_role.keys() or not (_share(of_role["a"], of_role["b"]) and of_role["winner"].is_labels):
+        return {}
+    return {column.name: role for role, column in of_role.items()}
 
 
 def _with_labels(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
@@ -300,6 +317,8 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     of: dict[str, list[_Column]] = {}
     for column, role in zip(columns, roles, strict=True):
         of.setdefault(role, []).append(column)
+    if "winner" in of:
+        return _typed(path, {"Which is best?": ["rank"]})
     if "correct" in of:
         return _typed(path, _outcome_commands(of))
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):

@@ -53,14 +53,20 @@ def read_pairs(paths: Sequence[Path], encoding: str | None = None) -> JudgedFile
 
 def recognised(names: Iterable[str]) -> dict[str, str]:
     """Return the column of each role, by its usual names; refuse names among which a required one is missing."""
-    by_name = {name.lower(): name for name in names}
-    found = {role: by_name[usual] for role, known in COLUMNS.items() for usual in known[::-1] if usual in by_name}
+    names = list(names)
+    found = usual_columns(names)
     if missing := [role for role in REQUIRED if role not in found]:
         wanted = {"a": "the first system", "b": "the second system", "winner": "the winner"}[missing[0]]
         raise InputError(
             "",
             f"no column is called as one of {wanted} is: {', '.join(COLUMNS[missing[0]])}. The columns are "
-            f"{listed(list(by_name.values()), 8)}.",
+            f"{listed(names, 8)}.",
             "Rename the columns to a, b and winner, and perhaps prompt and judge.",
         )
     return found
+
+
+def usual_columns(names: Iterable[str]) -> dict[str, str]:
+    """Return the column of each role that is called as such columns usually are."""
+    by_name = {name.lower(): name for name in names}
+    return {role: by_name[usual] for role, known in COLUMNS.items() for usual in known[::-1] if usual in by_name}

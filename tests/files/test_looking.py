@@ -211,3 +211,13 @@ def test_a_number_is_a_score_if_it_is_no_whole_one_or_is_called_so_and_no_label(
     two = pd.DataFrame({"passed": [0, 1] * 15, "solved": [0, 1, 1] * 10})
     two.to_csv(tmp_path / "f.csv", index=False)
     assert "correct" not in bp.files.look(tmp_path / "f.csv")["role"].tolist()
+
+
+def test_judged_pairs_are_told_by_their_names_and_the_systems_that_both_columns_hold(tmp_path):
+    met = {"model_a": [*"xyzx"] * 3, "model_b": [*"yzxz"] * 3, "winner": ["model_a", "tie", "model_b"] * 4}
+    pd.DataFrame(met | {"question": range(12)}).to_csv(tmp_path / "votes.csv", index=False)
+    found = bp.files.look(tmp_path / "votes.csv")
+    assert found["role"].tolist() == ["a", "b", "winner", "prompt"]
+    assert found.attrs["commands"] == {"Which is best?": f"bayesperf rank {tmp_path / 'votes.csv'}"}
+    pd.DataFrame(met | {"model_b": [*"uvuv"] * 3}).to_csv(tmp_path / "other.csv", index=False)
+    assert "winner" not in bp.files.look(tmp_path / "other.csv")["role"].tolist()
