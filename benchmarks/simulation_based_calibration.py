@@ -82,6 +82,10 @@ SLICES = bp.ConfusionMatrix.from_table(
     dims={"site": list(range(4)), "age": ["young", "middle", "old"]},
 )
 
+# Five readers of 16 cases, with two modalities; what they say does not matter.
+READS = pd.DataFrame(list(itertools.product("AB", range(5), range(16))), columns=["modality", "reader", "case"])
+READS = READS.assign(truth=READS["case"] % 2, read=READS["case"] % 2)
+
 # Model, data and options of each check.
 CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "multinomial": ("multinomial", TWO_SYSTEMS, {}),
@@ -101,6 +105,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "paired": ("paired", PAIRED, {}),
     "datasets": ("datasets", SCORES, {}),
     "binormal_roc": ("binormal_roc", OF_TWO_CLASSES, {}),
+    "readers": ("readers", READS, {}),
     "recalibration": ("recalibration", PROBABILITIES, {}),
     "recalibration, groups": ("recalibration", PROBABILITIES, {"by": {"site": SITE_OF}}),
     "preferences": ("preferences", PREFERRED, {"order": True}),

@@ -16,9 +16,10 @@ defines
     of two systems on the same examples; ``"transitions"``, a pair ``(y_true, y_pred)`` in the order of time;
     ``"fold scores"``, a DataArray (dataset, model, fold); ``"scores of two classes"`` or ``"probabilities"``, a pair
     ``(y_true, y_score)``; ``"ratings"``, `Ratings`; or ``"judged pairs"``, a frame with columns ``a``, ``b``,
-    ``winner`` and, if there are any, ``prompt`` and ``judge``. Ids of sequences, or of groups of probabilities, are the
-    option ``by``; numbers that may distract judges the option ``covariates``: of ``["length"]`` a frame has columns
-    ``length_a`` and ``length_b``.
+    ``winner`` and, if there are any, ``prompt`` and ``judge``; or ``"reads"``, a frame with columns ``reader``,
+    ``case``, ``truth``, ``read`` and, if there are several, ``modality``. Ids of sequences, or of groups of
+    probabilities, are the option ``by``; numbers that may distract judges the option ``covariates``: of ``["length"]``
+    a frame has columns ``length_a`` and ``length_b``.
 
 and, where they apply,
 
@@ -31,6 +32,8 @@ and, where they apply,
     Dims that the model adds; no dim of the data may have one of these names.
 ``DESIGN``
     ``"by_actual"`` if the data never say how common the classes are; the option ``design`` says it fit by fit.
+``DIM``
+    The dim of groups, if it is no option.
 ``ESTIMAND``
     What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or a description in
     words of your own, in which ``{dim}`` stands for the option of that name.
@@ -78,7 +81,7 @@ def names() -> list[str]:
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
     ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'meta_analysis', 'multinomial',
-     'paired', 'preferences', 'prevalence', 'raters', 'rates', 'recalibration', 'slices']
+     'paired', 'preferences', 'prevalence', 'raters', 'rates', 'readers', 'recalibration', 'slices']
     """
     modules = (module.name for module in iter_modules(__path__))
     return sorted(name for name in modules if name != "building" and not name.startswith("_"))

@@ -135,28 +135,39 @@ def cells_over_groups(
 ) -> dict[str, xr.DataArray]:
     """Return draws of the ``cells`` of the mean over groups, the median group, each group, and a new group.
 
-    Both classes are equally common in them: the rows are all that two rates determine. `parameters` has ``location``,
-    ``spread``, ``correlation`` and the groups' ``deviation``; `shift` is added to the logits of the observed groups.
+    `parameters` has ``location``, ``spread``, ``correlation`` and the groups' ``deviation``; `shift` is added to the
+    logits of the observed groups.
     """
     location, spread, correlation = (parameters[name] for name in ("location", "spread", "correlation"))
-    points, weights = normal_nodes(41)
-    mean = sum(weight * _expit(location + spread * point) for point, weight in zip(points, weights, strict=True))
     new = correlated(location.copy(data=rng.standard_normal(location.shape)), correlation)
     group = location + shift + spread * correlated(parameters["deviation"], correlation)
     rates = {
-        "cells": mean,
+        "cells": mean_rate(location, spread),
         "cells_median": _expit(location),
         "cells_group": _expit(group),
         "cells_new": _expit(location + spread * new),
     }
-    rows = RATES if positive == 0 else RATES[::-1]
-    cells = {}
-    for name, values in rates.items():
-        right = values.sel(rate=rows).rename(rate="actual").assign_coords(actual=list(labels))
-        same = xr.DataArray(np.eye(2), {"actual": list(labels), "predicted": list(labels)}, ["actual", "predicted"])
-        table = (right * same + (1 - right) * (1 - same)) / 2
-        cells[name] = table.transpose(*location.dims[:-1], ..., "actual", "predicted")
-    return cells
+    ordered = {name: xr.DataArray(each).transpose(*location.dims[:-1], ..., "rate") for name, each in rates.items()}
+    return {name: tables_of_rates(each, labels, positive) for name, each in ordered.items()}
+
+
+def tables_of_rates(rates: xr.DataArray, labels: Sequence[Any], positive: int) -> xr.DataArray:
+    """Return cells (…, actual, predicted) of a recall and a specificity (…, rate); classes are equally common in them.
+
+    The rows are all that two rates determine.
+    """
+    rows, names = RATES if positive == 0 else RATES[::-1], list(labels)
+    right = rates.sel(rate=rows).rename(rate="actual").assign_coords(actual=names)
+    same = xr.DataArray(np.eye(2), {"actual": names, "predicted": names}, ["actual", "predicted"])
+    table: xr.DataArray = (right * same + (1 - right) * (1 - same)) / 2
+    return table.transpose(*rates.dims[:-1], "actual", "predicted")
+
+
+def mean_rate(location: xr.DataArray, spread: xr.DataArray) -> xr.DataArray:
+    """Return the expectation of expit of a normal, by Gauss–Hermite quadrature."""
+    nodes = zip(*normal_nodes(41), strict=True)
+    mean: xr.DataArray = sum(weight * _expit(location + spread * node) for node, weight in nodes)
+    return mean
 
 
 def log_likelihood_of_groups(

@@ -12,11 +12,12 @@ A model file imports nothing else of bayesperf, so that a copy of it works in an
 ...     return model
 
 `coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates`, `cells_of_rates`, `rows_of_rates`
-and `draws_of_rates` of two classes; `cells_over_groups`, `log_likelihood_of_groups` and `normal_nodes` of rates that
-are logit-normal over groups; `given_rates` and `in_rows` read priors of rates where the parameters are others;
-`prior_variables` adds variables whose priors a caller may replace, and `conjugate_parameters` reads them for a closed
-form. `DirichletMultinomial`, `LogitBinomial` and `PatternCounts` are likelihoods of counts whose densities leave out
-the coefficients, on which no posterior depends: a sampler would compute them again at every step.
+and `draws_of_rates` of two classes; `cells_over_groups`, `correlated`, `log_likelihood_of_groups`, `mean_rate`,
+`tables_of_rates` and `normal_nodes` of rates that are logit-normal over groups; `given_rates` and `in_rows` read priors
+of rates where the parameters are others; `prior_variables` adds variables whose priors a caller may replace, and
+`conjugate_parameters` reads them for a closed form. `DirichletMultinomial`, `LogitBinomial` and `PatternCounts` are
+likelihoods of counts whose densities leave out the coefficients, on which no posterior depends: a sampler would compute
+them again at every step.
 """
 
 from __future__ import annotations
@@ -37,7 +38,14 @@ from scipy import special
 from scipy.special import expit
 
 # Other rooms use them, too, and do without PyMC.
-from bayesperf.models._logit_normal import cells_over_groups, log_likelihood_of_groups, normal_nodes
+from bayesperf.models._logit_normal import (
+    cells_over_groups,
+    correlated,
+    log_likelihood_of_groups,
+    mean_rate,
+    normal_nodes,
+    tables_of_rates,
+)
 from bayesperf.models._stationary import stationary
 
 __all__ = [
@@ -50,6 +58,7 @@ __all__ = [
     "concentration",
     "conjugate_parameters",
     "coords",
+    "correlated",
     "dirichlet_draws",
     "dirichlet_rows",
     "draws_of_rates",
@@ -58,6 +67,7 @@ __all__ = [
     "log_likelihood_of_groups",
     "log_rows",
     "log_sum",
+    "mean_rate",
     "normal_nodes",
     "outcomes_of_rates",
     "per_example",
@@ -65,6 +75,7 @@ __all__ = [
     "prior_variables",
     "rows_of_rates",
     "stationary",
+    "tables_of_rates",
 ]
 
 # The log-likelihood of single examples is left out if it has more values than this (80 MB).

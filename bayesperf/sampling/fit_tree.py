@@ -146,7 +146,7 @@ def describe(
         attributes.PRIORS: json.dumps(priors, ensure_ascii=False),
         attributes.OPTIONS: plain,
         attributes.PREVALENCE_KNOWN: int(knows_prevalence(definition, own_priors, options)),
-        **_scope(getattr(definition, "ESTIMAND", "system"), options),
+        **_scope(getattr(definition, "ESTIMAND", "system"), {"dim": getattr(definition, "DIM", ""), **options}),
         attributes.REFUSAL: getattr(definition, "REFUSAL", ""),
         **_groups(definition, options),
         attributes.QUANTITIES: json.dumps(getattr(definition, "QUANTITIES", {})),

@@ -25,6 +25,7 @@ from bayesperf.data.judged_pairs import judged_pairs
 from bayesperf.data.label_encoding import encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes, matrix_of_right
+from bayesperf.data.reads import binary_reads
 from bayesperf.data.response_patterns import of_two_systems
 from bayesperf.distributions.logistic_line import MANY, grouped
 from bayesperf.labels.ratings import Ratings
@@ -316,6 +317,11 @@ def _judged_pairs(data: Any, model: Any, options: Options, pos_label: Any) -> xr
     return judged_pairs(data, tuple(covariates))
 
 
+def _reads(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
+    """Return whether reads are right (modality, reader, case), with the truth of the cases in the attributes."""
+    return binary_reads(data, pos_label)
+
+
 def _checked_positive(pos_label: Any, values: xr.DataArray) -> Any:
     """Return the positive class of the caller; refuse one that is none of the data's labels."""
     labels = values["actual"].values.tolist() if "actual" in values.dims else values.attrs.get("labels")
@@ -339,4 +345,5 @@ READERS: dict[str, Callable[[Any, Any, Options, Any], xr.DataArray]] = {
     "probabilities": _probabilities,
     "ratings": _ratings,
     "judged pairs": _judged_pairs,
+    "reads": _reads,
 }

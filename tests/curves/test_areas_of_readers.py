@@ -193,7 +193,7 @@ def test_words_table_and_figure(van_dyke):
 def test_what_is_refused():
     reads = frame_of(VAN_DYKE, 69)
     for frame, message in (
-        (reads.iloc[1:], "has 0 reads of modality 1, reader 1, case 0; every reader must read"),
+        (reads.iloc[1:], "has 0 reads of modality 1, reader 1, case 0; every reader must read every case once"),
         (pd.concat([reads, reads.iloc[:1]]), "has 2 reads of modality 1, reader 1, case 0"),
         (reads[reads["reader"] < 3], "has 2 readers, which say nothing of others"),
         (reads.assign(truth=np.where(reads.index == 5, 1, reads["truth"])), "has two labels for case 5"),

@@ -13,6 +13,7 @@ from scipy import special, stats
 import bayesperf as bp
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import prepared
+from tests.shared.areas import reads
 from tests.shared.counts import pair_of
 from tests.shared.fits import BINARY, CALLS, SYSTEMS, THREE_SITES, table
 
@@ -62,6 +63,8 @@ PREFERRED = pd.DataFrame(
      ["z", "y", "y", 2, "k", 2, 5], ["x", "y", "x", 3, "k", 6, 2], ["x", "y", "y", 3, "k", 6, 2]],
     columns=["a", "b", "winner", "prompt", "judge", "length_a", "length_b"],
 )  # fmt: skip
+# Binary reads of six cases, two of which are missing.
+READS = reads(3, 6).assign(read=lambda frame: (frame["score"] > 0.5).astype(int)).drop(columns="score").drop([3, 17])
 YEAR_AND_AGE = xr.DataArray(
     [[0.5, -1.0], [0.2, 0.3], [-0.7, 0.1]], {"site": SITE, "covariate": ["year", "age"]}, ("site", "covariate")
 )
@@ -179,6 +182,31 @@ def of_meta_analysis(counts, location, spread, correlation, deviation, coefficie
     (tn, fp), (fn, tp) = np.moveaxis(counts.values, (-2, -1), (0, 1))
     rates = special.expit(location + shift + spread * z)
     return prior + stats.binom.logpmf(np.stack([tp, tn], -1), np.stack([tp + fn, tn + fp], -1), rates).sum()
+
+
+def of_readers(
+    data, location, reader_spread, case_spread, correlation, reader_deviation, case_deviation,
+    interaction_spread=0.0, interaction_deviation=None,
+):  # fmt: skip
+    """Density of reads one by one: the rate of positive cases is recall, the first; missing reads say nothing."""
+    several = interaction_deviation is not None
+    density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(reader_spread).sum() - np.log(2)
+    density += stats.halfnorm.logpdf(case_spread, scale=1.5).sum()
+    density += stats.norm.logpdf(reader_deviation).sum() + stats.norm.logpdf(case_deviation).sum()
+    if several:
+        density += stats.halfnorm.logpdf(interaction_spread, scale=0.5).sum()
+        density += stats.norm.logpdf(interaction_deviation).sum()
+    total = np.broadcast_to(reader_spread**2 + case_spread**2 + interaction_spread**2, 2)
+    for (m, j, i), right in np.ndenumerate(data.values):
+        t = 1 - data.attrs["truth"][i]
+        z = reader_deviation[j]
+        of_reader = z[0] if t == 0 else correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
+        logit = location[m, t] * np.sqrt(1 + 0.346 * total[t]) + reader_spread[t] * of_reader
+        logit += case_spread[t] * case_deviation[i] + (
+            interaction_spread[t] * interaction_deviation[m, j, t] if several else 0
+        )
+        density += stats.bernoulli.logpmf(right, special.expit(logit)) if right >= 0 else 0.0
+    return density
 
 
 def width_of_deviation(weights, trials, sigma):
@@ -461,6 +489,8 @@ def of_logit(varying):
 
 LOGIT = of_logit(2)
 OVER_STUDIES = {"location": normal(2), "spread": positive(2), "correlation": unit(), "deviation": normal(3, 2)}
+OF_READERS = {"location": normal(2, 2), "reader_spread": positive(2), "case_spread": positive(2), "correlation": unit(),
+              "reader_deviation": normal(3, 2), "case_deviation": normal(6)}  # fmt: skip
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
@@ -562,6 +592,12 @@ DENSITIES = {
                           "prompt_spread": positive(), "prompt_deviation": normal(7)}, of_preferences,
                          {"judge_weight": ("judge",), "prompt_deviation": ("answer",),
                           "difference": ("comparison", "covariate")}),
+    "readers": ("readers", READS, {}, OF_READERS | {"interaction_spread": positive(2),
+                                                    "interaction_deviation": normal(2, 3, 2)}, of_readers,
+                {"location": ("modality", "rate"), "reader_deviation": ("reader", "rate"), "case_deviation": ("case",),
+                 "interaction_deviation": ("modality", "reader", "rate"), "right": ("modality", "reader", "case")}),
+    "readers, one modality": ("readers", READS[READS["modality"] == "A"].drop(columns="modality"), {},
+                              OF_READERS | {"location": normal(1, 2)}, of_readers, {"case_deviation": ("case",)}),
     "raters": ("raters", RATED, {}, {"rates": shares(3, 2, 2), "prevalence": shares(2, 2)}, of_raters,
                {"rates": ("rater", "actual", "rating"), "prevalence": ("population", "actual"),
                 "counts": ("population", "pattern")}),

@@ -28,9 +28,7 @@ from bayesperf.core.words import sentence
 from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of_examples
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.curves.scored_systems import marginal_of_scores
-from bayesperf.data.classifier_scores import positives
-from bayesperf.data.frames import collect, engine_errors, lazy_frame, select
-from bayesperf.data.label_encoding import encode
+from bayesperf.data.reads import Reads
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import estimate_in_words
@@ -408,7 +406,11 @@ def reader_areas(
     array([0.77, 0.89])
     """
     seed, number = checks.seed(random_seed), checks.count("draws", draws, least=2)
-    scores, positive = _read(frame, [reader, case, modality, truth, score], pos_label)
+    names = {"reader": reader, "case": case, "modality": modality, "truth": truth, "score": score}
+    reads = Reads.of(frame, names, pos_label)
+    advice = "Leave that case out for all. Binary reads may be missing: fit(frame, 'readers')."
+    reads.refuse_repeated(True, advice)
+    scores, positive = reads.placed(checks.vector(f"column {score!r}", reads.said), np.nan), reads.is_positive
     m, j, n = scores.shape
     if j < LEAST:
         raise InputError(
@@ -430,34 +432,3 @@ def reader_areas(
     coords = {name: scores[name].values for name in ("modality", "reader")}
     truth_of = xr.DataArray(positive, {"case": scores["case"].values}, ["case"])
     return ReaderAreas(scores, truth_of, xr.Dataset(drawn, coords), seed)
-
-
-def _read(frame: Any, columns: list[str], pos_label: Any) -> tuple[xr.DataArray, Booleans]:
-    """Return scores (modality, reader, case), and whether each case is positive."""
-    roles = dict(zip(("reader", "case", "modality", "truth", "score"), columns, strict=True))
-    lazy = lazy_frame(frame, columns)
-    with engine_errors():
-        table = {role: each.to_native() for role, each in collect(select(lazy, roles)).to_dict(as_series=True).items()}
-    names = {role: f"column {roles[role]!r}" for role in roles}
-    score = checks.vector(names["score"], table["score"])
-    ids = {role: encode(table[role], names[role], fractions=True) for role in ("modality", "reader", "case")}
-    shape = tuple(len(column.labels) for column in ids.values())
-    place = np.ravel_multi_index([column.codes for column in ids.values()], shape)
-    reads = np.bincount(place, minlength=int(np.prod(shape))).reshape(shape)
-    if (reads != 1).any():
-        at = np.argwhere(reads != 1)[0]
-        which = ", ".join(f"{role} {column.labels[i]!s}" for (role, column), i in zip(ids.items(), at, strict=True))
-        raise InputError(
-            "frame",
-            f"has {reads[tuple(at)]} reads of {which}; every reader must read every case once with every modality.",
-            "Leave that case out for all. Binary reads may be missing: fit(frame, 'readers').",
-        )
-    values = np.empty(len(place))
-    values[place] = score
-    happened = positives(table["truth"], pos_label)
-    of_case = np.bincount(ids["case"].codes, happened) / np.bincount(ids["case"].codes)
-    if not np.isin(of_case, (0, 1)).all():
-        name = ids["case"].labels[np.argmax(~np.isin(of_case, (0, 1)))]
-        raise InputError(names["truth"], f"has two labels for case {name!s}.", "Give each case one.")
-    coords = {role: column.labels for role, column in ids.items()}
-    return xr.DataArray(values.reshape(shape), coords, list(coords)), of_case == 1
