@@ -18,6 +18,7 @@ from bayesperf.core.words import estimate, plural, sentence
 from bayesperf.curves.curve import Curve
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.accuracy_over_studies import MetaAnalysis
+from bayesperf.posteriors import tree_attributes as attributes
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
@@ -88,7 +89,7 @@ class SummaryCurve(Curve):
         values = np.trapezoid(self._recall(_LOGITS) * fpr * (1 - fpr), _LOGITS, axis=1)
         drawn = self.studies.drawn
         shaped = values.reshape(1, drawn.sizes["chain"], drawn.sizes["draw"])
-        area = Draws.of("roc_auc", shaped, (0.0, 1.0), bool(drawn.attrs["independent_draws"]))
+        area = Draws.of("roc_auc", shaped, (0.0, 1.0), bool(drawn.attrs[attributes.INDEPENDENT_DRAWS]))
         of = Scope("own", detail=f"the area under the summary ROC curve of these {plural(self.studies.dim)}")
         quantity = Quantity("roc_auc", of, greater_is_better=True, words="AUC", bounds=(0.0, 1.0))
         return Marginal(quantity, area, xr.DataArray(0.0), None, "Posterior")
