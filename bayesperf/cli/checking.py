@@ -46,16 +46,18 @@ def check(files: Files, settings: Settings) -> None:
     asked = tuple(dict.fromkeys([*required, *compared])) if in_file else required or tuple(compared)
     analysis = analysed(files, replace(parts, id=settings.id if in_file else None, metrics=asked), in_file)
     say_warnings(analysis.warnings)
-    if settings.state is None:
-        rule, verdicts = by_probability(settings.confidence), _requirement_verdicts(analysis)
-    else:
-        rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state)
+    versions = None
     if settings.against is not None:
         versions = _versions(
             files, settings.against, replace(parts, metrics=tuple(compared)), analysis.settings.scores_alone
         )
         say_warnings([text for text in versions.warnings if text not in analysis.warnings])
-        verdicts = [*verdicts, *_baseline_verdicts(versions, compared)]
+    if settings.state is None:
+        rule, verdicts = by_probability(settings.confidence), _requirement_verdicts(analysis)
+        verdicts = verdicts if versions is None else [*verdicts, *_baseline_verdicts(versions, compared)]
+    else:
+        of_state = files, settings.state
+        rule, verdicts = _in_repeated_runs(analysis, settings.confidence, *of_state, versions, compared)
     if in_file:
         verdicts = [*verdicts, *_baseline_verdicts(analysis, compared)]
     _print(verdicts, rule, what_was_read(analysis), settings.format)
@@ -118,9 +120,17 @@ def _observed_in_words(analysis: Analysis, place: tuple[int, ...], requirement: 
 
 
 def _in_repeated_runs(
-    analysis: Analysis, confidence: float, files: Sequence[Path], state: Path
+    analysis: Analysis,
+    confidence: float,
+    files: Sequence[Path],
+    state: Path,
+    versions: Analysis | None,
+    compared: Sequence[str],
 ) -> tuple[str, list[Verdict]]:
-    """Add a run to a state, and return the verdict of all runs on each requirement, by a confidence sequence."""
+    """Add a run to a state, and return the verdict of all runs on each requirement, by a confidence sequence.
+
+    With `versions`, also on the difference from the earlier version in each of the compared metrics.
+    """
     from bayesperf import metrics
     from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
     from bayesperf.plan.monitoring import monitor
@@ -147,8 +157,39 @@ def _in_repeated_runs(
         verdict = said if said in ("met", "missed") else OPEN
         observed = f"{evidence_in_words(runs.sum(RUN), requirement)}: {limits}"
         found.append(Verdict(str(requirement), "", observed, None, verdict))
+    if versions is not None:
+        found += [_no_worse_in_runs(versions, name, held, state, confidence) for name in compared]
     write(state, held)
     return by_sequence(confidence, len(held["runs"])), found
+
+
+def _no_worse_in_runs(versions: Analysis, metric: str, held: dict[str, Any], state: Path, confidence: float) -> Verdict:
+    """Return whether all runs show a version to be no worse than the earlier one; its figures are added to this run."""
+    import numpy as np
+
+    from bayesperf import metrics
+    from bayesperf.files.run_state import differences_of_runs
+    from bayesperf.intervals.difference_sequences import difference_sequence, paired_sequence
+    from bayesperf.plan.monitored_differences import counts_of_difference
+    from bayesperf.reports.verdicts import OPEN, Verdict
+
+    wanted, margin = metrics.get(metric), versions.settings.no_worse_by or 0.0
+    counts = versions.paired if versions.paired is not None else versions.pooled_counts
+    numbers = counts_of_difference(counts.sel(**{_VERSION: [_NEW, _OLD]}), wanted, _VERSION)
+    if numbers is None:
+        raise InputError(
+            "--state", f"{metric} of two versions is not a proportion of independent examples.",
+            "Compare recall, specificity or accuracy; or check without --state.",
+        )  # fmt: skip
+    runs = np.cumsum(differences_of_runs(held, metric, numbers, state), axis=0).T
+    limits = (paired_sequence if len(numbers) == 3 else difference_sequence)(*runs, confidence=confidence)
+    low, high = float(limits[:, 0].max()), float(limits[:, 1].min())
+    worst, best = (low, high) if wanted.better > 0 else (-high, -low)
+    verdict = "met" if worst >= -margin else "missed" if best < -margin else OPEN
+    said = f"difference from {low:.3f} to {high:.3f}" if low <= high else "runs contradict each other"
+    beyond = f" by more than {margin:g}" if margin else " than before"
+    title = versions.metric(metric).title
+    return Verdict(f"{title} not worse{beyond}", "", said, None, verdict if low <= high else OPEN)
 
 
 def _versions(files: list[Path], against: Path, settings: Settings, scores_alone: bool) -> Analysis:

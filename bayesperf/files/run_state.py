@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+from numpy.typing import NDArray
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import write_whole
@@ -57,6 +58,25 @@ def counts_of_runs(held: dict[str, Any], counts: Counted) -> Counted:
     """Return the counts of all runs of a state, with a leading dim ``run`` and the classes of the given counts."""
     tables = np.array([run["counts"] for run in held["runs"]])
     return counts.holding(xr.DataArray(tables, counts.counts.coords, (RUN, *counts.counts.dims)))
+
+
+def differences_of_runs(held: dict[str, Any], metric: str, numbers: Sequence[int], state: Path) -> NDArray[np.int64]:
+    """Add the numbers behind a difference of versions to the last run; return those of all runs (run, number).
+
+    Raises
+    ------
+    ValueError
+        If an earlier run has no such numbers, or others: the same examples then, and other ones now.
+    """
+    held["runs"][-1].setdefault("against", {})[metric] = [int(number) for number in numbers]
+    found = [run.get("against", {}).get(metric) for run in held["runs"]]
+    if any(not isinstance(each, list) or len(each) != len(numbers) for each in found):
+        raise InputError(
+            f"--state {state}",
+            f"not all of its runs compared {metric} with an earlier version, on the same examples or on other ones.",
+            "Begin another state.",
+        )
+    return np.array(found, np.int64)
 
 
 def write(state: Path, held: dict[str, Any]) -> None:

@@ -42,6 +42,11 @@ def anytime_intervals(
     trials = observed["trials"].drop_vars("trials")
     successes = (observed.drop_vars("trials").fillna(0) * trials).round()
     limits = confidence_sequence(successes, trials, confidence=confidence).drop_attrs()
+    return anytime_of_limits(limits, requirement, better, dim)
+
+
+def anytime_of_limits(limits: xr.DataArray, requirement: float, better: int, dim: str) -> dict[str, xr.DataArray]:
+    """Return the intersection of limits (…, ci_bound) that hold at all looks at once, and the verdict at each look."""
     axis = limits.get_axis_num(dim)
     lower, upper = (limits.sel(ci_bound=end, drop=True) for end in ("lower", "upper"))
     lower = lower.copy(data=np.maximum.accumulate(lower.values, axis))
@@ -60,7 +65,8 @@ def anytime_intervals(
 def anytime_in_words(data: xr.Dataset) -> str:
     """Return a sentence on the last look of a `bayesperf.monitor`."""
     facts = data.attrs
-    name, relation = facts["title"], AT_BEST[better_sign(facts["greater_is_better"])]
+    name = f"the {facts['title']}" if "versus" in facts else facts["title"]
+    relation = AT_BEST[better_sign(facts["greater_is_better"])]
     if "anytime_verdict" not in data:
         return (
             f"As {name} is not a proportion of independent examples, no interval here is valid however often you look."

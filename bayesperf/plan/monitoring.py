@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,11 +17,13 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import REPEATED_LOOKS
 from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric, better_sign
-from bayesperf.plan.anytime import anytime_in_words, anytime_intervals
+from bayesperf.metrics.registry import get
+from bayesperf.plan.anytime import anytime_in_words, anytime_intervals, anytime_of_limits
 from bayesperf.plan.evidence import requirement_of
+from bayesperf.plan.monitored_differences import difference_so_far
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.marginal import Kind
-from bayesperf.posteriors.posterior import Posterior, warn_of_clusters
+from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.posterior import warn_of_clusters
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.summary_table import table_of_intervals
 
@@ -43,12 +45,12 @@ class Monitor(Answer):
         ``anytime_lower`` and ``anytime_upper`` are the intersection of its intervals at all steps so far.
         ``anytime_verdict`` says whether they show that the requirement is "met" or "missed", leave it "open", or have
         no intersection and so are "contradicted" (limits are then NaN). The settings are in ``attrs``.
-    posterior : Posterior
-        Posterior of the cells, after each step.
+    marginal : Marginal
+        Posterior of the metric, or of the difference of two systems, after each step.
     """
 
     dataset: xr.Dataset
-    posterior: Posterior
+    marginal: Marginal
 
     def summary(self) -> pd.DataFrame:
         """Return the variables of `dataset` as a table, with a row for each step (and system)."""
@@ -78,7 +80,7 @@ class Monitor(Answer):
         whether it is at least 0.7.
         """
         facts = self.dataset.attrs
-        last = self.posterior[facts["metric"]].isel(**{facts["dim"]: -1})
+        last = self.marginal.isel(**{facts["dim"]: -1})
         at_least, at_most = (facts["requirement"], None)[:: better_sign(facts["greater_is_better"])]
         text = last.in_words(at_least=at_least, at_most=at_most, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
         title = last.quantity.title
@@ -96,6 +98,7 @@ def monitor(
     metric: str | Metric = "recall",
     *,
     dim: str = "step",
+    versus: tuple[Any, Any] | None = None,
     prior: str | priors.Prior | None = None,
     ci_prob: float = 0.95,
     ci_kind: Kind = "hdi",
@@ -112,6 +115,9 @@ def monitor(
         The metric to follow.
     dim : str
         The dim of the batches.
+    versus : tuple of two, optional
+        Two systems (a, b) along the other dim, whose difference a − b is followed, on the same examples or on others.
+        The requirement is then its bound: 0 for better.
     prior : str or Prior, optional
         Prior of the cells before the first batch, as in `bayesperf.posterior`.
     ci_prob, ci_kind
@@ -124,8 +130,7 @@ def monitor(
     Raises
     ------
     ValueError
-        If there is no such dim, the metric is not available or has no better direction, or the requirement is outside
-        its bounds.
+        If there is no such dim or system, or the requirement does not fit the metric.
 
     Notes
     -----
@@ -138,9 +143,9 @@ def monitor(
     To bound such errors, use ``anytime_verdict``. It comes from a confidence sequence
     (`bayesperf.intervals.confidence_sequence`, at `ci_prob`, uniform weights): with that confidence the true value is
     between ``anytime_lower`` and ``anytime_upper`` at *all* steps, whatever the prior and whenever you stop. The limits
-    combine all steps so far, so they only move towards each other; unless the batches differ, they cross with a
-    probability of at most 1 − `ci_prob`. Each system, and each class, has its own sequence. Only proportions of
-    independent examples have one (recall, precision, accuracy, …; not F1 or Matthews correlation).
+    combine all steps so far; unless the batches differ, they cross with a probability of at most 1 − `ci_prob`. Each
+    system, and each class, has its own sequence. Only proportions of independent examples have one (recall, precision,
+    …; not F1). Differences have `bayesperf.intervals.paired_sequence` or `difference_sequence`.
 
     Examples
     --------
@@ -163,24 +168,52 @@ def monitor(
         raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
     if dim not in cm.dims:
         raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.", "Name that of the batches.")
-    wanted = requirement_of(metric, requirement)
     checks.probability("ci_prob", ci_prob)
-    so_far = cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim)))
     warn_of_clusters(cm)
-    counts = cm.holding(so_far)
-    post = posterior(counts, prior)
-    marginal = post[wanted]
-    met = marginal.prob_meets(requirement)
+    if versus is None:
+        wanted = requirement_of(metric, requirement)
+        marginal, anytime, examples, prior_text = _so_far(cm, wanted, float(requirement), dim, prior, ci_prob)
+    else:
+        wanted = _followed(metric, requirement)
+        marginal, limits, examples, prior_text = difference_so_far(cm, wanted, dim, versus, prior, ci_prob)
+        anytime = {}
+        if limits is not None:
+            ordered = limits.drop_attrs().transpose(*marginal.dims, "ci_bound")
+            anytime = anytime_of_limits(ordered, float(requirement), wanted.better, dim)
     variables = {
         "mean": marginal.mean(),
         "interval": marginal.interval(ci_prob, ci_kind).drop_attrs(),
-        "prob_met": met,
-        "examples": counts.total,
-        **anytime_intervals(marginal.observed, float(requirement), wanted.better, dim, ci_prob),
+        "prob_met": marginal.prob_meets(requirement),
+        "examples": examples,
+        **anytime,
     }
-    attrs = {
+    attrs: dict[str, Any] = {
         "metric": wanted.name, "title": marginal.quantity.title, "requirement": float(requirement),
         "greater_is_better": wanted.greater_is_better, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
-        "prior": post.prior_text, "estimand": post.estimand,
+        "prior": prior_text, "estimand": marginal.estimand,
     }  # fmt: skip
-    return Monitor(xr.Dataset(variables, attrs=attrs), post)
+    if versus is not None:
+        attrs["versus"] = [str(name) for name in versus]
+    return Monitor(xr.Dataset(variables, attrs=attrs), marginal)
+
+
+def _so_far(
+    cm: Counted, metric: Metric, requirement: float, dim: str, prior: str | priors.Prior | None, confidence: float
+) -> tuple[Marginal, dict[str, xr.DataArray], xr.DataArray, str]:
+    """Return the metric after each batch, what holds at all looks, the examples so far, and the prior."""
+    counts = cm.holding(cm.counts.copy(data=np.cumsum(cm.counts.values, axis=cm.counts.get_axis_num(dim))))
+    post = posterior(counts, prior)
+    marginal = post[metric]
+    anytime = anytime_intervals(marginal.observed, requirement, metric.better, dim, confidence)
+    return marginal, anytime, counts.total, post.prior_text
+
+
+def _followed(metric: str | Metric, requirement: Any) -> Metric:
+    """Return the metric of a difference for which a bound can be required."""
+    wanted = get(metric)
+    if wanted.greater_is_better is None or wanted.average == "per_class":
+        raise InputError("metric", f"{wanted.name!r} has no one value that is better, so there is nothing to show.")
+    low, high = wanted.bounds
+    if not low - high < checks.number("requirement", requirement) < high - low:
+        raise InputError("requirement", f"must be a possible difference of {wanted.name}; it is {requirement}.")
+    return wanted

@@ -430,6 +430,27 @@ def _refuse_improper(
             )
 
 
+def discordant_counts(
+    patterns: ResponsePatterns, metric: Metric
+) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray] | None:
+    """Return, for two systems, the numbers of examples on which only the first or the second succeeds, and of trials.
+
+    They are arrays over the leading dims; None if the metric is not a proportion of the examples of certain actual
+    classes.
+    """
+    positive = 1 if patterns.positive is None else patterns.positive
+    if metric.average is not None or not _splits_rows(metric, patterns, positive):
+        return None
+    success, failure = _judged_cells(metric, patterns, positive)
+    first, second = (success[patterns.actual, predicted] for predicted in patterns.predicted.T)
+    covered = (success | failure)[patterns.actual, patterns.predicted[:, 0]]
+    only_first, only_second, trials = (
+        (patterns.counts * of.astype(int)).sum("pattern")
+        for of in (first & ~second & covered, second & ~first & covered, covered)
+    )
+    return only_first, only_second, trials
+
+
 def _judged_cells(
     metric: Metric, patterns: ResponsePatterns, positive: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

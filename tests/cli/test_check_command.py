@@ -144,6 +144,29 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
     assert (tmp_path / "runs.json").read_bytes() == before
 
 
+def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
+    """Fifteen gained and five lost a night, on the same examples: the limits of four nights are those of `monitor`."""
+    codes = []
+    for night in range(4):
+        rows = [("yes", "yes", "no")] * 15 + [("yes", "no", "yes")] * 5 + [("yes", "yes", "yes")] * 40
+        rows += [("no", "no", "no")] * 40
+        for place, name in ((1, "new"), (2, "old")):
+            lines = [f"{100 * night + i},{row[0]},{row[place]}" for i, row in enumerate(rows)]
+            (tmp_path / f"{name}{night}.csv").write_text("\n".join(["example,actual,predicted", *lines]) + "\n")
+        asked = ["--against", f"old{night}.csv", "--id", "example", "--pos-label", "yes", "--metric", "recall"]
+        done = check(f"new{night}.csv", *asked, "--state", "runs.json", "--format", "json")
+        codes.append(done.returncode)
+    limits = bp.intervals.paired_sequence([15, 30, 45, 60], [5, 10, 15, 20], [60, 120, 180, 240])
+    assert codes == [0 if limits[: night + 1, 0].max() >= 0 else 3 for night in range(4)]
+    assert set(codes) == {0, 3}
+    # A run on other examples than the last version's does not add to these.
+    (tmp_path / "other.csv").write_text("actual,predicted\nyes,yes\nno,no\n")
+    asked = ["--against", "old1.csv", "--pos-label", "yes", "--metric", "recall", "--state", "runs.json"]
+    done = check("other.csv", *asked)
+    assert done.returncode == 2
+    assert "not all of its runs compared recall" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -155,7 +178,7 @@ def test_runs_add_up_in_a_state_and_are_judged_by_a_sequence(check, tmp_path):
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
         (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),
         (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "it checks one system"),
-        (["--against", "new.csv", "--state", "runs.json", "--require", "recall>=0.8"], "--state does not go"),
+        (["--against", "new.csv", "--state", "runs.json", "--metric", "f1"], "f1 of two versions is not a proportion"),
         (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
         (["--against", "new.csv", "--metric", "recall_per_class"], "it is a value for every class"),
         (["--require", "recall>=0.8", "--format", "html"], "--format must be text, markdown or json"),

@@ -203,3 +203,55 @@ BAD = {
 def test_bad_input_is_refused_in_words(change, words):
     with pytest.raises((ValueError, TypeError), match=words):
         bp.monitor(**{"cm": NEW, "requirement": 0.5, **change})
+
+
+# ── Differences of two systems ──
+
+RNG = np.random.default_rng(6)
+TRUTH, WEEK = RNG.integers(0, 2, 400), np.repeat([1, 2, 3, 4], 100)
+OLD = np.where(RNG.random(400) < 0.3, 1 - TRUTH, TRUTH)
+BETTER = np.where(RNG.random(400) < 0.5, TRUTH, OLD)
+PAIRED = bp.ConfusionMatrix.from_predictions(TRUTH, {"new": BETTER, "old": OLD}, by={"week": WEEK})
+APART = bp.ConfusionMatrix(PAIRED.counts.drop_attrs(), 1)
+
+
+def test_a_difference_on_the_same_examples_is_that_of_the_sum_so_far():
+    found = bp.monitor(PAIRED, 0, "accuracy", dim="week", versus=("new", "old"))
+    data = found.dataset
+    gained, lost = ((BETTER == TRUTH) & (OLD != TRUTH)), ((BETTER != TRUTH) & (OLD == TRUTH))
+    so_far = [[side[week >= WEEK].sum() for week in range(1, 5)] for side in (gained, lost)]
+    limits = bp.intervals.paired_sequence(*so_far, [100, 200, 300, 400])
+    np.testing.assert_allclose(data["anytime_lower"], np.maximum.accumulate(limits[:, 0]))
+    np.testing.assert_allclose(data["anytime_upper"], np.minimum.accumulate(limits[:, 1]))
+    last = bp.compare(PAIRED.sum("week"), metric="accuracy").difference
+    assert data["mean"][-1].item() == pytest.approx(last.mean().item())
+    assert data["prob_met"][-1].item() == pytest.approx(last.prob_above(0).item())
+    assert data["anytime_verdict"].values[-1] == "met"
+    assert "the difference of accuracy is between" in found.in_words()
+    assert data["examples"].values.tolist() == [100, 200, 300, 400]
+
+
+def test_a_difference_on_other_examples_and_of_metrics_of_which_less_is_better():
+    data = bp.monitor(APART, 0, "accuracy", dim="week", versus=("new", "old")).dataset
+    right = APART.counts.values[:, :, [0, 1], [0, 1]].sum(-1).cumsum(0)
+    limits = bp.intervals.difference_sequence(right[:, 0], [100, 200, 300, 400], right[:, 1], [100, 200, 300, 400])
+    np.testing.assert_allclose(data["anytime_lower"], np.maximum.accumulate(limits[:, 0]))
+    errors = bp.monitor(APART, 0, "error_rate", dim="week", versus=("new", "old")).dataset
+    np.testing.assert_allclose(errors["anytime_upper"], -data["anytime_lower"])
+    np.testing.assert_allclose(errors["prob_met"], data["prob_met"], atol=1e-6)
+    assert errors["anytime_verdict"].values.tolist() == data["anytime_verdict"].values.tolist()
+    assert "anytime_lower" not in bp.monitor(PAIRED, 0, "f1", dim="week", versus=("new", "old")).dataset
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"versus": ("new", "older")}, "versus: 'older' is no model"),
+        ({"versus": "new"}, "versus must name two systems"),
+        ({"versus": ("new", "old"), "requirement": 2}, "requirement must be a possible difference"),
+        ({"versus": ("new", "old"), "metric": "prevalence"}, "no one value that is better"),
+    ],
+)
+def test_refused_differences(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        bp.monitor(PAIRED, **{"requirement": 0, "metric": "accuracy", "dim": "week"} | arguments)
