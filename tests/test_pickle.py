@@ -16,7 +16,7 @@ from scipy.special import expit, ndtr
 import bayesperf as bp
 from bayesperf.core.saving import Saved
 from bayesperf.metrics.metric import Metric
-from bayesperf.posteriors.joint_systems import joint_posterior
+from bayesperf.posteriors.paired_systems import joint_posterior
 from tests.comparison.test_several_datasets import SCORES as SCORES_OF_DATASETS
 from tests.comparison.test_several_datasets import TREE
 from tests.shared.areas import reads

@@ -14,7 +14,7 @@ import numpy as np
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.groups.groups_model import DISPERSION
+from bayesperf.groups.group_quadrature import DISPERSION
 from bayesperf.groups.pooling import pool
 from validation.study import Study, outcomes, table
 

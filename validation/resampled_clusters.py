@@ -28,7 +28,7 @@ from bayesperf.groups.pooling import pool
 from bayesperf.intervals.bootstrap_intervals import Units
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
-from bayesperf.posteriors.joint_systems import joint_posterior
+from bayesperf.posteriors.paired_systems import joint_posterior
 from bayesperf.posteriors.posterior import Posterior
 from validation.study import Study, outcomes, table
 

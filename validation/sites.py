@@ -14,7 +14,7 @@ from scipy import special
 
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.beta_binomial import BetaBinomial, posterior
-from bayesperf.groups.groups_model import DISPERSION
+from bayesperf.groups.group_quadrature import DISPERSION
 from bayesperf.studies.interval_statistics import OUTCOMES
 from validation.study import Study, outcomes, table
 

@@ -15,7 +15,7 @@ from bayesperf.cli.options import Files, existing
 from bayesperf.cli.planning import evidence_in_words, number_in_words
 from bayesperf.cli.running_commands import analysed, print_blocks_as, say_warnings
 from bayesperf.core.errors import InputError
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 
 if TYPE_CHECKING:
     import xarray as xr

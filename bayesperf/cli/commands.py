@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from bayesperf.cli.checking import check
-from bayesperf.cli.options import Command, Files, with_options
+from bayesperf.cli.options import Command, Files, existing, with_options
 from bayesperf.cli.planning import plan
 from bayesperf.cli.ranking import rank
 from bayesperf.cli.running_commands import (
@@ -28,7 +28,7 @@ from bayesperf.cli.running_commands import (
     warnings_said,
 )
 from bayesperf.core.errors import InputError
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 
 # May stand anywhere on the line: it is asked for when a command has failed.
 _DEBUG = "--debug"
@@ -139,9 +139,37 @@ def compile_(models: Models = None) -> None:
 @app.command(cls=Command)
 def look(file: File) -> None:
     """Print what a file holds, what each column probably is, and what to type next. FILE alone does the same."""
-    from bayesperf.cli.first_look import print_look
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    print_look(file)
+    from bayesperf.core.words import printable
+    from bayesperf.files import looking
+
+    (path,) = existing([file])
+    found, console = looking.look(path), Console()
+    console.print(Text(f"{printable(str(path))}: {found.attrs['rows']:,} rows, {len(found)} columns."))
+    for note in found.attrs["notes"]:
+        console.print(Text(printable(note)))
+    table = Table()
+    for heading in ("column", "holds", "probably"):
+        table.add_column(heading, overflow="fold")
+    for name, holds, role in zip(found["column"], found["holds"], found["role"], strict=True):
+        table.add_row(*(Text(printable(str(cell))) for cell in (name, holds, looking.ROLES[role][1])))
+    console.print(table)
+    if not found.attrs["commands"]:
+        console.print(
+            Text(
+                "No column is called as actual and predicted labels are. Name them by --actual, and by --predicted "
+                "or --score."
+            )
+        )
+        return
+    console.print(Text("What it can answer, and what to type. Change what is not as you mean it."))
+    for question, command in found.attrs["commands"].items():
+        console.print(Text(f"\n{question}", style="bold"))
+        # Whole, however long: it is there to be pasted.
+        print(f"  {printable(command)}")
 
 
 def demo(settings: Settings) -> None:

@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from bayesperf.core.errors import InputError
-from bayesperf.files.settings import OPTIONS, Settings, flags_of
+from bayesperf.files.option_table import OPTIONS, Settings, flags_of
 
 
 def existing(named: list[Path] | None) -> list[Path]:

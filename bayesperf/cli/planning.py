@@ -15,7 +15,7 @@ import typer
 from bayesperf.cli.options import existing
 from bayesperf.cli.running_commands import analysed, say_warnings
 from bayesperf.core.errors import InputError
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 
 if TYPE_CHECKING:
     from rich.table import Table

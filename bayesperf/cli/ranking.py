@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bayesperf.cli.options import Files
 from bayesperf.cli.running_commands import print_blocks_as, say, shown_while
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 
 if TYPE_CHECKING:
     import xarray as xr

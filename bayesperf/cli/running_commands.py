@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from bayesperf.cli.options import refuse_together
 from bayesperf.core.errors import InputError
-from bayesperf.files.settings import OPTIONS, flags_of
+from bayesperf.files.option_table import OPTIONS, flags_of
 
 if TYPE_CHECKING:
+    from bayesperf.files.option_table import Settings
     from bayesperf.files.reading import Predictions
-    from bayesperf.files.settings import Settings
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.blocks import Block
 

@@ -34,8 +34,8 @@ from bayesperf.data.cross_validation import is_of_repeats
 from bayesperf.data.response_patterns import same_examples
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import SAME_EXAMPLES, marginal_of_systems
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.paired_systems import SAME_EXAMPLES, marginal_of_systems
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 
 __all__ = ["Comparison", "compare"]

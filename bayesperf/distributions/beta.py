@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, complex_step
+from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied, by_name
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import beta_nodes
@@ -39,6 +40,11 @@ def beta_above(a: Array, b: Array, x: Array) -> Array:
     value = special.betainc(b, a, 1 - x)
     small = x < _SMALL
     return np.where(small, special.betaincc(a, b, np.where(small, x, 1)), value) if small.any() else np.asarray(value)
+
+
+# Logarithms of the smallest and the largest parameter in the search for an interval.
+_ENDS = -15.0, 60.0
+_ENDS_OF_A = -6.0, 25.0
 
 
 @dataclass(frozen=True)
@@ -239,3 +245,43 @@ def skewness_of_product(variations: tuple[Array, Array], skewnesses: tuple[Array
         third = third_u + third_w + third_u * third_w + 6 * u * w + 3 * (u * third_w + w * third_u)
         value = third / (u + w + u * w) ** 1.5
     return np.where(np.isinf(skew_u) | np.isinf(skew_w), np.inf, value)
+
+
+def beta_of_interval(name: str, lower: float, upper: float, prob: float) -> tuple[float, float]:
+    """Return a and b of the Beta with half of 1 − prob below an interval, and half above it.
+
+    There is exactly one: each a has one b that puts the right mass below `lower`, and as a grows, less mass lies above
+    `upper`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the quantity with this interval, for errors.
+    lower, upper, prob : float
+        Ends and probability, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If the interval is so narrow, or so wide for its probability, that its parameters cannot be computed.
+    """
+    from scipy.optimize import brentq
+
+    tail = (1 - prob) / 2
+
+    def of_lower(log_a: float) -> float:
+        """Return the log b that puts `tail` below the interval."""
+        return float(
+            brentq(lambda log_b: special.betainc(np.exp(log_a), np.exp(log_b), lower) - tail, *_ENDS, xtol=1e-12)
+        )
+
+    def too_much_above(log_a: float) -> float:
+        return float(special.betaincc(np.exp(log_a), np.exp(of_lower(log_a)), upper) - tail)
+
+    try:
+        log_a = brentq(too_much_above, *_ENDS_OF_A, xtol=1e-12)
+    except ValueError:
+        raise InputError(
+            name, f"no Beta has {prob:g} of its probability between {lower} and {upper}.", "Give a wider interval."
+        ) from None
+    return float(np.exp(log_a)), float(np.exp(of_lower(log_a)))

@@ -11,8 +11,8 @@ import pandas as pd
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.files.formats import Source
+from bayesperf.files.option_table import FOLD, LABEL, ROW, Settings
 from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
-from bayesperf.files.settings import FOLD, LABEL, ROW, Settings
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:

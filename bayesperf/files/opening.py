@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bayesperf.files.option_table import FILE, Settings
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import FILE, Settings
 from bayesperf.files.sources import open_sources
 
 if TYPE_CHECKING:

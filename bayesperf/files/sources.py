@@ -26,8 +26,8 @@ from bayesperf.files.formats import (
     open_file,
     sql_text,
 )
+from bayesperf.files.option_table import FILE
 from bayesperf.files.roles import SYSTEM_COLUMNS
-from bayesperf.files.settings import FILE
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -10,8 +10,8 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import Source, sql_text
+from bayesperf.files.option_table import BESIDE, FOLD, LABEL, ROW, STACKED, Settings
 from bayesperf.files.roles import asked_columns
-from bayesperf.files.settings import BESIDE, FOLD, LABEL, ROW, STACKED, Settings
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import process_masses
 from bayesperf.posteriors.marginal import Marginal, Origin
+from bayesperf.posteriors.paired_systems import process_masses
 from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
@@ -83,7 +83,7 @@ def average_labels(
     Notes
     -----
     The patterns of all labels, (in or not, predicted or not) for each, have a Dirichlet process as their prior,
-    whose margins are the Dirichlet priors of the labels: see `bayesperf.posteriors.joint_systems.joint_posterior`. So
+    whose margins are the Dirichlet priors of the labels: see `bayesperf.posteriors.paired_systems.joint_posterior`. So
     the posterior of each label is the same as if it had been judged alone.
 
     Examples

@@ -31,7 +31,7 @@ from bayesperf.data.cross_validation import (
     unmark_repeats,
 )
 from bayesperf.groups.cluster_weights import pool_clusters
-from bayesperf.groups.groups_model import DISPERSION, GroupsModel
+from bayesperf.groups.group_quadrature import DISPERSION, GroupsModel
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -320,7 +320,7 @@ def pool(
 ) -> Pooled:
     """Pool matrices over groups that differ: folds, sites, subjects, days, images.
 
-    The model (`bayesperf.groups.groups_model`) answers for the population's mean, each of these groups, and a new
+    The model (`bayesperf.groups.group_quadrature`) answers for the population's mean, each of these groups, and a new
     group. The bootstrap (`bayesperf.groups.cluster_weights`) says, for any metric and number of classes, how good a
     system is on examples that come in clusters, and how much better than another on the same clusters.
 

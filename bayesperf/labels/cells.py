@@ -18,7 +18,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample
 from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import pseudo_counts
+from bayesperf.posteriors.paired_systems import pseudo_counts
 from bayesperf.posteriors.sources.stored_draws import stored
 
 _SHARED_TEXT = (

@@ -23,8 +23,8 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.tabulated import Axis, Tabulated
 from bayesperf.labels.replaced_labels import RecordedCounts, Replacement
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import pseudo_counts
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.paired_systems import pseudo_counts
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored

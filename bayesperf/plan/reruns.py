@@ -20,7 +20,7 @@ from bayesperf.core.words import chance, format_value, place_names, places_in_wo
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.groups_model import QUESTIONS
+from bayesperf.groups.group_quadrature import QUESTIONS
 from bayesperf.plan.numbers_of_labels import prob_settled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope

@@ -38,7 +38,7 @@ from bayesperf.plan.simulated_counts import ProbabilityMet, SimulatedCounts
 from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
 from bayesperf.plan.widths import IntervalWidth
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import discordant_weights
+from bayesperf.posteriors.paired_systems import discordant_weights
 
 Question = Literal["meet", "settle"]
 # How many outcomes are simulated, where there are more than can be summed over.

@@ -23,7 +23,7 @@ from bayesperf.core.words import listed
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import joint_posterior, margins
+from bayesperf.posteriors.paired_systems import joint_posterior, margins
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.posterior_under_prior import posterior_under_prior
 from bayesperf.posteriors.prevalence import Prevalence

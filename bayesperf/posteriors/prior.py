@@ -25,8 +25,7 @@ from bayesperf.core.words import enumerated, estimate
 from bayesperf.data.count_arrays import ALL, CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.beta_of_interval import beta_of_interval
+from bayesperf.distributions.beta import Beta, beta_of_interval
 from bayesperf.metrics.metric import Metric
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Draws, as arrays, of the model in which the classes of a confusion matrix share a prior.
 
-The classes share the mean of their recalls, its slope on class size, and the dispersion (`shared_recalls`). They also
-share which classes errors fall into, and how much they clump (`shared_errors`). Given these, the recalls and the error
-proportions of each class are drawn by conjugacy.
+The classes share the mean of their recalls, its slope on class size, and the dispersion (`shared_class_recalls`). They
+also share which classes errors fall into, and how much they clump (`shared_class_errors`). Given these, the recalls and
+the error proportions of each class are drawn by conjugacy.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scipy import special
 from bayesperf.core.arrays import Array, blocks, sums_of_others
 from bayesperf.distributions.drawing import LEAST_MASS, dirichlet_shares, gamma_masses
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
-from bayesperf.posteriors.shared_recalls import SharedRecalls, centred_log_sizes, draws_of_recalls
+from bayesperf.posteriors.shared_class_errors import SharedErrors, draws_of_errors
+from bayesperf.posteriors.shared_class_recalls import SharedRecalls, centred_log_sizes, draws_of_recalls
 from bayesperf.posteriors.sparse_rows import ATOMS, SparseRows
 
 # The Betas of the mean recall, its dispersion and the clumping of errors, the normal prior of the slope, and weights of

@@ -31,7 +31,7 @@ from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
 from bayesperf.core.weights import tallied
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import ClassSums
-from bayesperf.posteriors.shared_errors import SharedErrors
+from bayesperf.posteriors.shared_class_errors import SharedErrors
 
 # Pieces broken from a stick before what is left falls on two atoms.
 STICKS = 7

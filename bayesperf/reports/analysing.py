@@ -20,8 +20,8 @@ from bayesperf.data.frames import tabulate
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import of_examples
+from bayesperf.files.option_table import FOLD, Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import FOLD, Settings
 from bayesperf.groups.averaging_labels import average_labels
 from bayesperf.groups.pooling import pool
 from bayesperf.groups.voted_answers import majority_vote

@@ -19,7 +19,7 @@ from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import same_examples
-from bayesperf.files.settings import FOLD, ROW, Settings
+from bayesperf.files.option_table import FOLD, ROW, Settings
 from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.marginal import Marginal

@@ -12,8 +12,8 @@ import pandas as pd
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.class_names import about_labels, classes_in_words, merged_by, nearest, plain
+from bayesperf.files.option_table import BESIDE, Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import BESIDE, Settings
 
 _BOOLEANS = {"true": True, "false": False}
 # A whole number, however it is written.

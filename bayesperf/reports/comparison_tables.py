@@ -19,7 +19,7 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.data.counted import Counted
-from bayesperf.files.settings import ROW
+from bayesperf.files.option_table import ROW
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior

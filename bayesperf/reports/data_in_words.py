@@ -12,7 +12,7 @@ import numpy as np
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.response_patterns import ResponsePatterns, same_examples
-from bayesperf.files.settings import FILE, FOLD, SYSTEM
+from bayesperf.files.option_table import FILE, FOLD, SYSTEM
 from bayesperf.reports.analysis import Analysis
 
 # With more classes than these, the text gives only their number and the smallest and largest sizes.

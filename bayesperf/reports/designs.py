@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.settings import SYSTEM, Settings
+from bayesperf.files.option_table import SYSTEM, Settings
 
 if TYPE_CHECKING:
     from bayesperf.data.matrix import ConfusionMatrix

@@ -18,8 +18,8 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, printable, sentence, short_interval_name
 from bayesperf.curves.areas.weighted_scores import weighted_score
 from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
+from bayesperf.files.option_table import ROW, Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import ROW, Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import caption, summary_rows

@@ -22,7 +22,7 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.files.settings import FOLD, Settings
+from bayesperf.files.option_table import FOLD, Settings
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import Posterior

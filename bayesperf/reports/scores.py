@@ -30,7 +30,7 @@ from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recal
 from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import printable
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 
 if TYPE_CHECKING:
     from bayesperf.data.counted import Counted

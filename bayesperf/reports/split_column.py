@@ -16,8 +16,8 @@ from bayesperf.core.words import listed
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.files.option_table import BESIDE, FOLD, Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import BESIDE, FOLD, Settings
 from bayesperf.reports.class_columns import label_of
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split
 

@@ -13,7 +13,7 @@ from bayesperf.distributions.draws import Draws, DrawsBesidePairs, DrawsOfPairs,
 from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal, StudentT
 from bayesperf.distributions.normal_scores import RoughlyKnown
 from bayesperf.distributions.tabulated import Tabulated
-from bayesperf.posteriors.joint_systems import DrawsOfPatterns
+from bayesperf.posteriors.paired_systems import DrawsOfPatterns
 
 A, B = np.array([[2.0], [5.0], [0.7]]), np.array([[3.0], [1.5], [4.0]])
 FIRST, SECOND = Beta(A, B), Beta(B, A)

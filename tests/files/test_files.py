@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from bayesperf.files import reading as files
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import read
-from bayesperf.files.settings import Settings
 
 ROWS = Settings(id="id")
 

@@ -3,8 +3,8 @@
 import pytest
 
 from bayesperf.core.errors import InputError
+from bayesperf.files.option_table import FILE, Settings
 from bayesperf.files.roles import with_predicted, with_roles
-from bayesperf.files.settings import FILE, Settings
 
 
 def test_systems_come_first_and_folds_last_in_any_case():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.posteriors.joint_systems import joint_marginal, joint_posterior
+from bayesperf.posteriors.paired_systems import joint_marginal, joint_posterior
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from tests.shared.joint import judged, systems_like
 

@@ -13,8 +13,8 @@ from bayesperf.core.arrays import blocks
 from bayesperf.distributions import beta_binomial
 from bayesperf.metrics.metric import OneVsRest, evaluated
 from bayesperf.posteriors import shared_classes
+from bayesperf.posteriors.shared_class_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.shared_classes import ClassesModel
-from bayesperf.posteriors.shared_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.sparse_rows import SparseRows
 
 TABLE = np.array([[18, 2, 5], [4, 9, 1], [0, 1, 3]])

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value, signed_value
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import Settings
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Column, Folded, Heading, Note, Sentence, Table, flat, rows_table
 from bayesperf.reports.documents import as_html, as_json, as_markdown, print_answer

@@ -16,8 +16,8 @@ import xarray as xr
 from sklearn.metrics import precision_score
 
 import bayesperf as bp
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import Settings
 from bayesperf.groups.slicing import Slices
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Figure, Note, Table, flat

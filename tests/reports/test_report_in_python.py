@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import bayesperf as bp
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import Settings
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
 

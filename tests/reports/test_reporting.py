@@ -12,8 +12,8 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import Settings
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html

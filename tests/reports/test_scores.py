@@ -11,8 +11,8 @@ from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
 from bayesperf.core.words import probability_value
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import Settings
 from bayesperf.reports import svg
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import interval

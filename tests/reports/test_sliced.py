@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.files.settings import Settings
 from bayesperf.reports.analysing import analyse
 from tests.shared.fits import groups_of_prior, without_nuts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesperf.core.words import enumerated, percentage, printable, sentence, short_interval_name
-from bayesperf.files.settings import FOLD, ROW
+from bayesperf.files.option_table import FOLD, ROW
 from bayesperf.posteriors.sentences import caveats_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Heading, Record, Sentence, rows_table

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import short_interval_name
-from bayesperf.files.settings import Settings
+from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis

@@ -92,7 +92,7 @@ def joint_posterior(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> from bayesperf.posteriors.joint_systems import joint_posterior
+    >>> from bayesperf.posteriors.paired_systems import joint_posterior
     >>> pair = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0], {"a": [1, 1, 0, 1], "b": [1, 0, 0, 1]})
     >>> accuracy = joint_posterior(pair.patterns)["accuracy"].joint_draws(1000)
     >>> bool((accuracy.sel(model="a") > accuracy.sel(model="b")).mean() > 0.5)
@@ -357,7 +357,7 @@ def discordant_weights(
     Examples
     --------
     >>> import bayesperf as bp
-    >>> from bayesperf.posteriors.joint_systems import discordant_weights
+    >>> from bayesperf.posteriors.paired_systems import discordant_weights
     >>> systems = {"a": [1] * 9 + [0] * 3, "b": [1] * 6 + [0] * 3 + [1, 0, 0]}
     >>> pair = bp.ConfusionMatrix.from_predictions([1] * 12, systems, labels=[0, 1])
     >>> discordant_weights(pair.patterns, "accuracy")

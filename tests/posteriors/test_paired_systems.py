@@ -8,8 +8,8 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.posteriors import joint_systems as _joint
-from bayesperf.posteriors.joint_systems import discordant_weights, joint_posterior
+from bayesperf.posteriors import paired_systems as _joint
+from bayesperf.posteriors.paired_systems import discordant_weights, joint_posterior
 from tests.shared.counts import pair_of
 from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, judged, systems_like
 
