@@ -17,8 +17,8 @@ from bayesperf.intervals.difference_sequences import difference_sequence, paired
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.joint_systems import discordant_counts, margins
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.paired_systems import discordant_counts, margins
 from bayesperf.posteriors.posterior_of_counts import posterior
 
 
