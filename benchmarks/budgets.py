@@ -442,9 +442,9 @@ def binned_scores() -> Verdict:
 
 
 SAMPLED = (
-    "binormal_roc", "classes", "datasets", "groups", "groups, 3 classes", "groups, 5 systems", "groups_logit", "markov",
-    "markov, varying", "multinomial", "paired", "preferences", "raters", "raters, 3 classes", "raters, pooled", "rates",
-    "recalibration", "recalibration, groups", "slices",
+    "binormal_roc", "classes", "datasets", "groups", "groups, 3 classes", "groups, 5 systems", "groups_logit", "items",
+    "markov", "markov, varying", "multinomial", "paired", "preferences", "raters", "raters, 3 classes",
+    "raters, pooled", "rates", "recalibration", "recalibration, groups", "slices",
 )  # fmt: skip
 EXACT = ("binormal_roc", "classes", "groups", "markov", "multinomial", "paired", "rates", "recalibration")
 

@@ -28,6 +28,7 @@ CASES = {
     "markov, varying": ("markov", {"sequences": "varying"}, None),
     "multinomial": ("multinomial", {}, None),
     "paired": ("paired", {}, None),
+    "items": ("items", {}, None),
     "preferences": ("preferences", {"order": True}, None),
     "raters": ("raters", {}, None),
     "raters, 3 classes": ("raters", {}, None),
@@ -60,6 +61,10 @@ def data(case, rng):
     if model == "paired":
         wrong = rng.random((2, 200)) < [[0.2], [0.3]]
         return bp.ConfusionMatrix.from_predictions(labels, {"a": labels ^ wrong[0], "b": labels ^ wrong[1]}), options
+    if model == "items":
+        logit = rng.standard_normal((100, 1)) - rng.standard_normal(10)
+        right = rng.binomial(1, 1 / (1 + np.exp(-logit)))
+        return bp.Outcomes.from_counts(right=right, n=1, dims=["model", "item"]), options
     if model == "preferences":
         return preferences(rng), options
     if model == "raters":

@@ -75,6 +75,11 @@ JUDGED = PREFERRED.assign(
     judge=["j", "k"] * 30, prompt=np.arange(60) // 5, length_a=np.arange(60) % 7, length_b=np.arange(60) % 4
 )
 
+# Eight systems at six items, half of which the last two have not seen.
+ANSWERED = bp.Outcomes.from_counts(
+    right=0, n=np.r_[np.ones((6, 6), int), np.tile([2, 0], (2, 3))], dims=["model", "item"]
+)
+
 # Slices of 0 to 14 examples of each class.
 SLICES = bp.ConfusionMatrix.from_table(
     np.random.default_rng(0).integers(0, 15, (4, 3, 2))[..., None] * np.eye(2, dtype=int),
@@ -108,6 +113,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "readers": ("readers", READS, {}),
     "recalibration": ("recalibration", PROBABILITIES, {}),
     "recalibration, groups": ("recalibration", PROBABILITIES, {"by": {"site": SITE_OF}}),
+    "items": ("items", ANSWERED, {}),
     "preferences": ("preferences", PREFERRED, {"order": True}),
     "preferences, judges, prompts": ("preferences", JUDGED, {"covariates": ["length"]}),
     "prevalence, 3 classes": ("prevalence", THREE.sum("site"), {"calls": CALLS}),

@@ -15,11 +15,11 @@ defines
     The kind of data that `bayesperf.fit` takes for this model: ``"counts"``; ``"paired counts"``, a `ConfusionMatrix`
     of two systems on the same examples; ``"transitions"``, a pair ``(y_true, y_pred)`` in the order of time;
     ``"fold scores"``, a DataArray (dataset, model, fold); ``"scores of two classes"`` or ``"probabilities"``, a pair
-    ``(y_true, y_score)``; ``"ratings"``, `Ratings`; or ``"judged pairs"``, a frame with columns ``a``, ``b``,
-    ``winner`` and, if there are any, ``prompt`` and ``judge``; or ``"reads"``, a frame with columns ``reader``,
-    ``case``, ``truth``, ``read`` and, if there are several, ``modality``. Ids of sequences, or of groups of
-    probabilities, are the option ``by``; numbers that may distract judges the option ``covariates``: of ``["length"]``
-    a frame has columns ``length_a`` and ``length_b``.
+    ``(y_true, y_score)``; ``"ratings"``, `Ratings`; ``"judged pairs"``, a frame with columns ``a``, ``b``, ``winner``
+    and, if there are any, ``prompt`` and ``judge``; ``"attempts at items"``, `Outcomes` over systems and a dim
+    ``item``; or ``"reads"``, a frame with columns ``reader``, ``case``, ``truth``, ``read`` and, if there are several,
+    ``modality``. Ids of sequences, or of groups of probabilities, are the option ``by``; numbers that may distract
+    judges the option ``covariates``: of ``["length"]`` a frame has columns ``length_a`` and ``length_b``.
 
 and, where they apply,
 
@@ -80,8 +80,8 @@ def names() -> list[str]:
     --------
     >>> import bayesperf as bp
     >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
-    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'markov', 'meta_analysis', 'multinomial',
-     'paired', 'preferences', 'prevalence', 'raters', 'rates', 'readers', 'recalibration', 'slices']
+    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'items', 'markov', 'meta_analysis',
+     'multinomial', 'paired', 'preferences', 'prevalence', 'raters', 'rates', 'readers', 'recalibration', 'slices']
     """
     modules = (module.name for module in iter_modules(__path__))
     return sorted(name for name in modules if name != "building" and not name.startswith("_"))

@@ -61,6 +61,8 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "rows": pd.DataFrame({"passed": [1, 0, 1, 1], "question": [1, 1, 2, 2]}),
         "attempts": bp.Outcomes.from_counts(right=np.arange(30) % 5, n=4, dims=["question"]),
         "votes": pd.DataFrame([("x", "y", "a"), ("y", "z", "tie"), ("z", "x", "b")] * 9, columns=["a", "b", "winner"]),
+        "asked": bp.Outcomes.from_counts(right=np.arange(12).reshape(3, 4) % 2, n=1, dims=["model", "item"]),
+        "few": bp.Outcomes.from_counts(right=[1, 0], n=1, dims={"item": [0, 2]}),
         # Of test sets of their own.
         "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }
@@ -95,11 +97,14 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         # The same call without a sampler.
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
         "bp.fit(votes,": "ranked(votes,",
+        "bp.fit(asked,": "answered(asked,",
         "bp.fit(bp.Ratings": "(lambda ratings, model: ratings)(bp.Ratings",
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     tree = bp.fit(scope["votes"], "preferences", draws=500, random_seed=0)
     scope["ranked"] = lambda *_, **__: tree
+    of_items = bp.fit(scope["asked"], "items", draws=500, random_seed=0)
+    scope["answered"] = lambda *_: of_items
     answers = [answer for _, answer in rows(HOW_TO, "| question | answer |")]
     assert len(answers) > 50
     # What is typed in a shell runs in the tests of its command.

@@ -2,6 +2,7 @@
 
 from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
 from bayesperf.groups.averaging_labels import average_labels
+from bayesperf.groups.few_items import pass_rate_of_new
 from bayesperf.groups.parity import Parity, parity
 from bayesperf.groups.pooling import Pooled, pool
 from bayesperf.groups.slicing import Slices, slices
@@ -16,6 +17,7 @@ __all__ = [
     "majority_vote",
     "meta_analysis",
     "parity",
+    "pass_rate_of_new",
     "pool",
     "slices",
 ]

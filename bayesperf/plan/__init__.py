@@ -4,7 +4,7 @@
 shown better than another, and `interval_width` when an interval will be narrow enough. `labels` is for examples that
 exist but have no true label yet. `decision` asks what more examples are worth to a decision at a threshold. `attempts`
 asks whether a pass rate needs more attempts at each question or more questions. `next_pairs` says which systems to
-compare next.
+compare next, `next_items` which items tell most.
 
 A plan is for one look, at its end. If you look as examples come in, use the confidence sequence of `bayesperf.monitor`,
 which is valid however often you look; ``sample_size(look_every=…)`` says how many more examples that takes.
@@ -12,7 +12,7 @@ which is valid however often you look; ``sample_size(look_every=…)`` says how 
 
 from bayesperf.plan.deciding import decision
 from bayesperf.plan.monitoring import Monitor
-from bayesperf.plan.next_outcomes import next_pairs
+from bayesperf.plan.next_outcomes import next_items, next_pairs
 from bayesperf.plan.numbers_of_labels import labels
 from bayesperf.plan.plan_result import Plan, UnreachableError
 from bayesperf.plan.reruns import AttemptsPlan, attempts
@@ -28,6 +28,7 @@ __all__ = [
     "decision",
     "interval_width",
     "labels",
+    "next_items",
     "next_pairs",
     "sample_size",
 ]

@@ -1,10 +1,11 @@
-"""Which outcomes to observe next: the pairs of systems whose comparison tells most about which is best."""
+"""Which outcomes to observe next: the pairs of systems that tell most about the best, and the items that tell most."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from scipy.special import expit
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
@@ -65,6 +66,56 @@ def next_pairs(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["a", "b", "judged", "a_wins", "tie", "information"])
     ordered = table.sort_values("information", ascending=False, ignore_index=True, kind="stable")
     return ordered.head(checks.count("n", n))
+
+
+@checked
+def next_items(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
+    """Return the items whose attempts tell most about the abilities of systems like these.
+
+    Parameters
+    ----------
+    tree : xarray.DataTree
+        A fit of the model ``items``.
+    n : int
+        Number of items to return.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The most informative item first: ``item``, its ``difficulty``, the ``pass_rate`` of these systems, the
+        ``information`` of an attempt about an ability, and the ``share`` of the information of the whole pool that this
+        item and those above it hold.
+
+    Raises
+    ------
+    TypeError
+        If `tree` is not a fit of items.
+
+    Notes
+    -----
+    The information of an attempt about an ability is p(1 − p), with p the probability to pass (Lord 1980, Applications
+    of item response theory, chapter 5). It is averaged over these systems and over the posterior, and adds up over
+    items. An item that nobody, or everybody, passes holds next to none.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> tree = bp.fit(outcomes, "items", random_seed=1)  # doctest: +SKIP
+    >>> bp.plan.next_items(tree, 50)  # doctest: +SKIP
+    """
+    posterior, _ = fit_of(tree, "items")
+    (system,) = set(posterior["ability"].dims) - {"chain", "draw"}
+    difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values
+    passed = information = 0.0
+    for ability in posterior["ability"].transpose(system, "chain", "draw").values:
+        p = expit(ability[..., None] - difficulty)
+        passed = passed + p.mean((0, 1)) / posterior.sizes[system]
+        information = information + (p * (1 - p)).mean((0, 1)) / posterior.sizes[system]
+    columns = {"item": posterior["item"], "difficulty": difficulty.mean((0, 1)), "pass_rate": passed}
+    table = pd.DataFrame(columns | {"information": information})
+    table = table.sort_values("information", ascending=False, ignore_index=True, kind="stable")
+    table["share"] = table["information"].cumsum() / table["information"].sum()
+    return table.head(checks.count("n", n))
 
 
 def _judged(tree: xr.DataTree, systems: int) -> Array:

@@ -322,6 +322,23 @@ def _reads(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataAr
     return binary_reads(data, pos_label)
 
 
+def _attempts_at_items(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
+    """Return counts (system, item, outcome) of wrong and right attempts, the items last but one."""
+    if not isinstance(data, Outcomes) or len(data.labels) > 2 or len(data.dims) != 2 or "item" not in data.dims:
+        raise InputTypeError(
+            "data",
+            f"must be Outcomes of right and wrong over systems and items for the model {model!r}.",
+            "Count them by Outcomes.from_frame(frame, correct='passed', by=['model', 'item']).",
+        )
+    counts = data.counts.transpose(..., "item", "outcome").drop_attrs()
+    if min(counts.shape[:2]) < 2:
+        raise InputError("data", f"two systems and two items are the least; there are {dict(counts.sizes)}.")
+    for dim in counts.dims[:2]:
+        if unseen := (counts.sum([other for other in counts.dims if other != dim]) == 0).values.nonzero()[0].size:
+            raise InputError("data", f"{unseen} of {dim} have no attempt.", "Drop them: nothing is known of them.")
+    return counts
+
+
 def _checked_positive(pos_label: Any, values: xr.DataArray) -> Any:
     """Return the positive class of the caller; refuse one that is none of the data's labels."""
     labels = values["actual"].values.tolist() if "actual" in values.dims else values.attrs.get("labels")
@@ -346,4 +363,5 @@ READERS: dict[str, Callable[[Any, Any, Options, Any], xr.DataArray]] = {
     "ratings": _ratings,
     "judged pairs": _judged_pairs,
     "reads": _reads,
+    "attempts at items": _attempts_at_items,
 }

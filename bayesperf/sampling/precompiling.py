@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.labels.ratings import Ratings
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compiled
@@ -120,6 +121,11 @@ def _judged_pairs(_: Any) -> list[pd.DataFrame]:
     return [frame[frame["winner"] != "tie"], frame, frame.assign(judge=judges), frame.assign(prompt=prompts)]
 
 
+def _attempts_at_items(_: Any) -> list[Outcomes]:
+    right = np.arange(SIZE * SIZE).reshape(SIZE, SIZE) % 2
+    return [Outcomes.from_counts(right=right, n=1, dims=["model", "item"])]
+
+
 # By the kind of data that a model's file declares as DATA: examples, given the dims of groups that the model takes.
 EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "counts": _counts,
@@ -130,6 +136,7 @@ EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "probabilities": _probabilities,
     "ratings": _ratings,
     "judged pairs": _judged_pairs,
+    "attempts at items": _attempts_at_items,
 }
 # By the kind of an option that is no tuple of values, those to compile; others need data of their own.
 VALUES = {"positive number": (2.0,), "repeats of folds": (SIZE,), "two raters": (("a", "b"),)}

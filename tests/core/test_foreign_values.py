@@ -224,7 +224,7 @@ CALLS = {
     bp.metrics.fbeta: {"beta": 2},
 }  # fmt: skip
 # These need a fit by NUTS; their arguments pass the same door.
-NOT_CALLED = {bp.folds.datasets, bp.labels.identifiability, bp.labels.truth}
+NOT_CALLED = {bp.folds.datasets, bp.labels.identifiability, bp.labels.truth, bp.groups.pass_rate_of_new}
 
 
 @pytest.mark.few

@@ -137,7 +137,7 @@ def test_density_priors_and_dims(case):
     name, *_, of_variables = DENSITIES[case][:6]
     parameters = {rv.name for rv in model.free_RVs}
     assert parameters == set(DENSITIES[case][3])
-    standardised = {"deviation", "judge_deviation", "prompt_deviation", "correlation_unit", "weight"}
+    standardised = {name for name in parameters if name.endswith("deviation")} | {"correlation_unit", "weight"}
     assert parameters - standardised <= set(getattr(models, name).PRIORS)
     dims = {name: tuple(of) for name, of in model.named_vars_to_dims.items()}
     for variable, expected in of_variables.items():

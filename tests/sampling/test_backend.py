@@ -31,6 +31,7 @@ from tests.shared.fits import (
     table,
     without_nuts,
 )
+from tests.shared.models import ANSWERED, PREFERRED
 
 RNG = np.random.default_rng(3)
 OF_TWO_CLASSES = (np.repeat([0, 1], [14, 9]), RNG.normal(size=23))
@@ -43,6 +44,8 @@ ALL_CASES = CASES | {
     "raters": ("raters", RATINGS, {}),
     "raters, pooled": ("raters", RATINGS, {"pooled": True}),
     "raters, dependent": ("raters", RATINGS, {"dependent": (0, 1)}),
+    "items": ("items", ANSWERED, {}),
+    "preferences": ("preferences", PREFERRED, {"order": True, "covariates": ("length",)}),
 }
 
 
@@ -64,6 +67,10 @@ def other_data(case):
             answers=data.patterns["answers"].copy(data=data.patterns["answers"].values[::-1]),
         )
         return model, bp.Ratings(patterns.assign_coords(rating=[3, 5])), options
+    if model == "items":
+        return model, bp.Outcomes(data.counts[:, ::-1].assign_coords(item=data.counts["item"])), options
+    if model == "preferences":
+        return model, data.assign(a=data["b"], b=data["a"]), options
     if model == "binormal_roc":
         return model, (data[0], 3 * data[1] ** 2), options
     if model == "recalibration":

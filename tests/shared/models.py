@@ -57,6 +57,10 @@ RATED = bp.Ratings.from_table(
 )  # fmt: skip
 RATED_THREE = bp.Ratings.from_table([["a", "a", "b"], ["b", "b", "b"], ["c", "a", "c"], ["a", None, "c"]])
 TWO_TESTS = bp.Ratings.from_table([[1, 1]] * 5 + [[1, 0]] * 2 + [[0, 1]] * 3 + [[0, 0]] * 7 + [[1, None]])
+# Two systems at three items, one of which one of them has not seen.
+ANSWERED = bp.Outcomes.from_counts(
+    right=[[2, 1, 0], [0, 1, 3]], n=[[2, 3, 0], [1, 1, 4]], dims={"model": ["x", "y"], "item": ["u", "v", "w"]}
+)
 # Three systems, three prompts, and answers that differ in length.
 PREFERRED = pd.DataFrame(
     [["x", "y", "x", 1, "j", 3, 1], ["y", "x", "tie", 1, "k", 4, 2], ["x", "z", "x", 2, "j", 1, 9],
@@ -455,6 +459,23 @@ def of_preferences(_, frame=PREFERRED, **value):
     return density
 
 
+def of_items(data, location, ability_spread, ability_deviation, difficulty_spread, difficulty_deviation):
+    """Density of the attempts at items, up to the binomial coefficients: logits are abilities less difficulties."""
+    right, n = data.values[..., 1], data.values.sum(-1)
+    density = stats.logistic.logpdf(location) + stats.halfnorm.logpdf([ability_spread, difficulty_spread]).sum()
+    shifts = []
+    for spread, deviation, trials in (
+        (ability_spread, ability_deviation, n.sum(1)), (difficulty_spread, difficulty_deviation, n.sum(0)),
+    ):  # fmt: skip
+        width = np.sqrt(1 + 0.16 * trials[:-1] * spread**2)
+        density += stats.norm.logpdf(deviation, 0, width).sum()
+        known, number = spread / width * deviation, len(trials)
+        rest = -known.sum() / np.sqrt(number)
+        shifts.append(np.append(known + rest / (1 + np.sqrt(number)), rest))
+    p = special.expit(shifts[0][:, None] - location - shifts[1])
+    return density + (right * np.log(p) + (n - right) * np.log(1 - p)).sum()
+
+
 def shares(*shape):
     return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
 
@@ -582,6 +603,10 @@ DENSITIES = {
                                {"intercept": normal(), "slope": normal(), "intercept_spread": positive(),
                                 "slope_spread": positive(), "deviation": normal(2, 2)}, of_recalibration,
                                {"deviation": ("site", "parameter"), "slope_group": ("site",), "positives": ("case",)}),
+    "items": ("items", ANSWERED, {},
+              {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
+               "difficulty_spread": positive(), "difficulty_deviation": normal(2)}, of_items,
+              {"ability": ("model",), "difficulty": ("item",), "passed": ("model", "item")}),
     "preferences": ("preferences", PREFERRED[["a", "b", "winner"]].drop(index=1), {},
                     {"spread": positive(), "deviation": normal(2)},
                     functools.partial(of_preferences, frame=PREFERRED[["a", "b", "winner"]].drop(index=1)),

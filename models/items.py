@@ -1,0 +1,137 @@
+"""Systems and items: who passes which item, though not all have seen the same ones (Rasch's model).
+
+Setting. Systems answer the items of a pool, such as the questions of a benchmark or an exam, once or several times.
+Some have seen only a part of the pool, and the part of one may be easier than the part of another.
+
+Model. System i passes R_ij of its n_ij attempts at item j,
+
+    R_ij ~ Binomial(n_ij, expit(θ_i − b_j))
+
+    θ_i ~ Normal(0, σ_θ²)          `ability`, about the mean of these systems, which is set to 0
+    b_j ~ Normal(μ, σ_b²)          `difficulty`, about its mean μ over the pool, `location`
+    μ   ~ Logistic(0, 1),  σ_θ, σ_b ~ HalfNormal(1)        `ability_spread`, `difficulty_spread`
+
+μ is the difficulty for the mean system: its pass rate on a typical item is uniform a priori. Both sets of deviations
+sum to 0, as deviations of independent normals from their mean do (`zero_sum`).
+
+The pass rate of a system over the whole pool, seen or not, is the mean of expit(θ_i − b_j) over its items; for a new
+item of the kind, the mean over b ~ Normal(μ, σ_b² (1 + 1/J)). Systems are therefore compared at equal difficulty.
+
+This is right only if which items a system has seen does not depend on its chances to pass them, given its ability and
+their difficulty: a system that skips what it cannot do is rated too high. All items tell systems apart equally well:
+one slope for all. Passes of one system at different items are independent given its ability; a family of systems that
+all fail for the same reason has more in common than the model knows.
+
+Each deviation is sampled with the standard deviation √(1 + I σ²), between "non-centred" and "centred": I is the
+information that its attempts hold, as at a pass rate of 0.8.
+
+Source: Rasch (1960), Probabilistic models for some intelligence and attainment tests; De Boeck & Wilson (2004),
+Explanatory item response models, for the crossed random effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import expit, log_expit
+
+from bayesperf.models.building import MOST_VALUES, CrossedBinomial, coords, prior_variables, zero_sum
+
+DATA = "attempts at items"
+DIMS = ("ability_component", "difficulty_component")
+ESTIMAND = "population"
+QUANTITIES = {
+    "ability": {"greater_is_better": True},
+    "pass_rate": {"greater_is_better": True, "bounds": (0.0, 1.0)},
+    "pass_rate_new": {"greater_is_better": True, "bounds": (0.0, 1.0)},
+}
+PRIORS = {
+    "location": pm.Logistic.dist(0, 1),
+    "ability_spread": pm.HalfNormal.dist(1),
+    "difficulty_spread": pm.HalfNormal.dist(1),
+}
+# Steps may be large: the deviations are nearly independent.
+TARGET_ACCEPT = 0.8
+# The information of an attempt, as at a pass rate of 0.8.
+INFORMATION = 0.16
+# Nodes of the integral over the difficulty of a new item.
+NODES, WEIGHTS = hermegauss(15)
+
+
+def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
+    """Return the model of attempts at items.
+
+    Parameters
+    ----------
+    data : xarray.DataArray
+        Counts (system, ``item``, ``outcome``) of wrong and right attempts, 0 and 0 where a system has not seen an item.
+    priors : mapping, optional
+        Priors that replace those of `PRIORS`, by name.
+    """
+    system, item = (str(dim) for dim in data.dims[:2])
+    right, n = data.values[..., 1], data.values.sum(-1)
+    variable = prior_variables(PRIORS, priors)
+    labels = coords(data.isel(outcome=0, drop=True))
+    labels |= {name: np.arange(1, size) for name, size in zip(DIMS, n.shape, strict=True)}
+    with pm.Model(coords=labels) as model:
+        location, deviations = variable("location", []), []
+        for name, trials in (("ability", n.sum(1)), ("difficulty", n.sum(0))):
+            spread = variable(f"{name}_spread", [])
+            known = pm.Data(f"{name}_information", INFORMATION * trials[:-1], dims=f"{name}_component")
+            width = pm.math.sqrt(1 + known * spread**2)
+            component = pm.Normal(f"{name}_deviation", 0, width, dims=f"{name}_component")
+            deviations.append(zero_sum(spread / width * component, len(trials)))
+        ability = pm.Deterministic("ability", deviations[0], dims=system)
+        difficulty = pm.Deterministic("difficulty", location + deviations[1], dims=item)
+        attempts = pm.Data("attempts", n, dims=[system, item])
+        observed = pm.Data("passed_data", right, dims=[system, item])
+        CrossedBinomial(
+            "passed", n=attempts, row=ability[:, None], column=difficulty, observed=observed, dims=[system, item]
+        )
+    return model
+
+
+def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator) -> dict[str, xr.DataArray]:
+    """Return the pass rate of each system over all items of the pool, and for a new item."""
+    system = str(data.dims[0])
+    ability = posterior["ability"].transpose("chain", "draw", system)
+    difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values
+    over_pool = [expit(of_one[..., None] - difficulty).mean(-1) for of_one in np.moveaxis(ability.values, -1, 0)]
+    location, spread = (posterior[name].values[..., None] for name in ("location", "difficulty_spread"))
+    scale = spread * np.sqrt(1 + 1 / difficulty.shape[-1])
+    nodes = zip(NODES, WEIGHTS / WEIGHTS.sum(), strict=True)
+    over_kind = sum(weight * expit(ability.values - location - scale * node) for node, weight in nodes)
+    return {
+        "pass_rate": ability.copy(data=np.stack(over_pool, -1)),
+        "pass_rate_new": ability.copy(data=over_kind),
+    }
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | None:
+    """Return the log-likelihood of each attempt; None if there are too many."""
+    system, item = (str(dim) for dim in data.dims[:2])
+    if data.values.sum() * posterior["location"].size > MOST_VALUES:
+        return None
+    ability = posterior["ability"].transpose("chain", "draw", system).values
+    difficulty = posterior["difficulty"].transpose("chain", "draw", item).values
+    logit = ability[..., None] - difficulty[..., None, :]
+    counts = data.values.reshape(-1, 2)
+    of_outcome = [
+        np.repeat(log_expit(sign * logit).reshape(*logit.shape[:2], -1), number, axis=-1)
+        for sign, number in zip((-1, 1), counts.T, strict=True)
+    ]
+    return xr.DataArray(np.concatenate(of_outcome, -1), dims=("chain", "draw", "example"))
+
+
+def facts(data: xr.DataArray) -> dict[str, int]:
+    """Return how many items all systems that saw them always passed, and how many none of them ever did."""
+    wrong, right = np.moveaxis(data.values.sum(0), -1, 0)
+    return {
+        "passed_by_all": int(((wrong == 0) & (right > 0)).sum()),
+        "passed_by_none": int(((right == 0) & (wrong > 0)).sum()),
+    }
