@@ -63,19 +63,43 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "votes": pd.DataFrame([("x", "y", "a"), ("y", "z", "tie"), ("z", "x", "b")] * 9, columns=["a", "b", "winner"]),
         "asked": bp.Outcomes.from_counts(right=np.arange(12).reshape(3, 4) % 2, n=1, dims=["model", "item"]),
         "few": bp.Outcomes.from_counts(right=[1, 0], n=1, dims={"item": [0, 2]}),
+        # Calls whose errors are known.
+        "validated": cm,
+        # Numbers of credit, counts of positives found so far, and scores of cases by readers.
+        "credit": [0.5, 1.0, 0.25, 0.75],
+        **{"found": np.array([8, 17, 25]), "positives": np.array([10, 20, 30])},
+        "reads": pd.DataFrame(
+            [
+                (r, c, m, c % 2, (7 * r + 5 * c + 3 * len(m)) % 11 + c % 2)
+                for r in range(3)
+                for c in range(12)
+                for m in "ab"
+            ],
+            columns=["reader", "case", "modality", "truth", "score"],
+        ),
+        "calls": None,
         # Of test sets of their own.
         "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
+    question = np.arange(40) // 8
+    names = {"model": ["new", "old"], "week": [1, 2]}
+    weeks = bp.ConfusionMatrix.from_counts(tp=[[9, 8], [8, 7]], fn=[[1, 2], [2, 3]], fp=2, tn=8, dims=names)
+    two_sites = bp.ConfusionMatrix.from_counts(tp=9, fn=[1, 3], fp=2, tn=8, dims={"site": ["north", "south"]})
     passed = np.arange(60).reshape(2, 30) // 2 % 7
     both = bp.ConfusionMatrix.from_counts(tp=passed, fn=6 - passed, fp=0, tn=0, dims=["model", "question"])
     # What an answer is about, by what stands in it.
     special = {
         "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
         'dim="site"': {"cm": of_sites},
+        "parity(": {"cm": of_sites},
+        "meta_analysis(": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="study"), 1)},
+        "majority_vote(": {"answers": np.arange(40) % 3 % 2, "y_true": question % 2, "question": question},
+        'strata="site"': {"cm": two_sites, "shares": {"north": 0.8, "south": 0.2}},
         "cluster=": {"ids": np.arange(40) // 2},
         "both": {"both": both},
         "pass_at_k": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="question"), 1)},
+        "versus=": {"both": weeks},
         'dim="run"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="run"), 1)},
         'dim="step"': {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="step"), 1)},
     }
@@ -98,6 +122,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "bp.fit(cm,": "bp.fit(cm, method='exact',",
         "bp.fit(votes,": "ranked(votes,",
         "bp.fit(asked,": "answered(asked,",
+        "bp.fit(calls,": "(lambda data, model: data)(calls,",
         "bp.fit(bp.Ratings": "(lambda ratings, model: ratings)(bp.Ratings",
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
