@@ -82,7 +82,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "systems": bp.posterior(bp.ConfusionMatrix.from_counts(tp=[9, 8], fn=[1, 3], fp=2, tn=8, dims=["model"])),
     }
     of_sites = bp.ConfusionMatrix.from_counts(tp=tp, fn=10 - tp, fp=2, tn=18)
-    question = np.arange(40) // 8
+    question = np.arange(240) // 8
     names = {"model": ["new", "old"], "week": [1, 2]}
     weeks = bp.ConfusionMatrix.from_counts(tp=[[9, 8], [8, 7]], fn=[[1, 2], [2, 3]], fp=2, tn=8, dims=names)
     two_sites = bp.ConfusionMatrix.from_counts(tp=9, fn=[1, 3], fp=2, tn=8, dims={"site": ["north", "south"]})
@@ -94,7 +94,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         'dim="site"': {"cm": of_sites},
         "parity(": {"cm": of_sites},
         "meta_analysis(": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="study"), 1)},
-        "majority_vote(": {"answers": np.arange(40) % 3 % 2, "y_true": question % 2, "question": question},
+        "majority_vote(": {"answers": np.arange(240) % 3 % 2, "y_true": question % 2, "question": question},
         'strata="site"': {"cm": two_sites, "shares": {"north": 0.8, "south": 0.2}},
         "cluster=": {"ids": np.arange(40) // 2},
         "both": {"both": both},
