@@ -9,6 +9,7 @@ from bayesperf.curves.decisions.choosing import ChosenThreshold, abstention, cho
 from bayesperf.curves.expected_performance.criteria import break_even_threshold, equal_error_threshold
 from bayesperf.curves.expected_performance.estimating import epc, epc_a_posteriori
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
+from bayesperf.curves.reliability.before_labels import expected_metrics
 from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
 from bayesperf.curves.reliability.measures import Calibration
@@ -39,6 +40,7 @@ __all__ = [
     "epc",
     "epc_a_posteriori",
     "equal_error_threshold",
+    "expected_metrics",
     "precision_recall_curve",
     "reader_areas",
     "recalibrate",

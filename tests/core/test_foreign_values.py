@@ -34,6 +34,7 @@ SYSTEMS = bp.ConfusionMatrix(
 FOLDS = bp.ConfusionMatrix(SYSTEMS.counts.rename(model="fold"), 1)
 STEPS = bp.ConfusionMatrix(SYSTEMS.counts.rename(model="step"), 1)
 POST = bp.posterior(CM)
+LINE = bp.curves.recalibrate(Y, SCORE, draws=50)
 PARTLY_VERIFIED = bp.labels.verify(np.where(np.arange(len(Y)) % 3, Y, np.nan), PREDICTED, draws=50)
 
 
@@ -138,6 +139,8 @@ CALLS = {
     bp.folds.correlated_ttest: OF_FOLDS | {"test_fraction": 0.1, "metric": "score", "greater_is_better": True},
     bp.decision_curve: PROBABLE | {"thresholds": [0.2, 0.4], "by": None, "cluster": None},
     bp.curves.det_curve: SCORED | QUIET | {"prior": None, "method": "bayesian_bootstrap"},
+    bp.curves.expected_metrics: {"y_prob": SCORE, "recalibration": LINE, "threshold": 0.5, "group": None,
+                                 "random_seed": 0},
     bp.curves.epc: {"dev": (Y, SCORE), "test": (Y, OTHER), "criterion": "far_frr", "metric": "hter",
                     "alphas": [0.3, 0.6],
              "pos_label": 1, "cluster": None, "dev_cluster": None, "resample": "test", "draws": 20,

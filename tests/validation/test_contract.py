@@ -18,6 +18,7 @@ SMALLEST = {
     "areas": {"auc": 0.7, "n": 8, "draws": 20},
     "attempts": {"k": [1, 2], "n_questions": 6, "n_attempts": 2, "draws": 20},
     "bands": {"auc": 0.8, "n": 6, "draws": 10, "methods": ["bayesian_bootstrap", "wilson"]},
+    "before_labels": {"truth": ["bent"], "labelled": [20, 30], "n": 20, "draws": 20},
     "best_of_many": {"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20},
     "class_areas": {"n": [20, 30], "separation": [1.0, 2.0], "classes": 3, "population": 60, "draws": 20},
     "clustered_areas": {"n_groups": [6, 8], "correlation": 0.2, "draws": 20},
