@@ -142,7 +142,7 @@ def test_outcomes_have_a_page_of_their_own():
     post = bp.posterior(right.sum("site"))
     for text in (
         "143 are right, 57 wrong",
-        "accuracy ≥ 0.7",
+        "pass rate ≥ 0.7",
         f"{post['accuracy'].mean().values[0]:.3f}",
         "the worst is site b",
     ):
