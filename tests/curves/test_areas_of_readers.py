@@ -202,3 +202,14 @@ def test_what_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             bp.curves.reader_areas(frame)
+
+
+def test_draws_of_the_variance_between_readers(van_dyke):
+    """Each variance of observed areas is (J − 1) S²/χ² with J − 1 degrees of freedom, less what cases contribute."""
+    anova = van_dyke._anova
+    drawn = anova.between_readers(40_000, np.random.default_rng(0))
+    for i in (0, 1):
+        total = drawn[:, i, i] + anova.error - anova.cov2
+        expected = stats.chi2(4).ppf([0.9, 0.5, 0.1])
+        found = 4 * anova.areas[i].var(ddof=1) / np.quantile(total, [0.1, 0.5, 0.9])
+        np.testing.assert_allclose(found, expected, rtol=0.03)

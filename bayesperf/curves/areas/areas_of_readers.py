@@ -89,21 +89,18 @@ class ReaderAreas(Answer):
     def new_reader(self) -> Marginal:
         """Prediction of the area of a new reader, over ``modality``, joint.
 
-        The average reader's area, and on the log-odds scale a Student t deviation with the covariance between readers
-        over modalities: that of the observed areas, less what cases explain.
+        The average reader's area, and a normal deviation on the log-odds scale. Its covariance over modalities is
+        drawn: the covariance of the observed areas, from its inverse-Wishart posterior with J − 1 degrees of freedom,
+        less what the cases contribute to it.
         """
-        average, j = self.drawn["average_reader"], self.scores.sizes["reader"]
+        average, fit = self.drawn["average_reader"], self._anova
         m, draws = average.shape
-        fit = self._anova
-        between = np.cov(fit.areas).reshape(m, m)
-        own = np.eye(m, dtype=bool)
-        between = between - np.where(own, fit.error - fit.cov2, fit.cov1 - fit.cov3)
-        values, vectors = np.linalg.eigh(between)
-        root = vectors * np.sqrt(np.maximum(values, 0))
         rng = stream(self.random_seed, "new reader", self.scores.values)
-        deviates = rng.standard_normal((draws, m)) / np.sqrt(rng.chisquare(j - 1, (draws, 1)) / (j - 1))
+        between = fit.between_readers(draws, rng)
+        values, vectors = np.linalg.eigh(between)
+        deviates = (vectors * np.sqrt(np.maximum(values, 0))[:, None]) @ rng.standard_normal((draws, m, 1))
         inner = np.clip(average.values, 1e-6, 1 - 1e-6)
-        moved = special.expit(special.logit(inner) + (deviates @ root.T).T / (inner * (1 - inner)))
+        moved = special.expit(special.logit(inner) + deviates[..., 0].T / (inner * (1 - inner)))
         return self._marginal(Scope("new_group", "reader"), average.copy(data=moved), None)
 
     def _marginal(self, scope: Scope, drawn: xr.DataArray, score: xr.DataArray | None) -> Marginal:
@@ -296,6 +293,15 @@ class Anova(NamedTuple):
     @property
     def _apart(self) -> float:
         return max(self.cov2 - self.cov3, 0.0)
+
+    def between_readers(self, draws: int, rng: np.random.Generator) -> Array:
+        """Return draws of the covariance of readers' true areas, (draws, modality, modality); it may be indefinite."""
+        m, j = self.areas.shape
+        values, vectors = np.linalg.eigh(np.cov(self.areas).reshape(m, m) * (j - 1))
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        precision = stats.wishart(j + m - 2, np.eye(m)).rvs(draws, random_state=rng).reshape(draws, m, m)
+        of_cases = np.where(np.eye(m, dtype=bool), self.error - self.cov2, self.cov1 - self.cov3)
+        return np.asarray(root @ np.linalg.inv(precision) @ root.T - of_cases)
 
     def components(self) -> dict[str, float]:
         """Return the components of variance by name."""
