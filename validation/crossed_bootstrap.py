@@ -66,7 +66,7 @@ STUDY = Study(
     rows={"target": list(TARGETS)},
     settings={"cases": 40, "draws": 1000, "prob": 0.95},
 )
-# Some eight minutes of one processor.
+# Some four minutes of one processor.
 TABLES = {
-    "crossed_bootstrap": lambda jobs: table(STUDY, [({}, 300, {"random_seed": 1})], jobs, name="crossed_bootstrap")
+    "crossed_bootstrap": lambda jobs: table(STUDY, [({}, 200, {"random_seed": 1})], jobs, name="crossed_bootstrap")
 }
