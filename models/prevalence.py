@@ -35,7 +35,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models.building import coords, prior_variables
+from bayesperf.models.building import coords, per_example, prior_variables
 
 DATA = "counts"
 OPTIONS = {"calls": "counts of predictions", "pooled": (False, True)}
@@ -89,3 +89,10 @@ def build(
         cells = pm.Deterministic("cells", prevalence[..., None] * rates, dims=[*parts, "actual", "predicted"])
         pm.Multinomial("calls", n=seen.sum(-1), p=cells.sum(-2), observed=seen, dims=[*parts, "predicted"])
     return model
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, calls: xr.DataArray, **_: Any) -> xr.DataArray | None:
+    """Return the log-likelihood of each example's prediction: of the labelled ones, then of the others."""
+    seen = posterior["cells"].sum("actual").transpose(..., *calls.dims)
+    parts = [per_example(posterior["rates"], data), per_example(seen, calls)]
+    return None if any(part is None for part in parts) else xr.concat(parts, "example")

@@ -210,7 +210,7 @@ CELLS = {
     "groups of three classes": {"cells": (), "cells_group": ("fold",), "cells_new": ()},
     "meta_analysis": {"cells": (), "cells_median": (), "cells_group": ("site",), "cells_new": ()},
     "meta_analysis, covariates": {"cells": (), "cells_median": (), "cells_group": ("site",), "cells_new": ()},
-    "slices": {"cells": ("site",)},
+    "prevalence": {"cells": ()}, "prevalence, pooled": {"cells": ("month",)}, "slices": {"cells": ("site",)},
     "markov": {"cells": ()}, "markov, varying": {"cells": (), "cells_group": ("video",), "cells_new": ()},
     "paired": {"cells": ("model",)}, "datasets": {},
 }  # fmt: skip
@@ -222,7 +222,7 @@ UNITS = {
     "groups by actual": {"site": 3}, "groups of three classes": {"fold": 2}, "groups_logit": {"site": 3},
     "groups_logit, LKJ": {"site": 3}, "groups_logit, covariates": {"site": 3}, "slices": {"site": 3},
     "meta_analysis": {"site": 3}, "meta_analysis, covariates": {"site": 3},
-    "markov": {"example": 87},
+    "prevalence": {"example": 142}, "prevalence, pooled": {"example": 172}, "markov": {"example": 87},
     "markov, varying": {"video": 3}, "paired": {"example": 60}, "datasets": {"dataset": 4},
 }  # fmt: skip
 
@@ -250,7 +250,7 @@ def test_tree_of_every_model(case, sampler):
     assert expected <= set(tree.children)
     posterior, prior = tree["posterior"].to_dataset(), tree["prior"].to_dataset()
     labels = {"model": ["A", "B"] if data is SYSTEMS else ["new", "old"], "site": [2, 3, 5], "fold": [0, 1],
-              "video": ["u", "v", "w"]}  # fmt: skip
+              "video": ["u", "v", "w"], "month": ["May", "June"]}  # fmt: skip
     of_classes = ["accuracy", "balanced_accuracy", "precision_macro", "recall_macro", "f1_macro", "matthews_corrcoef"]
     headline = of_classes if "three" in case else HEADLINE
     if "by actual" in case or "meta_analysis" in case:
