@@ -443,7 +443,7 @@ def delong_of_two() -> Contest:
 
     def ours() -> float:
         difference = bp.compare(bp.roc_auc(y_true, {"a": a, "b": b}, method="delong")).difference
-        return abs(float(difference.mean() / difference.sd()))
+        return abs((difference.mean() / difference.sd()).item())
 
     return Contest(ours, {"MLstatkit": lambda: abs(MLstatkit.Delong_test(y_true, a, b)[0])}, exact)
 

@@ -208,7 +208,7 @@ CALLS = {
                                      "truth": "truth", "score": "score", "pos_label": 1, "draws": 20,
                                      "random_seed": 0},
     bp.curves.summary_roc: {"studies": bp.groups.meta_analysis(FOLDS, draws=50)},
-    bp.groups.majority_vote: {"answers": PREDICTED, "y_true": Y, "k": 2, "cluster": {"question": IDS}, "by": None,
+    bp.groups.majority_vote: {"answers": PREDICTED, "y_true": IDS % 2, "k": 2, "cluster": {"question": IDS}, "by": None,
                               "draws": 50, "random_seed": 0},
     bp.labels.next_labels: {"posterior": PARTLY_VERIFIED, "n": 2, "metric": "accuracy", "random_seed": 0},
     bp.sequences.posterior: {"y_true": Y, "y_pred": PREDICTED, "by": {"video": IDS}, "prior": 0.5, "order": 1,
