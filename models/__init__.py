@@ -57,7 +57,7 @@ and, where they apply,
     Draws from the posterior, using a separate generator for each matrix. It raises NotImplementedError if the posterior
     has no closed form under these priors and options.
 ``EXACT``
-    In place of `exact`: where bayesperf has such a function, as ``"groups.group_integrals:draws"``. It receives the
+    In place of `exact`: where bayesperf has such a function, as ``"groups.exact_group_draws:draws"``. It receives the
     parameters of the priors, which must be of the families of the defaults. A copy of the file has no use for it.
 """
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from bayesperf.cli.options import Files, existing
+from bayesperf.cli.options_for_typer import Files, existing
 from bayesperf.cli.planning import evidence_in_words, number_in_words
 from bayesperf.cli.running_commands import analysed, print_blocks_as, say_warnings
 from bayesperf.core.errors import InputError

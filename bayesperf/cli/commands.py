@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from bayesperf.cli.checking import check
-from bayesperf.cli.options import Command, Files, existing, with_options
+from bayesperf.cli.options_for_typer import Command, Files, existing, with_options
 from bayesperf.cli.planning import plan
 from bayesperf.cli.ranking import rank
 from bayesperf.cli.running_commands import (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from bayesperf.cli.options import existing
+from bayesperf.cli.options_for_typer import existing
 from bayesperf.cli.running_commands import analysed, say_warnings
 from bayesperf.core.errors import InputError
 from bayesperf.files.option_table import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bayesperf.cli.options import Files
+from bayesperf.cli.options_for_typer import Files
 from bayesperf.cli.running_commands import print_blocks_as, say, shown_while
 from bayesperf.files.option_table import Settings
 

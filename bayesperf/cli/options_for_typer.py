@@ -1,4 +1,4 @@
-"""The table of options as Typer takes it, what is refused by its rows, and the files that are named."""
+"""The options of `bayesperf.files.option_table` as Typer takes them, and the files that are named."""
 
 from __future__ import annotations
 
