@@ -69,6 +69,8 @@ def build(
     """
     if calls is None:
         raise ValueError("options: give 'calls', the numbers of unlabelled examples by predicted class.")
+    if data.ndim > 2:
+        raise ValueError(f"data: labelled examples are one matrix; sum the dims {data.dims[:-2]}.")
     rows = data.transpose("actual", "predicted")
     calls = calls.transpose(..., "predicted")
     parts = [str(d) for d in calls.dims[:-1]]

@@ -58,13 +58,21 @@ def _examples(definition: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     groups = ["fold"] if dim or "dims of slices" in declared.values() else []
     first, *others = EXAMPLES[definition.DATA](groups)
     parameters = inspect.signature(definition.build).parameters
-    yield first, dim
+    always = dim | _calls(declared, first)
+    yield first, always
     for name, kind in declared.items():
         for value in kind if isinstance(kind, tuple) else VALUES.get(kind, ()):
             if value != parameters[name].default:
-                yield first, dim | {name: value}
+                yield first, always | {name: value}
     for data in others:
-        yield data, dim
+        yield data, dim | _calls(declared, data)
+
+
+def _calls(declared: Mapping[str, Any], data: Any) -> dict[str, xr.DataArray]:
+    """Return the option of predictions without labels, by classes of the data, of a model that takes one."""
+    labels = list(getattr(data, "labels", ()))
+    calls = xr.DataArray(np.full((SIZE, len(labels)), 5), {"predicted": labels}, ["part", "predicted"])
+    return {name: calls for name, kind in declared.items() if kind == "counts of predictions"}
 
 
 # ── Examples ──
@@ -126,6 +134,14 @@ def _attempts_at_items(_: Any) -> list[Outcomes]:
     return [Outcomes.from_counts(right=right, n=1, dims=["model", "item"])]
 
 
+def _reads(_: Any) -> list[pd.DataFrame]:
+    """Return reads of the same cases by three readers, then the same in two modalities."""
+    rows = list(itertools.product("xyz", range(6), "mn"))
+    frame = pd.DataFrame(rows, columns=["reader", "case", "modality"])
+    frame = frame.assign(truth=frame["case"] % 2, read=np.arange(len(frame)) // 3 % 2)
+    return [frame[frame["modality"] == "m"].drop(columns="modality"), frame]
+
+
 # By the kind of data that a model's file declares as DATA: examples, given the dims of groups that the model takes.
 EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "counts": _counts,
@@ -137,6 +153,7 @@ EXAMPLES: dict[str, Callable[[list[str]], Sequence[Any]]] = {
     "ratings": _ratings,
     "judged pairs": _judged_pairs,
     "attempts at items": _attempts_at_items,
+    "reads": _reads,
 }
 # By the kind of an option that is no tuple of values, those to compile; others need data of their own.
 VALUES = {"positive number": (2.0,), "repeats of folds": (SIZE,), "two raters": (("a", "b"),)}
