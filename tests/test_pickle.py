@@ -175,7 +175,7 @@ KINDS = {
     "plan of a width's assurance": (
         lambda: bp.plan.interval_width(0.1, evidence=(4, 5), assurance=0.9), lambda plan: plan.curve(NS)
     ),
-    "monitor": (lambda: bp.monitor(BATCHES, 0.7), lambda monitor: (monitor.dataset, monitor.posterior["mcc"].mean())),
+    "monitor": (lambda: bp.monitor(BATCHES, 0.7), lambda monitor: (monitor.dataset, draws(monitor.marginal))),
     "pooled": (
         lambda: bp.pool(FOLDS, draws=200), lambda pooled: (pooled.new_group["recall"].eti(), draws(pooled.dispersion))
     ),
@@ -197,7 +197,27 @@ KINDS = {
     ),
     "a metric of slices": (lambda: bp.slices(FOLDS, draws=100)["precision"], draws),
     "levels of slices": (lambda: bp.slices(FOLDS, draws=100).levels("fold", "recall"), draws),
-    "parity of groups": (lambda: bp.groups.parity(FOLDS, draws=100), lambda found: found.summary()["mean"]),
+    "parity of groups": (
+        lambda: bp.groups.parity(FOLDS, draws=100),
+        lambda found: (draws(found["recall"]), draws(found.largest_gap("equalised odds"))),
+    ),
+    "population of strata": (
+        lambda: bp.posterior(FOLDS, strata="fold", shares={fold: 1 + i for i, fold in enumerate(
+            FOLDS.counts["fold"].values.tolist())}, draws=100),
+        lambda post: (draws(post["accuracy"]), post.source.effective_number("recall"))
+    ),
+    "metrics before labels": (
+        lambda: bp.curves.expected_metrics(MANY[1], bp.curves.recalibrate(*MANY, draws=50)),
+        lambda post: draws(post["f1"])
+    ),
+    "plan of an area": (lambda: bp.plan.area(0.2, auc=(8, 2), prevalence=0.3, draws=50), lambda plan: plan.curve(NS)),
+    "plan of a calibration": (
+        lambda: bp.plan.calibration(0.9, auc=0.8, prevalence=0.3), lambda plan: plan.curve(NS)
+    ),
+    "plan of a net benefit": (
+        lambda: bp.plan.net_benefit(0.2, threshold=0.2, recall=0.8, specificity=0.8, prevalence=0.3),
+        lambda plan: plan.curve(NS)
+    ),
     "the largest gap": (lambda: bp.slices(FOLDS, draws=100).largest_gap("fold"), draws),
     "roc curve": (curve(bp.roc_curve), of_curve),
     "binormal roc curve": (curve(bp.roc_curve, method="binormal"), of_curve),

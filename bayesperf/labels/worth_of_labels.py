@@ -10,7 +10,7 @@ Shared parameters make strata err together, and the sum is scaled to the present
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,23 @@ class LabelValue(Held):
     def variance(self, labels: Array | Counts) -> float:
         """Return the variance after a number of further labels in each stratum."""
         return float((self.scale**2 / (self.worth + labels)).sum() + self.fixed)
+
+    def after_calls(self, calls: float, examples: int) -> LabelValue:
+        """Return the value if a judge labels more examples of the same kinds: they show how common strata are."""
+        more = self.available * (1 + calls / max(int(self.available.sum()), 1))
+        return replace(self, available=np.rint(more).astype(int), fixed=self.fixed * examples / (examples + calls))
+
+    def labels_for(self, variance: float) -> float:
+        """Return the number of labels, where they tell most, that leave a variance; inf if all leave more."""
+        if self.variance(self.available) > variance:
+            return np.inf
+        low, high = 0.0, float((self.worth + self.available).max()) / max(float(self.scale.max()), _LEAST)
+        high *= float(self.scale.max()) / max(float(self.scale[self.scale > 0].min(initial=1)), _LEAST)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            enough = self.variance(np.clip(middle * self.scale - self.worth, 0, self.available)) <= variance
+            low, high = (low, middle) if enough else (middle, high)
+        return float(np.clip(high * self.scale - self.worth, 0, self.available).sum())
 
     def by_chance(self, n: int) -> Array:
         """Return the expected number in each stratum of n labels chosen at random."""

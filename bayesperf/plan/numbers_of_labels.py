@@ -21,6 +21,9 @@ from bayesperf.plan.plan_result import Plan, UnreachableError
 from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.posterior import Posterior
 
+# Calls of a judge are tried up to this many times the examples so far, at this many numbers, which are then refined.
+_MOST_CALLS, _TRIED, _REFINED = 1000, 25, 3
+
 
 def prob_settled(away: float, variance: float, left: Array, confidence: float) -> Array:
     """Return the probability that more data will show on which side of 0 a quantity lies.
@@ -46,12 +49,18 @@ class LabelsLeft(Held):
         The posterior mean minus the requirement; None if the plan is for a width.
     by_chance : int or None
         The number of labels that is enough if examples are chosen at random; None if all are not enough.
+    calls : int
+        Further examples that a judge labels before.
+    costs : tuple of two float, optional
+        Cost of a label and of a judge's call.
     """
 
     value: LabelValue
     confidence: float
     distance: float | None
     by_chance: int | None = None
+    calls: int = 0
+    costs: tuple[float, float] | None = None
 
     @property
     def available(self) -> int:
@@ -83,8 +92,15 @@ class LabelsLeft(Held):
         return smallest_by_bisection(holds) if holds(self.available) else None
 
     def in_words(self, plan: Plan) -> str:
-        if not plan.n:
+        if not plan.n and not self.calls:
             return f"For {plan.claim} no more labels are needed."
+        if self.costs is not None:
+            label, call = self.costs
+            total = plan.n * label + self.calls * call
+            return (
+                f"For {plan.claim} the cheapest way is about {self.calls:,} more calls of the judge and {plan.n:,} "
+                f"more labels where they tell most, at a cost of {total:,.4g}."
+            )
         chance = "all are not enough" if self.by_chance is None else f"about {self.by_chance:,}"
         return (
             f"For {plan.claim} about {plan.n:,} more labels are needed where they tell most, and by chance "
@@ -101,6 +117,7 @@ def labels(
     requirement: float | None = None,
     confidence: float = 0.95,
     assurance: float = 0.8,
+    costs: tuple[float, float] | None = None,
 ) -> Plan:
     """Return how many more labels bring an interval to a width, or settle whether a requirement is met.
 
@@ -120,6 +137,9 @@ def labels(
         Probability of the interval, or the probability that settles the requirement.
     assurance : float
         Probability, given the data so far, that it will be settled.
+    costs : tuple of two float, optional
+        Cost of a label and of a judge's call. The judge may then label more examples, of the same kinds, and the plan
+        has the cheapest numbers of both for the width: ``n`` labels and ``model.calls`` calls.
 
     Returns
     -------
@@ -166,6 +186,9 @@ def labels(
         target, claim = assurance, f"settling whether {title} is above {format_value(bound)}"
         mean = np.subtract.reduce(np.atleast_1d(posterior[metric].mean().values))
         model = LabelsLeft(value=value, confidence=confidence, distance=float(mean) - bound)
+    if costs is not None:
+        model = _cheapest(model, target, width, int(posterior.source.sample.counts.sum()), costs)  # type: ignore[attr-defined]
+        value = model.value
     n = model.smallest_n(target, value.allocation)
     limit = model.reached(model.available, value.allocation)
     if n is None:
@@ -187,3 +210,25 @@ def labels(
         share=1.0,
         model=replace(model, by_chance=model.smallest_n(target, value.by_chance)),
     )
+
+
+def _cheapest(
+    model: LabelsLeft, target: float, width: float | None, examples: int, costs: tuple[float, float]
+) -> LabelsLeft:
+    """Return the model after the number of calls at which labels and calls together cost least."""
+    if width is None:
+        raise InputError("costs", "are for a width.", "Give `width`, or remove `costs`.")
+    if np.shape(costs) != (2,) or not all(checks.number("costs", each) > 0 for each in costs):
+        raise InputError("costs", f"must be the costs of a label and of a call, both above 0; they are {costs!r}.")
+    label, call = costs
+    variance = (target / (2 * ndtri((1 + model.confidence) / 2))) ** 2
+
+    def cost(calls: float) -> float:
+        return label * model.value.after_calls(calls, examples).labels_for(variance) + call * calls
+
+    tried = np.concatenate([[0.0], np.geomspace(1, _MOST_CALLS * examples, _TRIED)])
+    for _ in range(_REFINED):
+        best = int(np.argmin([cost(calls) for calls in tried]))
+        tried = np.linspace(tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)], _TRIED)
+    calls = round(float(tried[np.argmin([cost(each) for each in tried.tolist()])]))
+    return replace(model, value=model.value.after_calls(calls, examples), calls=calls, costs=(label, call))

@@ -1,5 +1,6 @@
 """Which examples to verify next, and how many labels are needed."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -97,6 +98,34 @@ def test_labels_for_a_width():
     # Rates move as labels come in: to a tenth.
     assert np.diff(after).item() == pytest.approx(0.03, rel=0.1)
     assert f"about {needed.n:,} more labels are needed where they tell most" in needed.in_words()
+
+
+def test_the_cheapest_labels_and_calls():
+    """No other number of calls on a grid is cheaper, and a sample of that size has the width."""
+    truth, verified, judge, predicted, _ = simulated(n=2000, known=200)
+    post = labels.verify(verified, predicted, judge=judge)
+    found = plan.labels(post, metric="accuracy", width=0.04, costs=(1, 0.05))
+    total = found.n + 0.05 * found.model.calls
+    assert found.model.calls > 0
+    assert found.n < plan.labels(post, metric="accuracy", width=0.04).n
+    for calls in (0, 500, 1000, 2000, 4000, 8000):
+        other = plan.labels(post, metric="accuracy", width=0.04).model
+        after = replace(other, value=other.value.after_calls(calls, 2000))
+        n = after.smallest_n(0.04, after.value.allocation)
+        assert n is None or n + 0.05 * calls >= 0.99 * total
+    dear = plan.labels(post, metric="accuracy", width=0.04, costs=(1, 50))
+    assert dear.model.calls == 0
+    truth, verified, judge, predicted, _ = simulated(n=2000 + found.model.calls, known=200)
+    more = labels.verify(verified, predicted, judge=judge)
+    rows = labels.next_labels(more, found.n, metric="accuracy").rows
+    verified[rows] = truth[rows]
+    after = labels.verify(verified, predicted, judge=judge)["accuracy"].eti()
+    assert np.diff(after).item() == pytest.approx(0.04, rel=0.1)
+    assert "the cheapest way is about" in found.in_words()
+    with pytest.raises(ValueError, match="costs are for a width"):
+        plan.labels(post, metric="accuracy", requirement=0.5, costs=(1, 1))
+    with pytest.raises(ValueError, match="costs of a label and of a call"):
+        plan.labels(post, metric="accuracy", width=0.04, costs=(1, 0))
 
 
 def test_labels_that_settle_a_requirement():
