@@ -169,6 +169,25 @@ def test_draws_of_another_seed_agree_within_their_error(rows):
 
 
 @pytest.mark.slow
+def test_ranks_of_parameters_from_their_priors_are_uniform():
+    """Simulation-based calibration of the draws by quadrature: six studies of 10 to 40 examples of each class."""
+    simulations, n = 200, 99
+    trials = np.array([[10, 40], [20, 20], [30, 15], [15, 30], [25, 25], [40, 10]])
+    ranks = []
+    for i in range(simulations):
+        rng = np.random.default_rng([5, i])
+        true = study_integrals.from_normal(rng.standard_normal((1, 5)), PRIORS)
+        r, z = true["correlation"][0], rng.standard_normal((6, 2))
+        z[:, 1] = r * z[:, 0] + np.sqrt(1 - r**2) * z[:, 1]
+        successes = rng.binomial(trials, special.expit(true["location"] + true["spread"] * z))
+        drawn = study_integrals.sampled(successes, trials, PRIORS, rng, n)
+        ranks.append(np.concatenate([np.ravel((drawn[name] < true[name]).sum(0)) for name in PRIORS]))
+    for of_parameter in np.transpose(ranks):
+        counts = np.bincount(of_parameter // 10, minlength=10)
+        assert stats.chisquare(counts).pvalue > 0.001
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [AUDIT_C, TELOMERASE[:3]])
 def test_draws_by_quadrature_are_those_of_the_sampler(rows):
     settings = {"random_seed": 1, "progressbar": False}
