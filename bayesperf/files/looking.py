@@ -338,11 +338,13 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
     if several:
         commands["Which is better?"] = ["compare", *reading, *positive, *(clustered or paired)]
-    required = (
-        "auc>=0.8" if not wide else "recall>=0.8" if positive or _say_themselves(of["actual"][0]) else "accuracy>=0.8"
-    )
+    is_binary = bool(positive) or _say_themselves(of["actual"][0])
+    required = "auc>=0.8" if not wide else "recall>=0.8" if is_binary else "accuracy>=0.8"
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
     commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
+    if wide and is_binary and "group" in of and not (several or is_paired or clustered):
+        slices = ["--slice", of["group"][0].name]
+        commands["Are groups treated alike?"] = ["report", *reading, *positive, *slices]
     return _typed(path, commands)
 
 

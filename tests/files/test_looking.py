@@ -221,3 +221,16 @@ def test_judged_pairs_are_told_by_their_names_and_the_systems_that_both_columns_
     assert found.attrs["commands"] == {"Which is best?": f"bayesperf rank {tmp_path / 'votes.csv'}"}
     pd.DataFrame(met | {"model_b": [*"uvuv"] * 3}).to_csv(tmp_path / "other.csv", index=False)
     assert "winner" not in bp.files.look(tmp_path / "other.csv")["role"].tolist()
+
+
+def test_a_column_of_groups_leads_to_the_question_whether_they_are_treated_alike(tmp_path):
+    columns = {"actual": TRUTH, "predicted": TRUTH[::-1], "sex": np.where(np.arange(N) % 3, "f", "m")}
+    pd.DataFrame(columns).to_csv(tmp_path / "people.csv", index=False)
+    commands = bp.files.look(tmp_path / "people.csv").attrs["commands"]
+    assert commands["Are groups treated alike?"].endswith("--slice sex")
+    # Without a positive class that the labels say, there are no rates to compare.
+    colours = np.array(["red", "green", "blue"])
+    pd.DataFrame(columns | {"actual": colours[np.arange(N) % 3], "predicted": colours[np.arange(N) // 2 % 3]}).to_csv(
+        tmp_path / "colours.csv", index=False
+    )
+    assert "Are groups treated alike?" not in bp.files.look(tmp_path / "colours.csv").attrs["commands"]
