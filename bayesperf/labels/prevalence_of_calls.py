@@ -176,8 +176,8 @@ def prevalence(
     """
     if pooled or (isinstance(errors, ConfusionMatrix) and len(errors.labels) > 2):
         return _by_sampling(calls, errors, n, prior, pos_label, by, pooled, random_seed)
-    recall, specificity, label = _rates(errors)
-    positive, total = _counts(calls, n, by, label if pos_label is None else pos_label)
+    recall, specificity, labels = _rates(errors, pos_label)
+    positive, total = _counts(calls, n, by, labels, pos_label)
     weights = weights_of_rate(prior)
     if not min(weights) > 0:
         raise InputError(
@@ -200,8 +200,8 @@ def prevalence(
     )
 
 
-def _rates(errors: Any) -> tuple[Rate, Rate, Any]:
-    """Return recall and specificity, and the positive label if it is known."""
+def _rates(errors: Any, pos_label: Any) -> tuple[Rate, Rate, list[Any] | None]:
+    """Return recall and specificity of a positive class, and the labels, the positive one last, if they are known."""
     if isinstance(errors, Mapping):
         if set(errors) != set(_RATES):
             raise InputError("errors", f"must have recall and specificity; it has {', '.join(map(str, errors))}.")
@@ -218,8 +218,13 @@ def _rates(errors: Any) -> tuple[Rate, Rate, Any]:
             f"has the leading dims {', '.join(map(str, post.dims))}.",
             "Sum them, or pool them and take .new_group.",
         )
-    marginals = [post[name] for name in _RATES]
-    return Rate.of(marginals[0].distribution), Rate.of(marginals[1].distribution), post.pos_label
+    recall, specificity = (Rate.of(post[name].distribution) for name in _RATES)
+    labels = sorted(post.labels, key=lambda label: label == post.pos_label)
+    if pos_label is None or pos_label == labels[-1]:
+        return recall, specificity, labels
+    if pos_label not in labels:
+        raise InputError("pos_label", f"{pos_label!r} is none of the classes of `errors`, {labels}.")
+    return specificity, recall, labels[::-1]
 
 
 def _rate(name: str, known: Any) -> Rate:
@@ -228,6 +233,8 @@ def _rate(name: str, known: Any) -> Rate:
     if isinstance(known, Marginal):
         if known.leading.size != 1:
             raise InputError(argument, f"must be of one system; its dims are {known.dims}.", "Select a coordinate.")
+        if known.bounds != (0.0, 1.0):
+            raise InputError(argument, f"must be a rate, from 0 to 1; it is {known.quantity.title}.")
         return Rate.of(known.distribution)
     if isinstance(known, tuple):
         if len(known) != 2:
@@ -240,8 +247,10 @@ def _rate(name: str, known: Any) -> Rate:
     return Rate(value)
 
 
-def _counts(calls: Any, n: Any, by: Mapping[str, Any] | None, pos_label: Any) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return how many examples were called positive, and how many there are."""
+def _counts(
+    calls: Any, n: Any, by: Mapping[str, Any] | None, known: list[Any] | None, pos_label: Any
+) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return how many examples were called positive, and how many there are; `known` are labels, the positive last."""
     if n is not None:
         if by is not None:
             raise InputError("by", "is for predicted labels; numbers have dims of their own.", "Give DataArrays.")
@@ -253,7 +262,9 @@ def _counts(calls: Any, n: Any, by: Mapping[str, Any] | None, pos_label: Any) ->
         return positive.astype(float), total.astype(float)
     counts = _predicted(calls, by)
     labels = counts["predicted"].values.tolist()
-    if pos_label is None:
+    if known is not None:
+        counts, labels, pos_label = _of_known_classes(counts, known), known, known[-1]
+    elif pos_label is None:
         pos_label = positive_label(labels, None)
     if pos_label is None:
         raise missing_positive_label(labels)
@@ -328,11 +339,15 @@ def _calls_of_classes(
             raise InputError(
                 "n", f"a number of positive calls is of two classes, and there are {len(labels)}.", "Give labels."
             )
-        positive, total = _counts(calls, n, by, None)
+        positive, total = _counts(calls, n, by, None, None)
         called = {errors.pos_label if pos_label is None else pos_label: positive}
         of_class = [called.get(label, total - positive) for label in labels]
         return xr.concat(of_class, xr.DataArray(labels, dims="predicted", name="predicted"))
-    counts = _predicted(calls, by)
+    return _of_known_classes(_predicted(calls, by), labels)
+
+
+def _of_known_classes(counts: xr.DataArray, labels: list[Any]) -> xr.DataArray:
+    """Return counts (…, predicted) of all classes in their order; refuse another one."""
     if unknown := [label for label in counts["predicted"].values.tolist() if label not in labels]:
         raise InputError("calls", f"{unknown[0]!r} is none of the classes of `errors`, {labels}.")
     return counts.reindex(predicted=labels, fill_value=0)

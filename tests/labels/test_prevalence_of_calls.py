@@ -122,7 +122,7 @@ def test_useless_calls_are_warned_of():
         (5, {"recall": 0.3, "specificity": 0.6}, {"n": 40}, "errors: recall and specificity add up to 0.9, and"),
         (5, [1, 2], {"n": 40}, "errors must be a ConfusionMatrix, a Posterior or a mapping; it is list"),
         (5, VALIDATED, {"n": 40, "prior": "haldane"}, "prior: 'haldane' leaves no posterior"),
-        (["a", "b", "c"], VALIDATED, {"pos_label": "a"}, "calls must have two classes, 'a' and another"),
+        (["a", "b", "c"], VALIDATED, {"pos_label": "a"}, "pos_label: 'a' is none of the classes"),
         (5, VALIDATED, {"n": 40, "by": {"month": [1]}}, "by is for predicted labels"),
         ([1, 0, 1], VALIDATED, {"by": {"m": [1, 1, 2], "s": [1, 2, 2]}}, "by: some combinations have no example"),
     ],
@@ -202,6 +202,23 @@ def test_studies_that_differ(spread, median, beyond):
     # Few of the draws lie where the calls are likely: the error of a tail is that of some 300.
     x, mass = beyond
     assert ill.sf(x).item() == pytest.approx(mass, abs=3 * np.sqrt(mass * (1 - mass) / 300))
+
+
+def test_calls_have_the_classes_of_the_errors():
+    errors = bp.ConfusionMatrix.from_counts(tp=90, fn=10, fp=1, tn=99)
+    calls = [1] * 80 + [0] * 20
+    found = bp.labels.prevalence(calls, errors)
+    # The other class is what the first is not, and its recall is the specificity of the first.
+    other = bp.labels.prevalence(calls, errors, pos_label=0)
+    assert other.mean().item() == pytest.approx(1 - found.mean().item(), abs=1e-6)
+    assert bp.labels.prevalence(20, errors, n=100, pos_label=0).mean().item() == pytest.approx(other.mean().item())
+    for wrong in (["1"] * 50, [1] * 10 + [7] * 50, [7, 7]):
+        with pytest.raises(InputError, match="is none of the classes of `errors`"):
+            bp.labels.prevalence(wrong, errors)
+    with pytest.raises(InputError, match="pos_label: 2 is none of the classes"):
+        bp.labels.prevalence(calls, errors, pos_label=2)
+    with pytest.raises(InputError, match="must be a rate, from 0 to 1; it is Matthews"):
+        bp.labels.prevalence(5, {"recall": bp.posterior(errors)["mcc"], "specificity": 0.9}, n=10)
 
 
 def test_what_is_refused_of_classes():
