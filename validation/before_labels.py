@@ -1,11 +1,13 @@
 """How often intervals cover what labels then show, with the doubt about the line and with one line taken as certain."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 from scipy import special
 
 from bayesperf.core.arrays import Array
+from bayesperf.core.errors import IdentifiabilityWarning
 from bayesperf.curves.reliability.before_labels import expected_metrics
 from bayesperf.curves.reliability.recalibration import recalibrate
 from validation.study import Study, outcomes, table
@@ -31,7 +33,10 @@ def simulate(
     y, called = rng.random(n) < frequency(new), new >= 0.5
     tp, fp, fn = (y & called).sum(), (~y & called).sum(), (y & ~called).sum()
     true = np.array([(y == called).mean(), tp / (tp + fn), tp / (tp + fp), 2 * tp / (2 * tp + fp + fn)])
-    posts = [expected_metrics(new, each) for each in (line, certain)]
+    with warnings.catch_warnings():
+        # With few labels some probabilities are beyond the labelled ones.
+        warnings.simplefilter("ignore", IdentifiabilityWarning)
+        posts = [expected_metrics(new, each) for each in (line, certain)]
     bounds = np.array([[post[metric].eti(prob).values for metric in METRICS] for post in posts])
     return outcomes(bounds[..., 0], bounds[..., 1], true)
 

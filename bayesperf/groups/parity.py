@@ -7,6 +7,7 @@ stands beside its value before the data. "Too few to tell" is an answer.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError, InputTypeError, PriorWarning
 from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
@@ -334,7 +335,10 @@ def _pooled(cm: ConfusionMatrix, metric: Metric, draws: int, seed: int) -> tuple
     reached = np.nan_to_num(point_value(metric, cm.counts, cm.positive).values) * trials
     dims = {dim: cm.counts[dim].values.tolist()}
     outcomes = Outcomes.from_counts(right=np.rint(reached).astype(int), n=trials.astype(int), dims=dims)
-    found = slices(outcomes, draws=draws, random_seed=seed)
+    with warnings.catch_warnings():
+        # What the prior says stands beside each probability.
+        warnings.simplefilter("ignore", PriorWarning)
+        found = slices(outcomes, draws=draws, random_seed=seed)
     now, before = (
         rates.sel(rate="accuracy", drop=True).stack(each=("chain", "draw"), create_index=False)
         for rates in (found.rates, found.prior_rates)
