@@ -14,8 +14,15 @@ Model. System i passes R_ij of its n_ij attempts at item j,
 μ is the difficulty for the mean system: its pass rate on a typical item is uniform a priori. Both sets of deviations
 sum to 0, as deviations of independent normals from their mean do (`zero_sum`).
 
+If some systems have not seen some items, the items that the same systems have seen are a set s, with a mean of its own,
+
+    b_j ~ Normal(μ + c_s, σ_b²),  c_s ~ Normal(0, σ_c²),  σ_c ~ HalfNormal(1)      `set_spread`
+
+Without it the easy half of a pool would be drawn towards the hard half, and systems that saw the latter underrated.
+
 The pass rate of a system over the whole pool, seen or not, is the mean of expit(θ_i − b_j) over its items; for a new
-item of the kind, the mean over b ~ Normal(μ, σ_b² (1 + 1/J)). Systems are therefore compared at equal difficulty.
+item of the kind, the mean over b ~ Normal(μ + c_s, σ_b² (1 + 1/J)), of a set as frequent as in the pool. Systems are
+therefore compared at equal difficulty.
 
 This is right only if which items a system has seen does not depend on its chances to pass them, given its ability and
 their difficulty: a system that skips what it cannot do is rated too high. All items tell systems apart equally well:
@@ -43,7 +50,7 @@ from scipy.special import expit, log_expit
 from bayesperf.models.building import MOST_VALUES, CrossedBinomial, coords, prior_variables, zero_sum
 
 DATA = "attempts at items"
-DIMS = ("ability_component", "difficulty_component")
+DIMS = ("ability_component", "difficulty_component", "set", "set_component")
 ESTIMAND = "population"
 QUANTITIES = {
     "ability": {"greater_is_better": True},
@@ -54,6 +61,7 @@ PRIORS = {
     "location": pm.Logistic.dist(0, 1),
     "ability_spread": pm.HalfNormal.dist(1),
     "difficulty_spread": pm.HalfNormal.dist(1),
+    "set_spread": pm.HalfNormal.dist(1),
 }
 # Steps may be large: the deviations are nearly independent.
 TARGET_ACCEPT = 0.8
@@ -75,9 +83,13 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     """
     system, item = (str(dim) for dim in data.dims[:2])
     right, n = data.values[..., 1], data.values.sum(-1)
-    variable = prior_variables(PRIORS, priors)
-    labels = coords(data.isel(outcome=0, drop=True))
-    labels |= {name: np.arange(1, size) for name, size in zip(DIMS, n.shape, strict=True)}
+    place = sets(n)
+    number = place.max() + 1
+    unused = {} if number > 1 else {"set_spread": "items that some systems have not seen"}
+    variable = prior_variables(PRIORS, priors, unused=unused)
+    labels = coords(data.isel(outcome=0, drop=True)) | {"set": np.arange(number)}
+    components = zip(("ability", "difficulty", "set"), (*n.shape, number), strict=True)
+    labels |= {f"{name}_component": np.arange(1, size) for name, size in components}
     with pm.Model(coords=labels) as model:
         location, deviations = variable("location", []), []
         for name, trials in (("ability", n.sum(1)), ("difficulty", n.sum(0))):
@@ -87,7 +99,12 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
             component = pm.Normal(f"{name}_deviation", 0, width, dims=f"{name}_component")
             deviations.append(zero_sum(spread / width * component, len(trials)))
         ability = pm.Deterministic("ability", deviations[0], dims=system)
-        difficulty = pm.Deterministic("difficulty", location + deviations[1], dims=item)
+        of_set = location
+        if number > 1:
+            component = variable("set_spread", []) * pm.Normal("set_deviation", dims="set_component")
+            of_sets = pm.Deterministic("set_difficulty", location + zero_sum(component, number), dims="set")
+            of_set = of_sets[pm.Data("set_of_item", place, dims=item)]
+        difficulty = pm.Deterministic("difficulty", of_set + deviations[1], dims=item)
         attempts = pm.Data("attempts", n, dims=[system, item])
         observed = pm.Data("passed_data", right, dims=[system, item])
         CrossedBinomial(
@@ -96,16 +113,27 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
     return model
 
 
+def sets(n: np.ndarray) -> np.ndarray:
+    """Return the set of each item, numbered from 0: items that the same systems have seen."""
+    return np.unique(n > 0, axis=1, return_inverse=True)[1].ravel()
+
+
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator) -> dict[str, xr.DataArray]:
     """Return the pass rate of each system over all items of the pool, and for a new item."""
     system = str(data.dims[0])
     ability = posterior["ability"].transpose("chain", "draw", system)
     difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values
     over_pool = [expit(of_one[..., None] - difficulty).mean(-1) for of_one in np.moveaxis(ability.values, -1, 0)]
-    location, spread = (posterior[name].values[..., None] for name in ("location", "difficulty_spread"))
-    scale = spread * np.sqrt(1 + 1 / difficulty.shape[-1])
-    nodes = zip(NODES, WEIGHTS / WEIGHTS.sum(), strict=True)
-    over_kind = sum(weight * expit(ability.values - location - scale * node) for node, weight in nodes)
+    scale = posterior["difficulty_spread"].values[..., None] * np.sqrt(1 + 1 / difficulty.shape[-1])
+    centres = posterior["location"].values[None]
+    if "set_difficulty" in posterior:
+        centres = posterior["set_difficulty"].transpose("set", "chain", "draw").values
+    shares = np.bincount(sets(data.values.sum(-1)), minlength=len(centres)) / difficulty.shape[-1]
+    over_kind: Any = sum(
+        share * weight * expit(ability.values - centre[..., None] - scale * node)
+        for node, weight in zip(NODES, WEIGHTS / WEIGHTS.sum(), strict=True)
+        for centre, share in zip(centres, shares, strict=True)
+    )
     return {
         "pass_rate": ability.copy(data=np.stack(over_pool, -1)),
         "pass_rate_new": ability.copy(data=over_kind),

@@ -471,7 +471,8 @@ def _draw_standings(axes: Axes, table: pd.DataFrame, alone: Array | None, dim: s
         label=_kind_of_interval(table) if alone is None else f"drawn towards the others, {_kind_of_interval(table)}",
     )
     axes.plot(table["mean"], y, "o", color=BLUE, ms=4, label="mean")
-    axes.scatter(table["observed"], y, marker="x", color="black", s=20, lw=1, zorder=3, label="observed")
+    if table["observed"].notna().any():
+        axes.scatter(table["observed"], y, marker="x", color="black", s=20, lw=1, zorder=3, label="observed")
     axes.set_yticks(y, [shorten(name) for name in table[dim]])
     axes.tick_params(axis="y", labelsize="small", length=0)
     axes.set_ylim(-0.8, len(y) - 0.2)

@@ -79,7 +79,9 @@ OUTCOMES = bp.Outcomes(SEEN)
 
 
 def one_draw():
+    # The last item, which one system has seen, is a set of its own, the first.
     values = {"ability": ("model", [0.4, -0.4]), "difficulty": ("item", [-1.0, 0.3, 1.2])}
+    values |= {"set_difficulty": ("set", [0.8, -0.1])}
     of_dims = {name: (("chain", "draw", dim), np.array(value)[None, None]) for name, (dim, value) in values.items()}
     single = {name: (("chain", "draw"), np.array([[v]])) for name, v in (("location", 0.2), ("difficulty_spread", 0.9))}
     return xr.Dataset(of_dims | single, {"model": ["x", "y"], "item": ["u", "v", "w"]})
@@ -89,8 +91,12 @@ def test_pass_rates_over_the_pool_and_for_a_new_item():
     found = items.recover(one_draw(), SEEN, None)
     rate = found["pass_rate"].sel(model="x").item()
     assert rate == pytest.approx(np.mean([1 / (1 + np.exp(b - 0.4)) for b in (-1.0, 0.3, 1.2)]))
-    density = stats.norm(0.2, 0.9 * np.sqrt(4 / 3)).pdf
-    expected = integrate.quad(lambda b: density(b) / (1 + np.exp(b - 0.4)), -12, 12)[0]
+
+    def of_set(mean):
+        density = stats.norm(mean, 0.9 * np.sqrt(4 / 3)).pdf
+        return integrate.quad(lambda b: density(b) / (1 + np.exp(b - 0.4)), -12, 12)[0]
+
+    expected = of_set(0.8) / 3 + of_set(-0.1) * 2 / 3
     assert found["pass_rate_new"].sel(model="x").item() == pytest.approx(expected, abs=1e-5)
 
 

@@ -459,20 +459,36 @@ def of_preferences(_, frame=PREFERRED, **value):
     return density
 
 
-def of_items(data, location, ability_spread, ability_deviation, difficulty_spread, difficulty_deviation):
+def of_items(
+    data,
+    location,
+    ability_spread,
+    ability_deviation,
+    difficulty_spread,
+    difficulty_deviation,
+    set_spread,
+    set_deviation,
+):
     """Density of the attempts at items, up to the binomial coefficients: logits are abilities less difficulties."""
     right, n = data.values[..., 1], data.values.sum(-1)
-    density = stats.logistic.logpdf(location) + stats.halfnorm.logpdf([ability_spread, difficulty_spread]).sum()
+    spreads = [ability_spread, difficulty_spread, set_spread]
+    density = stats.logistic.logpdf(location) + stats.halfnorm.logpdf(spreads).sum()
+    density += stats.norm.logpdf(set_deviation).sum()
+
+    def summing_to_zero(known):
+        root = np.sqrt(len(known) + 1)
+        return np.append(known - known.sum() / (root * (1 + root)), -known.sum() / root)
+
     shifts = []
-    for spread, deviation, trials in (
-        (ability_spread, ability_deviation, n.sum(1)), (difficulty_spread, difficulty_deviation, n.sum(0)),
-    ):  # fmt: skip
+    for spread, deviation, trials in zip(
+        spreads, (ability_deviation, difficulty_deviation), (n.sum(1), n.sum(0)), strict=False
+    ):
         width = np.sqrt(1 + 0.16 * trials[:-1] * spread**2)
         density += stats.norm.logpdf(deviation, 0, width).sum()
-        known, number = spread / width * deviation, len(trials)
-        rest = -known.sum() / np.sqrt(number)
-        shifts.append(np.append(known + rest / (1 + np.sqrt(number)), rest))
-    p = special.expit(shifts[0][:, None] - location - shifts[1])
+        shifts.append(summing_to_zero(spread / width * deviation))
+    # The last item was seen by one system only; sets are in the order of who has seen them, none before one.
+    of_set = summing_to_zero(set_spread * set_deviation)[[1, 1, 0]]
+    p = special.expit(shifts[0][:, None] - location - of_set - shifts[1])
     return density + (right * np.log(p) + (n - right) * np.log(1 - p)).sum()
 
 
@@ -605,7 +621,8 @@ DENSITIES = {
                                {"deviation": ("site", "parameter"), "slope_group": ("site",), "positives": ("case",)}),
     "items": ("items", ANSWERED, {},
               {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
-               "difficulty_spread": positive(), "difficulty_deviation": normal(2)}, of_items,
+               "difficulty_spread": positive(), "difficulty_deviation": normal(2), "set_spread": positive(),
+               "set_deviation": normal(1)}, of_items,
               {"ability": ("model",), "difficulty": ("item",), "passed": ("model", "item")}),
     "preferences": ("preferences", PREFERRED[["a", "b", "winner"]].drop(index=1), {},
                     {"spread": positive(), "deviation": normal(2)},
