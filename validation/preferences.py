@@ -66,6 +66,6 @@ STUDY = Study(
     rows={"figure": list(FIGURES)},
     settings={"scenario": "strengths differ", "systems": 6, "draws": 500, "prob": 0.95},
 )
-# Some six minutes of one processor.
-CASES = [({"scenario": name}, 40, {"scenario": name, "random_seed": 1}) for name in SCENARIOS]
+# Some three minutes of one processor.
+CASES = [({"scenario": name}, 20, {"scenario": name, "random_seed": 1}) for name in SCENARIOS]
 TABLES = {"preferences": lambda jobs: table(STUDY, CASES, jobs, name="preferences")}
