@@ -104,7 +104,7 @@ def test_a_fit_finds_the_truth():
     frame = pd.DataFrame(np.argwhere(np.ones((2, 8, 120))), columns=["modality", "reader", "case"])
     frame["truth"] = truth[frame["case"]]
     frame["read"] = np.where(np.stack(right).ravel(), frame["truth"], 1 - frame["truth"])
-    tree = bp.fit(frame.sample(frac=0.9, random_state=1), "readers", random_seed=1, draws=500, progressbar=False)
+    tree = bp.fit(frame.sample(frac=0.9, random_state=1), "readers", random_seed=1, progressbar=False)
     assert tree["sample_stats"]["diverging"].sum() <= 4
     posterior = bp.Posterior.from_datatree(tree)
     for m, mu in enumerate((0.8, 1.8)):
