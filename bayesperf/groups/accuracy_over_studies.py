@@ -266,8 +266,8 @@ class MetaAnalysis(Answer):
         >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
         >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
         >>> print(studies.in_words().split(". ")[0])
-        In the median of studies like these 4, recall is 0.766 (95 % HDI 0.629–0.886) and specificity is 0.842 (95 % \
-HDI 0.665–0.976)
+        In the median of studies like these 4, recall is 0.767 (95 % HDI 0.632–0.885) and specificity is 0.839 (95 % \
+HDI 0.657–0.971)
         """
         checks.probability("ci_prob", ci_prob)
         number = self.counts.sizes[self.dim]

@@ -21,8 +21,9 @@ from bayesperf.models._logit_normal import RATES, Pairs
 
 # Quadrature nodes of a study in each direction; points of the first proposal; points of the second for each draw.
 _NODES, _FIRST, _FOR_A_DRAW = 5, 1024, 4
-# Degrees of freedom of the proposals, whose tails are heavier than the posterior's.
-_FREEDOM = 7.0
+# Degrees of freedom of the proposals, whose tails are heavier than the posterior's; one point in ten is from a wider
+# proposal.
+_FREEDOM, _WIDE, _SHARE_OF_WIDE = 7.0, 2.5, 0.1
 # Rounds in which a proposal is adapted, the effective share of its points with which it is adapted enough, and the
 # smallest share with which draws are as good as independent.
 _ROUNDS, _ENOUGH, _LEAST_SHARE = 6, 0.15, 0.1
@@ -170,12 +171,14 @@ def _effective(share: Array) -> float:
 def _weighted(
     log_density: Callable[[Array], Array], centre: Array, root: Array, rng: np.random.Generator, number: int
 ) -> tuple[Array, Array]:
-    """Return points (number, 5) of a Student t about the centre, and the logs of their weights."""
-    levels = stats.qmc.Sobol(6, rng=rng).random(number)
+    """Return points (number, 5) of two Student t about the centre, one of them wide, and the logs of their weights."""
+    levels = stats.qmc.Sobol(7, rng=rng).random(number)
     normal = special.ndtri(np.clip(levels[:, :5], 1e-12, 1 - 1e-12))
     scale = np.sqrt(_FREEDOM / special.chdtri(_FREEDOM, np.clip(levels[:, 5], 1e-12, 1)))
-    deviates = normal * scale[:, None]
-    log_proposal = -(_FREEDOM + 5) / 2 * np.log1p((deviates**2).sum(-1) / _FREEDOM)
+    width, share = np.array([1.0, _WIDE]), np.array([1 - _SHARE_OF_WIDE, _SHARE_OF_WIDE])
+    deviates = normal * (scale * width[(levels[:, 6] < _SHARE_OF_WIDE).astype(int)])[:, None]
+    square = (deviates**2).sum(-1, keepdims=True) / (_FREEDOM * width**2)
+    log_proposal = special.logsumexp(-(_FREEDOM + 5) / 2 * np.log1p(square), b=share / width**5, axis=-1)
     points = centre + deviates @ root.T
     return points, log_density(points) - log_proposal
 
