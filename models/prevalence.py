@@ -96,5 +96,5 @@ def build(
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, *, calls: xr.DataArray, **_: Any) -> xr.DataArray | None:
     """Return the log-likelihood of each example's prediction: of the labelled ones, then of the others."""
     seen = posterior["cells"].sum("actual").transpose(..., *calls.dims)
-    parts = [per_example(posterior["rates"], data), per_example(seen, calls)]
-    return None if any(part is None for part in parts) else xr.concat(parts, "example")
+    labelled, called = per_example(posterior["rates"], data), per_example(seen, calls)
+    return None if labelled is None or called is None else xr.concat([labelled, called], "example")
