@@ -47,4 +47,4 @@ STUDY = Study(
     rows={"analysis": list(ANALYSES), "metric": list(METRICS)},
     settings={"draws": 1000, "prob": 0.95},
 )
-TABLES = {"before_labels": lambda jobs: table(STUDY, [({}, 100, {"random_seed": 1})], jobs, name="before_labels")}
+TABLES = {"before_labels": lambda jobs: table(STUDY, [({}, 80, {"random_seed": 1})], jobs, name="before_labels")}

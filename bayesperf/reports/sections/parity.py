@@ -31,7 +31,7 @@ def _of_dim(of_dim: Parity, ci_prob: float) -> list[Block]:
         Sentence(of_dim.in_words(ci_prob=ci_prob), lead=of_dim.dim, name=("parity", of_dim.dim, "in_words")),
         Folded(
             f"Gaps and ratios by {of_dim.dim}",
-            [rows_table("", columns, records, name=("parity", of_dim.dim, "rows"))],
+            [rows_table(f"by {of_dim.dim}", columns, records, name=("parity", of_dim.dim, "rows"))],
             is_printed=False,
         ),
     ]
