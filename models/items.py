@@ -67,6 +67,8 @@ PRIORS = {
 TARGET_ACCEPT = 0.8
 # The information of an attempt, as at a pass rate of 0.8.
 INFORMATION = 0.16
+# Sets have at least so many items on average.
+FEWEST = 1.5
 # Nodes of the integral over the difficulty of a new item.
 NODES, WEIGHTS = hermegauss(15)
 
@@ -114,8 +116,12 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 
 
 def sets(n: np.ndarray) -> np.ndarray:
-    """Return the set of each item, numbered from 0: items that the same systems have seen."""
-    return np.unique(n > 0, axis=1, return_inverse=True)[1].ravel()
+    """Return the set of each item, numbered from 0: items that the same systems have seen.
+
+    If nearly every item is a set of its own, as with answers that are missing at random, there is one set.
+    """
+    place = np.unique(n > 0, axis=1, return_inverse=True)[1].ravel()
+    return place if FEWEST * (place.max() + 1) <= len(place) else np.zeros_like(place)
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator) -> dict[str, xr.DataArray]:
