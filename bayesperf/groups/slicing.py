@@ -429,7 +429,7 @@ class Slices(Answer):
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
         >>> bp.slices(cm).ratios("site", "recall")[["site", "site_other", "prob_at_least"]].round(1).values.tolist()
-        [['a', 'b', 0.1]]
+        [['a', 'b', 0.2]]
         """
         least = checks.probability("at_least", at_least)
         levels = self.levels(dim, metric, mix=mix)
@@ -471,7 +471,7 @@ class Slices(Answer):
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_counts(tp=[45, 30], fn=[5, 20], fp=4, tn=46, dims={"site": ["a", "b"]})
         >>> bp.slices(cm).smallest_ratio("site", "recall").prob_above(0.8).round(1).item()
-        0.1
+        0.2
         """
         levels = self.levels(dim, metric, mix=mix, before_data=before_data)
         values = _draws_behind(levels)

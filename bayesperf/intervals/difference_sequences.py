@@ -58,8 +58,8 @@ def difference_sequence(
     --------
     >>> import bayesperf as bp
     >>> bp.intervals.difference_sequence([45, 450], [50, 500], [30, 300], [50, 500]).round(3)
-    array([[-0.031,  0.592],
-           [ 0.194,  0.402]])
+    array([[-0.106,  0.617],
+           [ 0.165,  0.424]])
     """
     checks.probability("confidence", confidence)
     given = {"successes_a": successes_a, "trials_a": trials_a, "successes_b": successes_b, "trials_b": trials_b}
@@ -112,8 +112,8 @@ def paired_sequence(
     --------
     >>> import bayesperf as bp
     >>> bp.intervals.paired_sequence([12, 120], [3, 30], [100, 1000]).round(3)
-    array([[-0.072,  0.232],
-           [ 0.053,  0.145]])
+    array([[-0.061,  0.29 ],
+           [ 0.038,  0.156]])
     """
     checks.probability("confidence", confidence)
     (a, b, n), leading = broadcast({"only_a": only_a, "only_b": only_b, "trials": trials})
