@@ -21,9 +21,11 @@ from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning
+from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
+from bayesperf.data.response_patterns import same_examples
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.slicing import POINTED, odds_ratio, slices
 from bayesperf.metrics.metric import Metric
@@ -271,7 +273,8 @@ def parity(
     cm : ConfusionMatrix
         Counts of two classes, with a positive one.
     dim : str
-        The dim of the groups; it may be omitted if there is one. Counts are summed over other dims.
+        The dim of the groups; it may be omitted if there is one. Counts are summed over other dims, which must divide
+        the examples: select one of several systems before.
     above : float
         The difference of rates that matters.
     at_least : float
@@ -288,7 +291,8 @@ def parity(
     Raises
     ------
     TypeError, ValueError
-        If `cm` is no matrix of two classes with a positive one, or there are fewer than two groups.
+        If `cm` is no matrix of two classes with a positive one, there are fewer than two groups, or it is of several
+        systems.
 
     Notes
     -----
@@ -315,6 +319,7 @@ def parity(
     if dim not in cm.dims:
         raise InputError("dim", f"must name the dim of the groups; there are {list(map(str, cm.dims))}.")
     if others := [str(each) for each in cm.dims if each != dim]:
+        _refuse_systems(cm, dim)
         cm = cm.sum(others)
     if cm.counts.sizes[dim] < 2:
         raise InputError("dim", f"{dim!r} has one group, and there is nothing to compare.")
@@ -328,6 +333,19 @@ def parity(
     return Parity(cm, float(above), float(at_least), now, before, text)
 
 
+def _refuse_systems(cm: ConfusionMatrix, dim: str) -> None:
+    """Refuse counts of systems on the same examples, which a sum over the systems would count again."""
+    totals = cm.counts.sum("predicted")
+    for other in (each for each in cm.dims if each != dim):
+        again = other in (same_examples(cm.counts), "model") or bool((totals == totals.isel({other: 0})).all())
+        if again and cm.counts.sizes[other] > 1:
+            raise InputError(
+                "cm",
+                f"is of several systems on the same examples, by {other!r}, or looks so: a sum counts each again.",
+                f"Select one: cm.sel({other}=…). If each example is in one {other} only: cm.sum({other!r}).",
+            )
+
+
 def _pooled(cm: ConfusionMatrix, metric: Metric, draws: int, seed: int) -> tuple[xr.DataArray, xr.DataArray]:
     """Return draws (group, draw) of a rate of each group, partially pooled, and the same before the data."""
     dim = str(cm.dims[0])
@@ -335,10 +353,12 @@ def _pooled(cm: ConfusionMatrix, metric: Metric, draws: int, seed: int) -> tuple
     reached = np.nan_to_num(point_value(metric, cm.counts, cm.positive).values) * trials
     dims = {dim: cm.counts[dim].values.tolist()}
     outcomes = Outcomes.from_counts(right=np.rint(reached).astype(int), n=trials.astype(int), dims=dims)
+    # Streams are seeded by counts, and two rates may have the same ones.
+    own_seed = int(stream(seed, f"parity: {metric.name}", cm.counts.values).integers(2**63))
     with warnings.catch_warnings():
         # What the prior says stands beside each probability.
         warnings.simplefilter("ignore", PriorWarning)
-        found = slices(outcomes, draws=draws, random_seed=seed)
+        found = slices(outcomes, draws=draws, random_seed=own_seed)
     now, before = (
         rates.sel(rate="accuracy", drop=True).stack(each=("chain", "draw"), create_index=False)
         for rates in (found.rates, found.prior_rates)

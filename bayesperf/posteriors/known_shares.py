@@ -52,17 +52,17 @@ def posterior_of_strata(
     Raises
     ------
     ValueError
-        If a stratum has no share, or the shares are not numbers above 0; if `strata` is no leading dim.
+        If a stratum has no share or two; if shares are below 0, or all 0; if `strata` is no leading dim.
 
     Warns
     -----
     PriorWarning
-        If a stratum has no examples, so that its cells come from the prior alone.
+        If a stratum with a share has no examples, of one system or of all: its cells come from the prior alone.
     """
     dims = (strata,) if isinstance(strata, str) else tuple(strata)
     if unknown := [dim for dim in dims if dim not in data.dims]:
         raise InputError("strata", f"there is no {unknown[0]!r} among the leading dims, {list(map(str, data.dims))}.")
-    known = _known_shares(shares, checks.one_of("shares_of", shares_of, _SHARES_OF))
+    known = _known_shares(shares, dims, checks.one_of("shares_of", shares_of, _SHARES_OF))
     seed = checks.seed(random_seed)
     if isinstance(data, Posterior):
         within, of_prior, systems = data, 0.0, ""
@@ -86,12 +86,12 @@ def posterior_of_strata(
     return source.population
 
 
-def _known_shares(shares: Any, shares_of: str) -> dict[tuple[Any, ...], float]:
+def _known_shares(shares: Any, dims: tuple[str, ...], shares_of: str) -> dict[tuple[Any, ...], float]:
     """Return the weight of each stratum, by its levels: shares, sizes, or Dirichlet weights of sampled shares."""
     if isinstance(shares, xr.DataArray):
         shares = shares.to_series()
     if isinstance(shares, pd.Series):
-        shares = shares.to_dict()
+        shares = _levels_in_order(shares, dims).to_dict()
     if not isinstance(shares, Mapping) or not shares:
         raise InputTypeError("shares", f"must map each stratum to its share; it is {type(shares).__name__}.", _ADVICE)
     known = {
@@ -107,6 +107,19 @@ def _known_shares(shares: Any, shares_of: str) -> dict[tuple[Any, ...], float]:
     if not whole and abs(values.sum() - 1) > _ROUNDING:
         raise InputError("shares", f"must sum to 1, or be sizes; they sum to {values.sum():g}.", _ADVICE)
     return {stratum: share + (shares_of == "sample") / len(known) for stratum, share in known.items()}
+
+
+def _levels_in_order(shares: pd.Series, dims: tuple[str, ...]) -> pd.Series:
+    """Return shares with the levels of their index in the order of the strata's dims, by name."""
+    if shares.index.has_duplicates:
+        twice = shares.index[shares.index.duplicated()].unique().tolist()
+        raise InputError("shares", f"has more than one share of {listed(twice)}.", "Sum them.")
+    names = list(shares.index.names)
+    if len(names) == 1 or names == [None] * len(names):
+        return shares
+    if sorted(map(str, names)) != sorted(dims):
+        raise InputError("shares", f"is over {listed(names)}, and the strata over {listed(dims)}.", "Name them alike.")
+    return shares.reorder_levels(list(dims))
 
 
 def _in_order(known: Mapping[tuple[Any, ...], float], leading: xr.DataArray, dims: Sequence[str]) -> xr.DataArray:

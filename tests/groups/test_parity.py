@@ -95,6 +95,31 @@ def test_other_dims_are_summed_and_words_say_when_there_are_too_few():
     assert {row["criterion"] for row in found.summary().to_dict("records")} == set(CRITERIA)
 
 
+@quiet
+def test_rates_with_the_same_counts_are_independent():
+    """The larger of two independent gaps exceeds 0.05 with probability 1 − (1 − P)²."""
+    cm = bp.ConfusionMatrix.from_counts(tp=[9, 7], fn=[1, 3], fp=[9, 7], tn=[1, 3], dims={"g": ["a", "b"]})
+    found = bp.groups.parity(cm, draws=10_000)
+    for before in (False, True):
+        one, both = (
+            found.largest_gap(name, before_data=before).prob_above(0.05).item()
+            for name in ("equal opportunity", "equalised odds")
+        )
+        assert both == pytest.approx(1 - (1 - one) ** 2, abs=4 * np.sqrt(2 * 0.25 / 10_000))
+
+
+def test_systems_on_the_same_examples_are_not_summed():
+    rng = np.random.default_rng(1)
+    truth, sex = rng.integers(0, 2, 200), rng.choice(["f", "m"], 200)
+    cells = {"tp": [[9, 8], [9, 8]], "fn": [[3, 2], [3, 2]], "fp": 2, "tn": 18}
+    for cm in (
+        bp.ConfusionMatrix.from_predictions(truth, {"a": truth, "b": truth}, by={"sex": sex}),
+        bp.ConfusionMatrix.from_counts(**cells, dims={"version": ["old", "copy"], "sex": ["f", "m"]}),
+    ):
+        with pytest.raises(InputError, match=r"is of several systems.*Select one: cm.sel"):
+            bp.groups.parity(cm, "sex")
+
+
 @pytest.mark.parametrize(
     ("data", "arguments", "message"),
     [

@@ -1,6 +1,7 @@
 """Populations of strata with known shares: against sums and integrals of Beta distributions, and own draws."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from scipy import integrate, stats
@@ -109,6 +110,36 @@ def test_two_dims_of_strata():
     # Two pseudo-examples over 24 cells: a sixth for the two right cells of each stratum.
     assert post["accuracy"].mean().item() == pytest.approx(mean @ np.array(list(shares.values())), rel=1e-9)
     assert list(post.source.strata().columns) == ["age", "site", "share", "examples"]
+
+
+def test_shares_are_read_by_the_names_of_their_dims():
+    counts = xr.concat([MATRIX.counts, MATRIX.counts + 3], "age").assign_coords(age=["old", "young"])
+    cm = bp.ConfusionMatrix(counts.isel(site=[0, 1]).transpose("age", "site", ...), 1)
+    levels = {"age": ["old", "young"], "site": ["a", "b"]}
+    shares = xr.DataArray([[0.1, 0.2], [0.6, 0.1]], levels, list(levels))
+    series = shares.to_series()
+    means = [
+        bp.posterior(cm, strata=["age", "site"], shares=given, draws=1000)["accuracy"].mean().item()
+        for given in (shares, shares.T, series, series.swaplevel(), series.to_dict())
+    ]
+    assert means == pytest.approx([means[-1]] * 5, rel=1e-12)
+    with pytest.raises(InputError, match="is over 'age', 'place', and the strata over 'age', 'site'"):
+        bp.posterior(cm, strata=["age", "site"], shares=shares.rename(site="place"))
+    with pytest.raises(InputError, match="more than one share of 'b'"):
+        bp.posterior(MATRIX, strata="site", shares=pd.Series([300, 100, 600], index=["a", "b", "b"]))
+
+
+def test_a_stratum_in_which_one_system_alone_has_no_examples():
+    cells = {"tp": [[40, 10], [20, 0]], "fn": [[1, 9], [3, 0]], "fp": [[1, 2], [3, 0]], "tn": [[40, 10], [10, 0]]}
+    cm = bp.ConfusionMatrix.from_counts(**cells, dims={"model": ["m", "n"], "site": ["a", "b"]})
+    with pytest.warns(PriorWarning, match="no example is of 'b, n'.*BP206"):
+        post = bp.posterior(cm, strata="site", shares={"a": 0.1, "b": 0.9})
+    observed = post["accuracy"].observed.values
+    assert observed[0] == pytest.approx(0.1 * 80 / 82 + 0.9 * 20 / 31)
+    assert np.isnan(observed[1])
+    # A stratum of no share needs no examples.
+    alone = bp.posterior(cm, strata="site", shares={"a": 1, "b": 0})["accuracy"].observed.values
+    assert alone == pytest.approx([80 / 82, 30 / 36])
 
 
 def test_effective_number_of_examples():

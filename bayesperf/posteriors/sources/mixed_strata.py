@@ -101,25 +101,38 @@ class MixedStrata(StoredDraws):
     # ── What the figures rest on ──
 
     @cached_property
-    def _examples(self) -> xr.DataArray:
-        """Numbers of examples of each stratum, over all systems."""
+    def _tested(self) -> xr.DataArray:
+        """Numbers of examples (…, strata) of each system in each stratum."""
         counts = self.within.examples
         if counts is None:
             raise InputError("strata", "the posterior of the strata has no counts.")
-        others = [dim for dim in counts.dims if dim not in (*self.strata_dims, *CELL_DIMS)]
-        return counts.sum(CELL_DIMS).max(others).transpose(*self.strata_dims)
+        return counts.sum(CELL_DIMS).transpose(..., *self.strata_dims)
 
     @property
     def empty(self) -> list[str]:
-        """Names of the strata without examples, whose cells come from the prior alone."""
+        """Names of the strata that have a share and no examples, and of the systems if others have some."""
         if self.within.examples is None:
             return []
-        names = place_names(self._examples)
-        return [name for name, n in zip(names, self._examples.values.ravel(), strict=True) if not n]
+        without = (self._tested == 0) & (self._share > 0)
+        for_all = without.all([dim for dim in without.dims if dim not in self.strata_dims])
+        for_some = (without & ~for_all).transpose(*self.strata_dims, ...)
+        return [
+            name
+            for places in (for_all, for_some)
+            for name, is_empty in zip(place_names(places), places.values.ravel(), strict=True)
+            if is_empty
+        ]
+
+    @property
+    def _share(self) -> xr.DataArray:
+        """The mean share of each stratum, over their dims."""
+        levels = {dim: self.within.leading[dim].values for dim in self.strata_dims}
+        return xr.DataArray(self.shares.mean.reshape([len(v) for v in levels.values()]), levels, list(levels))
 
     def strata(self) -> pd.DataFrame:
-        """Return the strata: names, share of the population, and number of examples."""
-        table = self._examples.astype(int).rename("examples").to_dataframe().reset_index()
+        """Return the strata: names, share of the population, and number of examples, the largest of any system."""
+        tested = self._tested.max([dim for dim in self._tested.dims if dim not in self.strata_dims])
+        table = tested.astype(int).rename("examples").to_dataframe().reset_index()
         table.insert(len(self.strata_dims), "share", self.shares.mean)
         return table
 
@@ -163,16 +176,17 @@ class MixedStrata(StoredDraws):
 
     @cached_property
     def observed(self) -> xr.DataArray | None:
-        """The examples, weighted so that each stratum has its share; None if a stratum has no examples."""
+        """The examples, weighted so that each stratum has its share: NaN for a system without some stratum.
+
+        None if no system has them all.
+        """
         counts = self.within.observed
-        if counts is None or self.empty:
+        if counts is None:
             return None
-        total = counts.sum(CELL_DIMS)
-        share = total.isel({dim: 0 for dim in total.dims if dim not in self.strata_dims}, drop=True)
-        share = share.transpose(*self.strata_dims).astype(float)
-        share = share.copy(data=self.shares.mean.reshape(share.shape))
-        weighted: xr.DataArray = (counts / total * share).sum(self.strata_dims) * total.sum(self.strata_dims)
-        return weighted.transpose(*self.template.dims)
+        total, share = counts.sum(CELL_DIMS), self._share
+        parts = (counts / total * share).where(share > 0, 0.0)
+        weighted = parts.sum(self.strata_dims, skipna=False) * total.sum(self.strata_dims)
+        return None if weighted.isnull().all() else weighted.transpose(*self.template.dims)
 
     # ── In words ──
 

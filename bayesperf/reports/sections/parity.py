@@ -15,7 +15,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     if sliced is None or sliced.found.default_metric != "recall":
         return []
     found, ci_prob = sliced.found, analysis.settings.ci_prob
-    each = [parity(found.cm, dim, random_seed=analysis.settings.seed) for dim in found.dims]
+    by_each = [found.cm.sum([other for other in found.dims if other != dim]) for dim in found.dims]
+    each = [parity(cm, random_seed=analysis.settings.seed) for cm in by_each]
     return [block for of_dim in each for block in _of_dim(of_dim, ci_prob)]
 
 
