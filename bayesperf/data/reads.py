@@ -49,7 +49,13 @@ class Reads:
 
     @classmethod
     def of(cls, frame: Any, names: Mapping[str, str], pos_label: Any) -> Reads:
-        """Return the reads of a frame, of which `names` has the columns by role, the last what was said."""
+        """Return the reads of a frame, of which `names` has the columns by role, the last what was said.
+
+        There is one modality if no column has the name of that role.
+        """
+        there = lazy_frame(frame, []).collect_schema().names()
+        if names["modality"] == COLUMNS["modality"] and names["modality"] not in there:
+            names = {role: name for role, name in names.items() if role != "modality"}
         lazy = lazy_frame(frame, list(names.values()))
         with engine_errors():
             columns = collect(select(lazy, names)).to_dict(as_series=True)
@@ -102,11 +108,7 @@ def binary_reads(frame: Any, pos_label: Any) -> xr.DataArray:
 
     The attributes have the ``truth`` of each case (1 is positive), the ``labels`` and the ``pos_label``.
     """
-    lazy = lazy_frame(frame, [])
-    names = {
-        role: name for role, name in COLUMNS.items() if role != "modality" or name in lazy.collect_schema().names()
-    }
-    reads = Reads.of(frame, names, pos_label)
+    reads = Reads.of(frame, COLUMNS, pos_label)
     reads.refuse_repeated(False, "Give each its own modality, such as 'first' and 'second'.")
     labels, positive = reads.labels
     called = encode(reads.said, "column 'read'")

@@ -204,6 +204,28 @@ def test_what_is_refused():
             bp.curves.reader_areas(frame)
 
 
+def test_components_of_one_modality():
+    """The variance of readers' areas, less DeLong's variance and plus their covariance, from own placements."""
+    reads = frame_of(VAN_DYKE, 69)
+    study = bp.curves.reader_areas(reads[reads["modality"] == 1].drop(columns="modality"), draws=10)
+    scores = study.scores.values[0]
+    positive, negative = scores[:, 69:, None], scores[:, None, :69]
+    wins = (positive > negative) + (positive == negative) / 2
+    covariance = np.cov(wins.mean(2)) / 45 + np.cov(wins.mean(1)) / 69
+    error, others = np.trace(covariance) / 5, covariance[~np.eye(5, dtype=bool)].mean()
+    expected = {"reader": wins.mean((1, 2)).var(ddof=1) - error + others, "error": error, "cov2": others}
+    assert study.obuchowski_rockette().attrs == pytest.approx(expected | {"confidence": 0.95}, rel=1e-9)
+    with pytest.raises(ValueError, match="this study has one"):
+        study.plan(0.05, [5], [100])
+
+
+def test_perfect_readers_plan_nothing():
+    reads = frame_of(VAN_DYKE, 69)
+    study = bp.curves.reader_areas(reads.assign(score=reads["truth"]), draws=10)
+    with pytest.raises(ValueError, match="readers are perfect"):
+        study.plan(0.05, [5], [100])
+
+
 def test_draws_of_the_variance_between_readers(van_dyke):
     """Each variance of observed areas is (J − 1) S²/χ² with J − 1 degrees of freedom, less what cases contribute."""
     anova = van_dyke._anova

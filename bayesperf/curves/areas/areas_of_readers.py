@@ -170,7 +170,14 @@ class ReaderAreas(Answer):
             For each pair of numbers: ``readers, cases, se, df, half_width`` of the 95 % interval, and ``power``, the
             probability that the interval excludes 0. By the components of variance of this study (Hillis, Obuchowski &
             Berbaum 2011, Academic Radiology 18), taken as known.
+
+        Raises
+        ------
+        ValueError
+            If the study has one modality, or differences of areas have no variance in it.
         """
+        if self.scores.sizes["modality"] == 1:
+            raise InputError("plan", "differences are of two modalities, and this study has one.", "Read with another.")
         number = self.scores.sizes["case"]
         counts = {"readers": readers, "cases": cases}
         sizes = {name: [checks.count(name, n, least=2) for n in each] for name, each in counts.items()}
@@ -304,7 +311,10 @@ class Anova(NamedTuple):
         return np.asarray(root @ np.linalg.inv(precision) @ root.T - of_cases)
 
     def components(self) -> dict[str, float]:
-        """Return the components of variance by name."""
+        """Return the components of variance by name; with one modality those that it tells."""
+        if len(self.areas) == 1:
+            of_reader = float(self.areas.var(ddof=1)) - self.error + self.cov2
+            return {"reader": of_reader, "error": self.error, "cov2": self.cov2}
         interaction = self.of_interaction - self.error + self.cov1 + self.cov2 - self.cov3
         between = float(np.cov(self.areas.mean(0)))
         of_reader = between - self.of_interaction / len(self.areas) - self.cov1 + self.cov3
@@ -331,9 +341,12 @@ class Anova(NamedTuple):
     def planned(self, difference: float, readers: int, cases: int, times: float) -> dict[str, Any]:
         """Return the precision and the power of a study with so many readers, and `times` as many cases."""
         interaction = max(self.components()["modality_reader"], 0.0)
-        square = interaction + (self.error - self.cov1 - self._apart) / times
+        square = max(interaction + (self.error - self.cov1 - self._apart) / times, 0.0)
         total = square + readers * self._apart / times
-        df = total**2 / (square**2 / (readers - 1))
+        if not total > 0:
+            problem = "readers are perfect, or score alike with both modalities: nothing is known of other sizes."
+            raise InputError("plan", problem, "Read harder cases.")
+        df = total**2 / (square**2 / (readers - 1)) if square > 0 else np.inf
         se = np.sqrt(2 * total / readers)
         reach = stats.t.ppf(0.975, df)
         power = stats.nct.sf(reach, df, difference / se) + stats.nct.cdf(-reach, df, difference / se)
@@ -371,7 +384,8 @@ def reader_areas(
     frame : frame
         A row for each read: every reader read every case once with every modality.
     reader, case, modality, truth, score : str
-        The columns. ``truth`` has two labels, one for each case; ``score`` is higher for positive.
+        The columns. ``truth`` has two labels, one for each case; ``score`` is higher for positive. There is one
+        modality if no column is called so.
     pos_label : label, optional
         The positive class, if the labels do not imply it.
     draws, random_seed, progressbar
