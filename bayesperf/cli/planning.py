@@ -222,10 +222,17 @@ def _sentences(goal: Goal, answer: Answer) -> list[str]:
         asked = f"To {goals[question]} with assurance {assurance:g}: {number_in_words(answer.plan)}."
         fewer = "To settle it either way takes at most as many, and often fewer: --question settle."
         return [now, asked, *([fewer] if question == "meet" and answer.plan.n else []), *_cost(answer.plan)]
+    asked = f"To {goals[question]} with assurance {assurance:g}: {number_in_words(None, look_every)}."
+    if question == "settle":
+        return [now, asked]
+    if answer.prob_met <= assurance:
+        asked = (
+            f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With more, the "
+            f"assurance approaches {prob_met}, because they may also show that it is not met."
+        )
     return [
         now,
-        f"To {goals['meet']} with assurance {assurance:g}: no number of examples is enough. With more, the "
-        f"assurance approaches {prob_met}, because they may also show that it is not met.",
+        asked,
         f"To {goals['settle']} with the same assurance: {number_in_words(answer.settling, look_every)}.",
         *_cost(answer.settling),
     ]

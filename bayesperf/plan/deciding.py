@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.words import chance, percentage, sentence
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.decisions.placed_examples import SYSTEM, TREAT_ALL, TREAT_NONE
-from bayesperf.plan.plan_result import Plan
+from bayesperf.plan.plan_result import Plan, UnreachableError
 from bayesperf.plan.smallest_number import smallest_by_bisection
 
 DRAWS = 20_000
@@ -109,7 +108,9 @@ def decision(
     Raises
     ------
     ValueError
-        As `bayesperf.decision_curve`; or if a million examples do not bring that proportion.
+        As `bayesperf.decision_curve`.
+    UnreachableError
+        If a million examples do not bring that proportion.
 
     Notes
     -----
@@ -139,8 +140,8 @@ def decision(
             lambda m: m > 0 and bool(curve.value_of_more_examples(m).squeeze() >= target), exact=False
         )
         if found is None:
-            raise InputError(
-                "share", f"a million examples do not bring {percentage(wanted)} of the value.", "Ask for less."
+            raise UnreachableError(
+                f"share: a million examples do not bring {percentage(wanted)} of the value. Ask for less.", perfect
             )
         n = found
     model = DecisionValue(curve)

@@ -29,12 +29,12 @@ _POINTS = 60
 
 
 class UnreachableError(ValueError):
-    """No number of examples is enough.
+    """No number of examples is enough, or none of those looked for: a million, as a rule.
 
     Attributes
     ----------
     limit : float
-        The limit of the assurance with ever more examples.
+        The limit of the planned quantity with ever more examples.
     settles : Plan or None
         The plan that settles the question one way or the other, if a million trials can.
     """

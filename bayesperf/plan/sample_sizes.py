@@ -103,9 +103,10 @@ def sample_size(
     UnreachableError
         With question "meet", if the requirement is met now with a probability of at most `assurance`; the assurance
         tends to this probability with ever more examples. The error states it, and says what would settle the question.
+        Or if a million trials are not enough.
     ValueError
-        If the metric is not available or has no better direction, the requirement is outside its bounds, a million
-        trials are not enough, or another argument is invalid.
+        If the metric is not available or has no better direction, the requirement is outside its bounds, or another
+        argument is invalid.
 
     Examples
     --------
@@ -247,6 +248,8 @@ def interval_width(
 
     Raises
     ------
+    UnreachableError
+        If a million trials are not enough.
     ValueError
         If the metric has no such posterior, or an argument is invalid.
 
@@ -277,8 +280,9 @@ def interval_width(
     target, quantity = (width, "width") if assurance is None else (assurance, "assurance")
     n = model.smallest_n(target)
     if n is None:
-        raise InputError(
-            "width", f"more than a million {so_far.trials} are needed for {width:g}.", "Ask for a wider one."
+        limit = 0.0 if assurance is None else 1.0
+        raise UnreachableError(
+            f"width: more than a million {so_far.trials} are needed for {width:g}. Ask for a wider one.", limit
         )
     interval = f"{100 * confidence:g} % highest-density interval of {so_far.metric.title}"
     return Plan(
@@ -433,10 +437,11 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
         raise _unreachable(model, assurance, text)
     n = model.smallest_n(assurance, either_way)
     if n is None:
-        raise InputError(
-            "assurance",
-            f"more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}.",
-            "Ask for less assurance, less confidence, or another requirement.",
+        raise UnreachableError(
+            f"assurance: more than {_most_in_words(model)} {text.counts} are needed for {assurance:g}. Ask for less "
+            "assurance, less confidence, or another requirement.",
+            limit,
+            None if either_way else _settling(model, assurance, text),
         )
     values, errors = model.assurance(np.array([n]), either_way)
     return Plan(
@@ -474,12 +479,19 @@ def _most_in_words(model: AssuranceModel) -> str:
     return f"{MOST_LOOKED:,}" if isinstance(model, Looks) else "a million"
 
 
-def _unreachable(model: AssuranceModel, assurance: float, text: PlanText) -> UnreachableError:
+def _settling(model: AssuranceModel, assurance: float, text: PlanText) -> Plan | None:
+    """Return the plan that settles a question one way or the other; None if it takes more than is looked for."""
     try:
-        settles = smallest_plan(model, assurance, "settle", text)
+        return smallest_plan(model, assurance, "settle", text)
+    except UnreachableError:
+        return None
+
+
+def _unreachable(model: AssuranceModel, assurance: float, text: PlanText) -> UnreachableError:
+    settles = _settling(model, assurance, text)
+    takes = f"it takes more than {_most_in_words(model)} {text.counts} to settle it"
+    if settles is not None:
         takes = f"{settles.n} {text.counts} settle it" if settles.n else "it is settled already"
-    except ValueError:
-        settles, takes = None, f"it takes more than {_most_in_words(model)} {text.counts} to settle it"
     return UnreachableError(
         f"assurance: {assurance:g} is out of reach. As the evidence stands, P({text.claim}) is "
         f"{model.probability_now:.3f}; with ever more {text.counts} the assurance tends to that, for they may as well "

@@ -119,7 +119,7 @@ def _levels_in_order(shares: pd.Series, dims: tuple[str, ...]) -> pd.Series:
         return shares
     if sorted(map(str, names)) != sorted(dims):
         raise InputError("shares", f"is over {listed(names)}, and the strata over {listed(dims)}.", "Name them alike.")
-    return shares.reorder_levels(list(dims))
+    return shares.reorder_levels([names.index(dim) for dim in dims])
 
 
 def _in_order(known: Mapping[tuple[Any, ...], float], leading: xr.DataArray, dims: Sequence[str]) -> xr.DataArray:

@@ -10,7 +10,7 @@ from scipy import integrate, special, stats
 import bayesperf as bp
 from bayesperf.plan import one_count
 from bayesperf.plan.plan_result import UnreachableError
-from bayesperf.plan.sample_sizes import sample_size
+from bayesperf.plan.sample_sizes import interval_width, sample_size
 
 mpl.use("Agg")
 
@@ -328,7 +328,6 @@ BAD = {
     ),
     "rate prior": ({"metric": "mcc", "evidence": CM, "prior": bp.prior.rate(1, 1)}, "needs a prior of the whole"),
     "simulations": ({"metric": "mcc", "evidence": CM, "simulations": 9}, "simulations must be a whole number"),
-    "too many": ({"assurance": 0.9999, "question": "settle"}, "more than a million positives are needed for 0.9999"),
 }  # fmt: skip
 
 
@@ -363,6 +362,19 @@ def test_unreachable_requirements_may_be_settled_already_or_not_within_a_million
     with pytest.raises(UnreachableError, match="takes more than a million positives to settle it") as caught:
         sample_size(0.7, evidence=(4, 5), assurance=0.9995, prior="flat")
     assert caught.value.settles is None
+
+
+def test_what_a_million_do_not_show_is_unreachable(monkeypatch):
+    """Also where ever more examples would show it: the limit is above what is wanted."""
+    monkeypatch.setattr("bayesperf.plan.smallest_number.MOST", 2**10)
+    with pytest.raises(UnreachableError, match="more than a million positives are needed for 0.9999") as caught:
+        sample_size(**{**GUIDE, "assurance": 0.9999}, question="settle")
+    assert (caught.value.limit, caught.value.settles) == (1.0, None)
+    with pytest.raises(UnreachableError, match=r"more than a million positives are needed for 0\.8") as caught:
+        sample_size(0.7, metric="recall", evidence=(7001300, 10000000))
+    assert caught.value.limit == pytest.approx(special.betaincc(7001300.5, 2998700.5, 0.7), abs=1e-3)
+    with pytest.raises(UnreachableError, match="more than a million positives are needed for 0.01"):
+        interval_width(0.01, metric="recall", evidence=(4, 5))
 
 
 def test_probability_of_outcomes_sums_to_one():
