@@ -267,12 +267,14 @@ def _observed(analysis: Analysis, metric: str) -> xr.DataArray:
 
 def _the_same(analysis: Analysis) -> str:
     """Return in words whether two systems have the same examples, or clusters of them."""
+    from bayesperf.core.words import plural
+
     settings, source = analysis.settings, analysis.pooled.source
     if settings.judge is not None:
         return "verified examples"
     if settings.cluster is not None and not analysis.is_paired:
         shared = bool((source.in_common == source.units).all())  # type: ignore[attr-defined]
-        return f"{'the same' if shared else 'other'} {settings.cluster}s"
+        return f"{'the same' if shared else 'other'} {plural(settings.cluster)}"
     return f"{'the same' if analysis.is_paired else 'other'} examples"
 
 
@@ -283,12 +285,13 @@ def _more_to_compare(analysis: Analysis, difference: Marginal, new: Any, old: An
         return ""
     if settings.cluster is None:
         return _more_examples(analysis, difference.name, new, old)
+    from bayesperf.core.words import plural
     from bayesperf.plan.reruns import questions_to_settle
     from bayesperf.reports.verdicts import ASSURANCE, about_so_many
 
     ahead, units = difference.better * difference.mean().item() + no_worse_by, int(analysis.pooled.source.units)
     more = questions_to_settle(ahead, difference.sd().item(), units, settings.confidence, ASSURANCE)
-    return f"{about_so_many(more)} more {settings.cluster}s"
+    return f"{about_so_many(more)} more {plural(settings.cluster)}"
 
 
 def _more_examples(analysis: Analysis, metric: str, new: Any, old: Any) -> str:

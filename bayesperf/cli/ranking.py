@@ -105,10 +105,15 @@ def _pairs(tree: xr.DataTree, compared: Comparison) -> Block:
         [preferences.next_outcomes(posterior, place, **options)[0].mean((0, 1))[places] for place in places]
     )
     np.fill_diagonal(wins, np.nan)
+    # A system may itself be called "system".
+    keys = [f"beats {name}" for name in order]
     records = [
-        {"system": name, **dict(zip(order, row, strict=True))} for name, row in zip(order, wins.tolist(), strict=True)
+        {"system": name, **dict(zip(keys, row, strict=True))} for name, row in zip(order, wins.tolist(), strict=True)
     ]
-    columns = [Column("system", ("system",)), *(Column(str(name), (name,), "probability") for name in order)]
+    columns = [
+        Column("system", ("system",)),
+        *(Column(str(name), (key,), "probability") for name, key in zip(order, keys, strict=True)),
+    ]
     shown = columns if len(order) <= _MOST_IN_PAIRS else []
     return rows_table("P(row beats column next time)", shown, records, name=("beats",))
 

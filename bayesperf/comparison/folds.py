@@ -40,6 +40,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.words import plural
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.cross_validation import repeated_dim
@@ -178,9 +179,10 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
     if not same and (folds <= max(_MANY_FOLDS, size) or size <= 1):
         return
     which = (
-        f"the {dim}s are of the same examples"
+        f"the {plural(dim)} are of the same examples"
         if same
-        else f"there are {folds} {dim}s of {size:.3g} examples: if they are random splits or repeats, they share some"
+        else f"there are {folds} {plural(dim)} of {size:.3g} examples: if they are random splits or repeats, they "
+        "share some"
     )
     way_out = (
         "Take average_labels(y_true, y_pred, metric)."

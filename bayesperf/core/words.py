@@ -153,10 +153,14 @@ def plural(noun: str) -> str:
 
     Examples
     --------
-    >>> plural("site"), plural("study"), plural("day")
-    ('sites', 'studies', 'days')
+    >>> plural("site"), plural("study"), plural("day"), plural("batch"), plural("questions")
+    ('sites', 'studies', 'days', 'batches', 'questions')
     """
-    return f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in "aeiou" else f"{noun}s"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    if noun.endswith("s") and not noun.endswith(("ss", "us")):
+        return noun
+    return f"{noun}es" if noun.endswith(("ch", "sh", "s", "x", "z")) else f"{noun}s"
 
 
 def enumerated(parts: Sequence[str], most: int | None = None) -> str:

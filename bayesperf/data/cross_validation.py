@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bayesperf.core import checks
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import InputError
+from bayesperf.core.words import plural
 from bayesperf.data.count_arrays import CELL_DIMS
 
 FOLD, REPEAT = "fold", "repeat"
@@ -165,7 +166,7 @@ def refuse_sum(counts: xr.DataArray, dims: Sequence[Hashable], name: str = "dim"
         )
     raise InputError(
         name,
-        f"the {size} {again}s share examples, as random splits do, and together they count an "
+        f"the {size} {plural(str(again))} share examples, as random splits do, and together they count an "
         "example as often as it was tested.",
         "Take bp.pool(cm, repeats=…), with their number times the fraction that each tests.",
     )

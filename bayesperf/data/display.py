@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesperf.core.words import printable
+from bayesperf.core.words import plural, printable
 from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives
 from bayesperf.data.cross_validation import REPEAT, repeated_dim
 from bayesperf.data.response_patterns import same_examples
@@ -55,7 +55,7 @@ def _headline(counts: xr.DataArray, pos_label: Any) -> str:
         repeats = counts.sizes[REPEAT]
         parts = [f"{total // repeats} examples", f"each once in each of {repeats} repeats"]
     elif again is not None:
-        parts = [f"{total} tests of examples", f"shared by {again}s"]
+        parts = [f"{total} tests of examples", f"shared by {plural(str(again))}"]
     if counts.ndim > 2:
         parts.append(", ".join(f"{printable(str(dim))}: {counts.sizes[dim]}" for dim in counts.dims[:-2]))
         parts.append(f"{counts.sizes['actual']} classes")

@@ -198,7 +198,8 @@ class MetaAnalysis(Answer):
         Raises
         ------
         ValueError
-            If the analysis comes from a fit, whose priors it would not repeat, or there are fewer than three studies.
+            If the analysis comes from a fit, whose priors it would not repeat; there are fewer than three studies, or
+            one is called "none".
         """
         if not self.own_priors:
             raise InputError(
@@ -209,6 +210,10 @@ class MetaAnalysis(Answer):
         names = self.counts[self.dim].values.tolist()
         if len(names) < 3:
             raise InputError("without_each", f"there are {len(names)} {plural(self.dim)}.", "Give at least three.")
+        if "none" in names:
+            raise InputError(
+                "without_each", f"a {self.dim} is called 'none', as the row without any left out.", "Rename it."
+            )
         seed = int(self.drawn.attrs[attributes.RANDOM_SEED])
         rows = []
         for left_out in ["none", *names]:
@@ -332,7 +337,7 @@ def ellipse(draws: Array, prob: float) -> tuple[Array, Array]:
 
 @checked
 def meta_analysis(
-    data: ConfusionMatrix | xr.DataTree, dim: str | None = None, *, draws: int = 4000, random_seed: Any = 0
+    data: ConfusionMatrix | xr.DataTree, dim: str | None = None, *, draws: int | None = None, random_seed: Any = 0
 ) -> MetaAnalysis:
     """Return what several studies say of the recall and the specificity of one test or classifier.
 
@@ -346,8 +351,8 @@ def meta_analysis(
         returned, for other priors or covariates.
     dim : str, optional
         The dim of the studies; by default the only leading dim.
-    draws : int
-        Number of draws, for counts.
+    draws : int, optional
+        Number of draws, for counts; by default 4000. A fit has its own.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
@@ -360,7 +365,7 @@ def meta_analysis(
     ------
     TypeError, ValueError
         If `data` are neither counts of two classes nor such a tree; if there are other leading dims, or fewer than two
-        studies.
+        studies; if `draws` are given for a fit.
 
     Warns
     -----
@@ -386,8 +391,10 @@ def meta_analysis(
     >>> studies.median_group.at_prevalence(0.1)["precision"].mean().round(1).item()
     0.4
     """
-    seed, number = checks.seed(random_seed), checks.count("draws", draws, least=2)
+    seed, number = checks.seed(random_seed), checks.count("draws", 4000 if draws is None else draws, least=2)
     if isinstance(data, xr.DataTree):
+        if draws is not None:
+            raise InputError("draws", "the fit has its own.", "Give the number to bayesperf.fit.")
         return _of_tree(data, seed)
     if not isinstance(data, ConfusionMatrix):
         raise InputTypeError("data", f"must be a ConfusionMatrix or a DataTree; it is {type(data).__name__}.")

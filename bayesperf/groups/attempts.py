@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
+from bayesperf.core.words import plural
 from bayesperf.data.clusters import Clusters, of_table
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import missing_positive_label
@@ -66,10 +67,10 @@ def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
     few = (attempts > 0) & (attempts < k)
     if few.any():
         short, least = few.reshape(len(few), -1).any(1), int(attempts[few].min())
-        leave_out = "" if short.all() else f" leave those {name}s out,"
+        leave_out = "" if short.all() else f" leave those {plural(name)} out,"
         raise InputError(
             "k",
-            f"it is {k}, and {short.sum():,} of {len(few):,} {name}s have fewer attempts, the "
+            f"it is {k}, and {short.sum():,} of {len(few):,} {plural(name)} have fewer attempts, the "
             f"fewest {least}. {k} attempts of every {name} are needed: make more,{leave_out} or "
             f"ask for k={least}.",
         )

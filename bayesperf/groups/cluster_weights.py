@@ -26,7 +26,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough, tallied
-from bayesperf.core.words import over_places, place_names, places_in_words, sentence
+from bayesperf.core.words import over_places, place_names, places_in_words, plural, sentence
 from bayesperf.data.clusters import Clusters, of_dim, within
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
@@ -84,7 +84,7 @@ class ClusterWeights(StoredDraws):
         return Posterior(
             source=self,
             pos_label=self.cm.pos_label,
-            prior_text=f"Bayesian bootstrap of {self.dim}s; {self.prior.describe(self.summed)}",
+            prior_text=f"Bayesian bootstrap of {plural(self.dim)}; {self.prior.describe(self.summed)}",
             scope=Scope("clusters", self.dim),
             observed=self.summed.cells,
             prevalence=self.prevalence,
@@ -163,7 +163,7 @@ class ClusterWeights(StoredDraws):
         return replace(independent, prevalence=self.prevalence)
 
     def preface(self) -> list[str]:
-        return [f"The {within(self.dim, self.cm.graded)} are of {self.sizes} {self.dim}s."]
+        return [f"The {within(self.dim, self.cm.graded)} are of {self.sizes} {plural(self.dim)}."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         few = [sentence(self.few)] if self.few else []
@@ -235,7 +235,7 @@ class ClusterWeights(StoredDraws):
         """Return a line that describes this."""
         others = [f"{dim}: {size}" for dim, size in self.summed.total.sizes.items()]
         kinds = f"{len(self.cm.labels)} {'outcomes' if self.cm.graded else 'classes'}"
-        return [f"{self.sizes} {self.dim}s", *others, kinds, "over examples"]
+        return [f"{self.sizes} {plural(self.dim)}", *others, kinds, "over examples"]
 
     @property
     def sizes(self) -> str:
@@ -246,7 +246,7 @@ class ClusterWeights(StoredDraws):
     @property
     def few(self) -> str:
         """A sentence on few clusters; empty if there are enough."""
-        few = about_few(self.units, f"{self.sizes} {self.dim}s")
+        few = about_few(self.units, f"{self.sizes} {plural(self.dim)}")
         return few and f"{few}. fit(cm, model='groups') has a prior of that"
 
 
@@ -317,7 +317,7 @@ def pool_clusters(
         where = place_names(empty)[int(empty.values.argmax())]
         raise InputError("cm", f"there are no examples{f' of {where}' if where else ''}.", "Leave it out.")
     source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
-    check_enough(source.units, f" {dim}s with examples of a system", "cm")
+    check_enough(source.units, f" {plural(dim)} with examples of a system", "cm")
     for category, code, text in _doubts(source):
         warn(category, code, f"{text}.")
     return source.posterior
@@ -330,8 +330,9 @@ def _doubts(source: ClusterWeights) -> list[tuple[type[UserWarning], str, str]]:
         doubts.append((DependenceWarning, "BP105", source.few))
     if _is_partly_paired(source):
         doubts.append((DependenceWarning, "BP106", (
-            f"some systems were judged in some of the same {source.dim}s only, and are taken for independent: their "
-            f"differences are known better than that. Leave out the {source.dim}s that not all were judged in"
+            f"some systems were judged in some of the same {plural(source.dim)} only, and are taken for independent: "
+            f"their differences are known better than that. Leave out the {plural(source.dim)} that not "
+            "all were judged in"
         )))  # fmt: skip
     counts = source.summed.cells
     # With two classes, a single one belongs to attempts, where nobody asks about the other.

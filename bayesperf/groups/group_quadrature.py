@@ -24,7 +24,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.fields import Held
 from bayesperf.core.random_streams import streams
-from bayesperf.core.words import enumerated
+from bayesperf.core.words import enumerated, plural
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.beta import Beta
@@ -178,7 +178,7 @@ class GroupsModel(Held):
         alike = rates.all_alike(k, every)[..., place]
         these = rates.groups[..., place, 0 if every else 1].copy()
         values = np.stack([alike, (these**k).mean(1, where=(attempts > 0)[..., None])], 1)
-        of = [f"a new {self.dim}", f"these {self.dim}s"]
+        of = [f"a new {self.dim}", f"these {plural(self.dim)}"]
         quantity = quantity_of_k(k, every, Scope("itself"))
         drawn = (values if every else 1 - values).reshape(-1, 1, self.n_draws)
         return Marginal(
@@ -259,7 +259,7 @@ class GroupsModel(Held):
     @property
     def number(self) -> str:
         """How many groups there are, and in how many repeats."""
-        groups = f"{self.cm.counts.sizes[self.dim]} {self.dim}s"
+        groups = f"{self.cm.counts.sizes[self.dim]} {plural(self.dim)}"
         return groups if self.repeats == 1 else f"{groups} of {self.repeats} repeats"
 
     @property

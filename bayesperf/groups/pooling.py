@@ -19,7 +19,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
-from bayesperf.core.words import sentence
+from bayesperf.core.words import plural, sentence
 from bayesperf.data.count_arrays import has_uncounted_negatives
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import (
@@ -87,8 +87,8 @@ class Pooled(Answer):
             dim = source.dim
             raise InputError(
                 what,
-                f"the Bayesian bootstrap takes {dim}s as they are, and has no model of them; {why} is a question to "
-                "one.",
+                f"the Bayesian bootstrap takes {plural(dim)} as they are, and has no model of them; {why} is a "
+                "question to one.",
                 f"Count two classes with the dim {dim!r} and use method='model'; of more classes, "
                 "fit(cm, model='groups').",
             )
@@ -269,9 +269,9 @@ class Pooled(Answer):
         dim = self.model.dim
         number = self.model.cm.counts.sizes[dim]
         answers = {
-            f"over all {dim}s like these {number}, mean": self.mean,
+            f"over all {plural(dim)} like these {number}, mean": self.mean,
             f"for a new {dim},": self.new_group,
-            f"among these {number} {dim}s,": self.by_group,
+            f"among these {number} {plural(dim)},": self.by_group,
         }
         checks.probability("ci_prob", ci_prob)
         said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
@@ -455,7 +455,9 @@ def _dim_of_clusters(cm: Counted, dim: str | None) -> str:
         refuse_sum(cm.counts, [dim])
         return dim
     if dim is not None:
-        raise InputError("dim", f"the counts have {cm.clusters.name}s as clusters already.", "Pool without `dim`.")
+        raise InputError(
+            "dim", f"the counts have {plural(cm.clusters.name)} as clusters already.", "Pool without `dim`."
+        )
     return cm.clusters.name
 
 
@@ -494,7 +496,7 @@ def _warn_of_prior(model: GroupsModel) -> None:
     warn(
         PriorWarning,
         "BP202",
-        f"the data say nothing of the dispersion between {model.dim}s (few, small ones) at {place}{more}: the "
+        f"the data say nothing of the dispersion between {plural(model.dim)} (few, small ones) at {place}{more}: the "
         f"interval of a new one is the prior's, ρ ~ {model.dispersion_text}. Give more of them, or what is known of "
         "ρ, as dispersion=(a, b).",
     )

@@ -20,7 +20,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import stream
-from bayesperf.core.words import chance, estimate, sentence
+from bayesperf.core.words import chance, estimate, plural, sentence
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.data.label_encoding import missing_positive_label
@@ -850,7 +850,7 @@ def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
         prior_rates=_prior_of_groups(
             rates, pooled.model.dispersion_prior.joint_draws(draws).values.ravel(), counts, seed
         ),
-        spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
+        spread=dataset.assign_attrs(measure=f"dispersion ρ between {plural(dim)}"),
         prior_text=(
             f"mean rates ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}, prevalence ~ Beta(1, 1) each"
         ),
@@ -877,7 +877,7 @@ def _slices_of_outcomes(outcomes: Outcomes, draws: int, seed: int) -> Slices:
         cm=cm,
         rates=rates.expand_dims(rate=["accuracy"]).transpose(dim, *_DRAWS, "rate"),
         prior_rates=prior_rates.expand_dims(rate=["accuracy"]).transpose(dim, *_DRAWS, "rate"),
-        spread=dataset.assign_attrs(measure=f"dispersion ρ between {dim}s"),
+        spread=dataset.assign_attrs(measure=f"dispersion ρ between {plural(dim)}"),
         prior_text=f"mean rate ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}",
         independent=True,
         graded=True,

@@ -16,7 +16,7 @@ from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough
-from bayesperf.core.words import listed
+from bayesperf.core.words import listed, plural
 from bayesperf.data.clusters import ClusterColumn, cluster_column
 from bayesperf.data.count_arrays import check_dims
 from bayesperf.data.label_encoding import Column, codes_for_labels, encode, merge_labels
@@ -138,8 +138,8 @@ def _check_one_truth(question: Codes, truth: Codes, name: str) -> None:
 
 
 def _check_enough(questions: ClusterColumn) -> None:
-    check_enough(questions.size, f" {questions.name}s")
-    if few := about_few(questions.size, f"cluster: {questions.size} {questions.name}s"):
+    check_enough(questions.size, f" {plural(questions.name)}")
+    if few := about_few(questions.size, f"cluster: {questions.size} {plural(questions.name)}"):
         warn(DependenceWarning, "BP105", f"{few}.")
 
 

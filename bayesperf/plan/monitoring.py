@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.core.words import REPEATED_LOOKS
+from bayesperf.core.words import REPEATED_LOOKS, plural
 from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric, better_sign
 from bayesperf.metrics.registry import get
@@ -84,7 +84,7 @@ class Monitor(Answer):
         at_least, at_most = (facts["requirement"], None)[:: better_sign(facts["greater_is_better"])]
         text = last.in_words(at_least=at_least, at_most=at_most, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
         title = last.quantity.title
-        steps = f"{self.dataset.sizes[facts['dim']]} {facts['dim']}s"
+        steps = f"{self.dataset.sizes[facts['dim']]} {plural(facts['dim'])}"
         return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
 
     def __repr__(self) -> str:

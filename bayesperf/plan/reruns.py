@@ -16,7 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.words import chance, format_value, place_names, places_in_words
+from bayesperf.core.words import chance, format_value, place_names, places_in_words, plural
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.distributions.draws import Draws
@@ -189,15 +189,15 @@ class AttemptsPlan(Answer):
             now, attempts, questions = map(format_value, error)
             system = f"{name}: " * bool(self.questions.ndim)
             said.append(
-                f"{system}{always:,} of {asked:,} {self.dim}s passed in every attempt, "
+                f"{system}{always:,} of {asked:,} {plural(self.dim)} passed in every attempt, "
                 f"and {never:,} in none. Noise of reruns is {chance(share)} of the variance of the pass rate; the rest "
-                f"is between {self.dim}s. The standard error is {now}. It would be {attempts} with twice the attempts, "
-                f"and {questions} with twice the {self.dim}s."
+                f"is between {plural(self.dim)}. The standard error is {now}. It would be {attempts} with twice the "
+                f"attempts, and {questions} with twice the {plural(self.dim)}."
             )
         return " ".join(said)
 
     def __repr__(self) -> str:
-        sizes = [f"{int(self.questions.max()):,} {self.dim}s"]
+        sizes = [f"{int(self.questions.max()):,} {plural(self.dim)}"]
         sizes += [f"{dim}: {size}" for dim, size in self.questions.sizes.items()]
         return f"<bayesperf.plan.AttemptsPlan: {', '.join(sizes)}>"
 

@@ -179,7 +179,7 @@ def calibration(
     Raises
     ------
     ValueError, UnreachableError
-        As by `area`; or if the log-odds are not given in exactly one way.
+        As by `area`; or if the log-odds are not given in exactly one way, do not vary, or have no area above 0.5.
 
     Notes
     -----
@@ -207,10 +207,15 @@ def calibration(
         checks.none_certain("y_prob", int(((probabilities == 0) | (probabilities == 1)).sum()))
         values = special.logit(probabilities)
     elif log_odds is not None:
-        mean, sd = (np.full(number, checks.number("log_odds", each)) for each in log_odds)
+        mean, sd = (np.full(number, each) for each in _two_numbers("log_odds", log_odds))
+        if not sd[0] > 0:
+            raise InputError("log_odds", f"must be a mean and a standard deviation above 0; they are {log_odds}.")
     else:
-        mean, sd = normal_log_odds(drawn("prevalence", prevalence, number, rng), drawn("auc", auc, number, rng))
-    intercept, slope = (np.full(number, checks.number("line", each)) for each in line)
+        share, area_of = drawn("prevalence", prevalence, number, rng), drawn("auc", auc, number, rng)
+        if not (area_of > 0.5).all():
+            raise InputError("auc", f"must be above 0.5, as that of any true probabilities; it is {auc}.")
+        mean, sd = normal_log_odds(share, area_of)
+    intercept, slope = (np.full(number, each) for each in _two_numbers("line", line))
     study = CalibrationStudy(measure, mean, sd, values, intercept, slope, known, seed)
     basis = "probabilities of a sample" if len(values) else f"log-odds ~ Normal({mean.mean():.3g}, {sd.mean():.3g}²)"
     return _plan(study, study.title, width, None, assurance, confidence, basis)
@@ -274,6 +279,13 @@ def net_benefit(
     study = NetBenefitStudy(found, right, share, at, known, seed)
     basis = ", ".join(f"{name} {belief}" for name, belief in beliefs.items())
     return _plan(study, f"{study.title} at threshold {at:g}", width, requirement, assurance, confidence, basis)
+
+
+def _two_numbers(name: str, given: Any) -> tuple[float, float]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InputError(name, f"must be two numbers; it is {given!r}.")
+    first, second = (checks.number(name, each) for each in given)
+    return first, second
 
 
 def _stream(draws: Any, random_seed: Any) -> tuple[np.random.Generator, int]:

@@ -15,6 +15,7 @@ from bayesperf.core.words import (
     metric_title,
     percentage,
     place_names,
+    plural,
     sentence,
     short_interval_name,
 )
@@ -98,7 +99,10 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
     """
     figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
     times = np.geomspace(0.5, 8, 60)
-    for questions, style, words in ((1, "-", f"as many {plan.dim}s as now"), (2, "--", f"twice the {plan.dim}s")):
+    for questions, style, words in (
+        (1, "-", f"as many {plural(plan.dim)} as now"),
+        (2, "--", f"twice the {plural(plan.dim)}"),
+    ):
         errors = np.stack([plan.standard_error(questions, each).values.ravel() for each in (*times, 1, np.inf)], -1)
         axes.plot([], [], style, color=GREY, label=words)
         for i, now in enumerate(plan.attempts.values.ravel()):

@@ -18,6 +18,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.words import plural
 from bayesperf.data.clusters import within
 from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, has_uncounted_negatives, refuse_uncounted_cells
 from bayesperf.data.counted import Counted
@@ -731,6 +732,6 @@ def warn_of_clusters(cm: Counted) -> None:
         warn(
             DependenceWarning,
             "BP101",
-            f"the {what} are of {len(np.unique(cm.clusters.cluster)):,} {name}s, and this posterior takes them "
+            f"the {what} are of {len(np.unique(cm.clusters.cluster)):,} {plural(name)}, and this posterior takes them "
             "for independent: it is too narrow where those of one are alike. Use pool(cm).mean.",
         )

@@ -39,15 +39,15 @@ class Prevalence(Held):
         share, n = self.mean, self.weights.sum()
         return np.zeros((len(share),) * 2) if self.fixed else (np.diag(share) - np.outer(share, share)) / (n + 1)
 
-    @property
-    def in_words(self) -> str:
-        """The prevalence of the second of two classes, in words."""
-        rest, share = self.weights.tolist()
-        return f"prevalence {share:g}" if self.fixed else f"prevalence ~ Beta({share:g}, {rest:g})"
+    def in_words(self, positive: int) -> str:
+        """Return the prevalence of the positive one of two classes, by its position, in words."""
+        if self.fixed:
+            return f"prevalence {self.mean[positive]:g}"
+        return f"prevalence ~ Beta({self.weights[positive]:g}, {self.weights[1 - positive]:g})"
 
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Return draws of the prevalences, (n, K)."""
-        return np.tile(self.weights, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)
+        return np.tile(self.mean, (n, 1)) if self.fixed else rng.dirichlet(self.weights, n)
 
 
 def parse_prevalence(p: Any, labels: list[Any], positive: int | None) -> Prevalence:

@@ -17,7 +17,7 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.contrasts_in_words import comparison_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import listed
+from bayesperf.core.words import listed, plural
 from bayesperf.data.counted import Counted
 from bayesperf.files.option_table import ROW
 from bayesperf.metrics.metric import Metric
@@ -214,7 +214,8 @@ def about_pairing(analysis: Analysis) -> str:
     if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
     if analysis.attempts is not None:
-        return f"By {cluster}: the systems are compared on the {cluster}s that they share, not attempt by attempt."
+        shared = plural(str(cluster))
+        return f"By {cluster}: the systems are compared on the {shared} that they share, not attempt by attempt."
     if cluster is not None:
         return f"By cluster: the systems are compared on the clusters by {cluster!r} that they share, not row by row."
     return INDEPENDENT

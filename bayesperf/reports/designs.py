@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import listed
+from bayesperf.core.words import listed, plural
 from bayesperf.files.option_table import SYSTEM, Settings
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def about_clusters(source: ClusterWeights, within: Sequence[str]) -> str:
 
 def about_questions(source: ClusterWeights) -> str:
     """Return a sentence on the questions that rows are attempts at."""
-    return f"Attempts are at {source.clusters.size:,} {source.dim}s; intervals allow for this."
+    return f"Attempts are at {source.clusters.size:,} {plural(source.dim)}; intervals allow for this."
 
 
 def about_gaps(column: str | None, settings: Settings) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from bayesperf.core.words import percentage, printable
+from bayesperf.core.words import percentage, plural, printable
 from bayesperf.distributions.beta import Beta
 from bayesperf.plan.one_count import OneCount
 from bayesperf.reports.blocks import Block, Column, Note, Sentence, rows_table
@@ -102,7 +102,7 @@ def verdicts_of(analysis: Analysis, confidence: float = CONFIDENCE) -> list[Verd
                 one = marginal.isel(**analysis.indices(at))
                 n = int(sizes[at]) if source is None else source.units
                 more = about_so_many(examples_to_settle(one, requirement.bound, n, confidence))
-                more += f" {source.dim}s" if more and source is not None else ""
+                more += f" {plural(source.dim)}" if more and source is not None else ""
             found.append(Verdict(str(requirement), ", ".join(names), "", float(met[at]), verdict, more))
     return found
 

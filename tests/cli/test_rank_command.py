@@ -13,7 +13,7 @@ from bayesperf.files.pairs import COLUMNS, recognised
 @pytest.fixture
 def votes(tmp_path):
     """Write 90 votes on three systems, of which the first wins two thirds, under the names of a public leaderboard."""
-    met = np.array([("new", "old"), ("old", "other"), ("other", "new")] * 30)
+    met = np.array([("new", "old"), ("old", "system"), ("system", "new")] * 30)
     winner = np.array(["model_a", "model_b", "tie", "model_b", "model_a", "model_b"] * 15)
     frame = pd.DataFrame(met, columns=["model_a", "model_b"]).assign(
         winner=winner, judge=["ann", "bob"] * 45, question_id=np.arange(90)
@@ -24,7 +24,7 @@ def votes(tmp_path):
 
 def test_the_same_figures_in_every_format(shell, votes, sampler, monkeypatch):
     frame = votes.rename(columns={"model_a": "a", "model_b": "b", "question_id": "prompt"})
-    tree = bp.fit(frame, "preferences", options={"order": True}, draws=200, random_seed=0)
+    tree = bp.fit(frame, "preferences", options={"order": True}, draws=200, random_seed=1)
     asked = []
     monkeypatch.setattr("bayesperf.sampling.fitting.fit", lambda data, model, **how: asked.append((data, how)) or tree)
     done = shell("rank", "votes.csv", "--order", "--seed", "3", "--format", "json")
@@ -36,9 +36,10 @@ def test_the_same_figures_in_every_format(shell, votes, sampler, monkeypatch):
     assert document["in_words"] == ranking.in_words()
     assert [row["mean"] for row in document["standings"]] == ranking.standings()["mean"].tolist()
     best, second, _ = systems = [row["model"] for row in document["standings"]]
+    assert [row["system"] for row in document["beats"]] == systems
     beats = tree["posterior"]["beats"].mean(["chain", "draw"])
-    assert document["beats"][0][second] == pytest.approx(beats.sel(model=best, model_other=second).item())
-    assert document["beats"][0][best] is None
+    assert document["beats"][0][f"beats {second}"] == pytest.approx(beats.sel(model=best, model_other=second).item())
+    assert document["beats"][0][f"beats {best}"] is None
     assert len(document["next_pairs"]) == 3
     assert {row["judge"] for row in document["judges"]} == {"ann", "bob"}
     assert document["order"][0].startswith("Being shown first adds ")

@@ -37,6 +37,11 @@ def test_how_far_the_best_of_fifty_is_from_its_figures():
     assert "the best scores 0.86 on average, and its 95 % interval contains the truth in 40 %" in words.BEST_OF_MANY
 
 
+def test_plurals():
+    names = ["batch", "class", "box", "site", "study", "sites"]
+    assert [*map(words.plural, names)] == ["batches", "classes", "boxes", "sites", "studies", "sites"]
+
+
 def test_long_lists_are_cut():
     assert words.listed(["a", 1]) == "'a', 1"
     assert words.listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"

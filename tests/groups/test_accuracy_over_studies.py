@@ -322,6 +322,11 @@ def test_what_is_refused():
         bp.groups.meta_analysis(bp.fit(matrix(TELOMERASE), "groups", random_seed=1, draws=20))
     with pytest.raises(ValueError, match="at least three"):
         bp.groups.meta_analysis(matrix(TELOMERASE[:2]), draws=20).without_each()
+    called_none = matrix(TELOMERASE[:3]).counts.assign_coords(study=["x", "none", "z"])
+    with pytest.raises(ValueError, match="a study is called 'none'"):
+        bp.groups.meta_analysis(bp.ConfusionMatrix(called_none, 1), draws=20).without_each()
+    with pytest.raises(ValueError, match="draws: the fit has its own"):
+        bp.groups.meta_analysis(xr.DataTree(), draws=20)
     covariates = {"covariates": {"year": [0, 1, 2]}}
     with pytest.raises(ValueError, match="covariates of studies have no exact form"):
         bp.fit(matrix(TELOMERASE[:3]), "meta_analysis", options=covariates, method="exact")

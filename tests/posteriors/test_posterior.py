@@ -10,6 +10,7 @@ from scipy import stats
 import bayesperf as bp
 from bayesperf import metrics
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from tests.shared.metrics import NAMES
 
@@ -761,3 +762,10 @@ def test_variables_of_a_tree_have_the_names_asked_for():
     assert set(drawn.data_vars) == {"cells", "mcc", "matthews_corrcoef", "recall"}
     assert (drawn["mcc"] == drawn["matthews_corrcoef"]).all()
     assert drawn["mcc"].name == "mcc"
+
+
+def test_a_prevalence_is_of_the_positive_class_and_drawn_as_shares():
+    labels, rng = ["bad", "good"], np.random.default_rng(0)
+    assert [parse_prevalence(0.1, labels, positive).in_words(positive) for positive in (0, 1)] == ["prevalence 0.1"] * 2
+    assert parse_prevalence((2, 5), labels, 0).in_words(0) == "prevalence ~ Beta(2, 5)"
+    assert Prevalence(np.array([300.0, 100.0]), fixed=True).draw(rng, 2).tolist() == [[0.75, 0.25]] * 2

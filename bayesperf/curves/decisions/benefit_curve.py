@@ -157,7 +157,7 @@ class DecisionCurve(Curve):
 
     def _marginal(self, name: str, drawn: xr.DataArray, observed: xr.DataArray) -> Marginal:
         leading = xr.zeros_like(drawn.isel(draw=0, drop=True))
-        elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words}"
+        elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words(1)}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
         inference, score = bootstrap_of(self.data.clustered or None), observed.rename(name)
         return marginal_of_scores(quantity, drawn.values, self.random_seed, leading, inference=inference, score=score)
@@ -408,7 +408,7 @@ def _in_words(curve: DecisionCurve, at: float | None, prob: float) -> str:
     if at is not None or len(curve.data.thresholds) == 1:
         parts.append(_at(curve, curve.data.thresholds[0].item() if at is None else at, prob))
     if curve.elsewhere is not None:
-        parts.append(f"all of it at {curve.elsewhere.in_words}")
+        parts.append(f"all of it at {curve.elsewhere.in_words(1)}")
     return " ".join(map(sentence, parts))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from bayesperf.comparison.comparing import compare
-from bayesperf.core.words import enumerated, printable
+from bayesperf.core.words import enumerated, plural, printable
 from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.plan.reruns import attempts, questions_to_settle
 from bayesperf.reports.analysis import Analysis
@@ -54,11 +54,12 @@ def _differences(analysis: Analysis, source: ClusterWeights) -> Iterator[str]:
             continue
         yield (
             f"To show which of {both} has the higher pass rate, with probability {CONFIDENCE:g}, takes "
-            f"{about_so_many(more)} more {source.dim}s, with probability {ASSURANCE:g}."
+            f"{about_so_many(more)} more {plural(source.dim)}, with probability {ASSURANCE:g}."
         )
     if known:
         which = enumerated([f"of {both}" for both in known])
-        yield f"These {source.dim}s show which {which} has the higher pass rate, with probability {CONFIDENCE:g}."
+        which = f"which {which} has the higher pass rate"
+        yield f"These {plural(source.dim)} show {which}, with probability {CONFIDENCE:g}."
 
 
 SECTION = Section(35, "attempts", "Would it hold up in reruns?", blocks, (REPORT, SUMMARY, COMPARISON))

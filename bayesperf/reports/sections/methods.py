@@ -6,7 +6,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from platform import python_version
 
-from bayesperf.core.words import enumerated, interval_name, sentence
+from bayesperf.core.words import enumerated, interval_name, plural, sentence
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Note
 from bayesperf.reports.sections import REPORT, Section
@@ -72,7 +72,7 @@ def _model_in_words(analysis: Analysis) -> str:
     if analysis.counts.graded and settings.cluster is None:
         return f"outcomes were modelled as multinomial draws, with a Dirichlet prior ({prior}) [caelen2017bayesian]"
     if analysis.counts.graded:
-        of = "clusters" if analysis.attempts is None else f"{analysis.attempts.dim}s"
+        of = "clusters" if analysis.attempts is None else plural(analysis.attempts.dim)
         return f"outcomes were drawn by weights of the {of} that they come in ({prior}) [rubin1981bayesian]"
     if not analysis.handed_in or analysis.pooled.source.concentration is not None:
         return (
