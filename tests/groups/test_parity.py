@@ -95,7 +95,6 @@ def test_other_dims_are_summed_and_words_say_when_there_are_too_few():
     assert {row["criterion"] for row in found.summary().to_dict("records")} == set(CRITERIA)
 
 
-@quiet
 def test_rates_with_the_same_counts_are_independent():
     """The larger of two independent gaps exceeds 0.05 with probability 1 − (1 − P)²."""
     cm = bp.ConfusionMatrix.from_counts(tp=[9, 7], fn=[1, 3], fp=[9, 7], tn=[1, 3], dims={"g": ["a", "b"]})

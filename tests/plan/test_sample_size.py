@@ -367,13 +367,13 @@ def test_unreachable_requirements_may_be_settled_already_or_not_within_a_million
 def test_what_a_million_do_not_show_is_unreachable(monkeypatch):
     """Also where ever more examples would show it: the limit is above what is wanted."""
     monkeypatch.setattr("bayesperf.plan.smallest_number.MOST", 2**10)
-    with pytest.raises(UnreachableError, match="more than a million positives are needed for 0.9999") as caught:
+    with pytest.raises(UnreachableError, match=r"more than a million positives are needed for 0\.9999") as caught:
         sample_size(**{**GUIDE, "assurance": 0.9999}, question="settle")
     assert (caught.value.limit, caught.value.settles) == (1.0, None)
     with pytest.raises(UnreachableError, match=r"more than a million positives are needed for 0\.8") as caught:
         sample_size(0.7, metric="recall", evidence=(7001300, 10000000))
     assert caught.value.limit == pytest.approx(special.betaincc(7001300.5, 2998700.5, 0.7), abs=1e-3)
-    with pytest.raises(UnreachableError, match="more than a million positives are needed for 0.01"):
+    with pytest.raises(UnreachableError, match=r"more than a million positives are needed for 0\.01"):
         interval_width(0.01, metric="recall", evidence=(4, 5))
 
 
