@@ -101,9 +101,8 @@ def sample_size(
     Raises
     ------
     UnreachableError
-        With question "meet", if the requirement is met now with a probability of at most `assurance`; the assurance
-        tends to this probability with ever more examples. The error states it, and says what would settle the question.
-        Or if a million trials are not enough.
+        If a million trials are not enough. With question "meet", also if the requirement is met now with a probability
+        of at most `assurance`, to which the assurance tends. The error states it, and what would settle the question.
     ValueError
         If the metric is not available or has no better direction, the requirement is outside its bounds, or another
         argument is invalid.
