@@ -44,6 +44,7 @@ PEERS = {
     "fdr": lambda y, p: 1 - precision(y, p),
     "false_omission_rate": lambda y, p: 1 - npv(y, p),
     "prevalence": lambda y, p: sk.accuracy_score(y, np.ones_like(y)),
+    "selection_rate": lambda y, p: sk.accuracy_score(p, np.ones_like(p)),
     "jaccard": sk.jaccard_score,
     "f1": sk.f1_score,
     "f2": lambda y, p: sk.fbeta_score(y, p, beta=2),

@@ -31,7 +31,7 @@ from tests.shared.fits import (
     table,
     without_nuts,
 )
-from tests.shared.models import ANSWERED, PREFERRED
+from tests.shared.models import ANSWERED, PREFERRED, READS
 
 RNG = np.random.default_rng(3)
 OF_TWO_CLASSES = (np.repeat([0, 1], [14, 9]), RNG.normal(size=23))
@@ -46,6 +46,7 @@ ALL_CASES = CASES | {
     "raters, dependent": ("raters", RATINGS, {"dependent": (0, 1)}),
     "items": ("items", ANSWERED, {}),
     "preferences": ("preferences", PREFERRED, {"order": True, "covariates": ("length",)}),
+    "readers": ("readers", READS, {}),
 }
 
 
@@ -60,6 +61,8 @@ def other_data(case):
         if "covariates" in options:
             covariates = (options["covariates"] * 3).assign_coords(site=labels["site"])
             options = {**options, "covariates": covariates}
+        if "calls" in options:
+            options = {**options, "calls": options["calls"] + 3}
         return model, bp.ConfusionMatrix(counts.assign_coords(labels), data.pos_label), options
     if isinstance(data, bp.Ratings):
         patterns = data.patterns.assign(
@@ -69,6 +72,8 @@ def other_data(case):
         return model, bp.Ratings(patterns.assign_coords(rating=[3, 5])), options
     if model == "items":
         return model, bp.Outcomes(data.counts[:, ::-1].assign_coords(item=data.counts["item"])), options
+    if model == "readers":
+        return model, data.assign(read=1 - data["read"]), options
     if model == "preferences":
         return model, data.assign(a=data["b"], b=data["a"]), options
     if model == "binormal_roc":

@@ -311,7 +311,7 @@ def test_models_of_one_name_are_not_mixed_up():
 
 CHECKED = ["multinomial", "rates", "classes", "groups", "groups_logit, LKJ, covariate", "slices", "markov, varying",
            "paired", "datasets", "binormal_roc", "raters", "recalibration, groups", "items",
-           "meta_analysis", "preferences, judges, prompts"]  # fmt: skip
+           "meta_analysis", "preferences, judges, prompts", "prevalence, 3 classes", "readers"]  # fmt: skip
 
 
 def test_every_model_is_checked():
