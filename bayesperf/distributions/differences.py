@@ -316,4 +316,5 @@ def discordant_at(t: Array, b: Array, _: Array) -> Array:
     """Return the S at which S(2B − 1) = t; if there is none, a value far outside [0, 1] that preserves the order."""
     beyond = 1e300 * np.where(t > 0, 1 - b, np.where(t < 0, b, b - 0.5))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(t * (b - 0.5) > 0, t / (2 * b - 1), beyond)
+        # The sign alone: a product with the smallest t would be 0.
+        return np.where(np.sign(t) * (b - 0.5) > 0, t / (2 * b - 1), beyond)

@@ -573,7 +573,9 @@ class Marginal(Saved):
 
 def _of_smaller(function: Callable[[ArrayLike], xr.DataArray], x: ArrayLike) -> xr.DataArray:
     """Return a function at the numbers just below x, which the result names."""
-    values = function(np.nextafter(np.asarray(x, dtype=float), -np.inf))
+    given = np.asarray(x, dtype=float)
+    # The number next to 0 is so small that products with it are 0.
+    values = function(np.minimum(np.nextafter(given, -np.inf), given - 1e-300))
     return values.assign_coords(x=np.asarray(x)) if np.ndim(x) else values
 
 

@@ -88,6 +88,16 @@ def test_a_new_version_is_held_against_the_old_on_the_same_examples(check):
     assert done.returncode == 1
 
 
+def test_a_worse_version_on_the_same_examples_is_stopped_without_a_margin(check):
+    pd.DataFrame(
+        {"actual": ["yes"] * 100, "new": ["yes"] * 40 + ["no"] * 60, "old": ["yes"] * 80 + ["no"] * 20}
+    ).to_csv("pair.csv", index=False)
+    pair = ["--actual", "actual", "--predicted", "new", "--predicted", "old", "--labels", "no,yes"]
+    done = check("pair.csv", *pair, "--pos-label", "yes", "--baseline", "old", "--metric", "recall")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "missed" in done.stdout
+
+
 @pytest.mark.slow
 def test_a_version_whose_scores_are_counted_in_bins_has_all_its_rows(check, monkeypatch):
     write("new.csv", 40, 10, 10, 40), write("old.csv", 90, 10, 10, 90)

@@ -396,7 +396,8 @@ def test_discordant_distribution_function(weights):
     np.testing.assert_allclose(one(found.cdf(points[None])), expected, rtol=0, atol=1e-8)
     np.testing.assert_allclose(one(found.sf(points[None])), 1 - expected, rtol=0, atol=1e-8)
     half = cdf_of(weights[0], weights[1], np.array(0.5), np.array(0.5))
-    assert found.cdf(np.zeros((1, 1)))[0, 0] == pytest.approx(half, abs=1e-10)
+    assert one(found.cdf(np.array([[0.0, 5e-324, -5e-324, -1e-300]]))) == pytest.approx(np.full(4, half), abs=1e-10)
+    assert one(found.sf(np.array([[0.0, 5e-324, -5e-324, -1e-300]]))) == pytest.approx(np.full(4, 1 - half), abs=1e-10)
 
 
 @each_weight

@@ -233,6 +233,13 @@ def test_a_bound_that_has_a_probability_counts_as_met():
     share = bp.posterior(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7))
     assert share["fnr"].prob_meets(0.3).item() == share["fnr"].cdf(0.3).item()
     assert share["recall"].prob_meets(0.3).item() == share["recall"].sf(0.3).item()
+    # A difference on the same examples, 40 right against 80 of 100, is hardly at least 0.
+    right = {"new": [1] * 40 + [0] * 60, "old": [1] * 80 + [0] * 20}
+    systems = bp.ConfusionMatrix.from_predictions([1] * 100, right, labels=[0, 1], pos_label=1)
+    worse = bp.compare(systems, metric="recall").difference
+    assert worse.prob_meets(0).item() == pytest.approx(worse.sf(0).item(), abs=1e-12)
+    assert worse.prob_meets(0).item() < 1e-6
+    assert worse.prob_below(0).item() > 0.999
     # Of other draws, 40,000 of them: five standard errors.
     assert post.prob_joint({"median_grade": 4}).item() == pytest.approx(at_least, abs=0.0125)
     assert f"With probability {at_least:.0%}".replace("%", " %") in median.in_words(at_least=4)
