@@ -65,7 +65,7 @@ def probability_shown(a: float, b: float, x: float, confidence: float, most: int
     One more trial moves the probability of at least k successes by one term of the Beta-binomial, and the critical k
     by 0 or 1: the probabilities are running sums, accurate to about 1e-8.
     """
-    critical = fewest_successes(a, b, x, confidence, most)
+    critical = critical_successes(a, b, x, confidence, most)
     n, k = np.arange(most), critical[:-1]
     # The next trial matters if its success makes k − 1 into k, or if its failure leaves k short of k + 1.
     rises = critical[1:] > k
@@ -85,7 +85,7 @@ def beta_binomial_pmf(k: Any, n: Any, a: float, b: float) -> Array:
     return np.where(possible, beta_binomial(np.where(possible, k, 0), n, a, b), 0.0)
 
 
-def fewest_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
+def critical_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
     """Return the smallest k with P(S > x | k of n) ≥ confidence, or n + 1 if there is none, for n = 0, 1, …, most."""
     few = np.arange(min(most, _EVERY) + 1)
     low = smallest.fewest_successes(lambda k, n: special.betaincc(a + k, b + n - k, x) >= confidence, few)
@@ -93,7 +93,7 @@ def fewest_successes(a: float, b: float, x: float, confidence: float, most: int)
 
 
 def _fewest_of_many_trials(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
-    """Return `fewest_successes` for n above `_EVERY`, by a spline through the real k with P(S > x | k) = confidence.
+    """Return `critical_successes` for n above `_EVERY`, by a spline through the real k with P(S > x | k) = confidence.
 
     Less x n, that k is nearly a straight line in √n. Where the spline is near a whole number, that number is tried.
     """

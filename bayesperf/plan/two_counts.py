@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Booleans, Counts
 from bayesperf.core.fields import Held
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.differences import ExactDistribution, difference, discordant
@@ -17,7 +17,7 @@ from bayesperf.distributions.quadrature import beta_nodes
 from bayesperf.distributions.tabulated import Tabulated
 from bayesperf.plan.evidence import beta_parameters, updated
 from bayesperf.plan.one_count import beta_binomial_pmf
-from bayesperf.plan.smallest_number import smallest_by_bisection
+from bayesperf.plan.smallest_number import fewest_successes, smallest_by_bisection
 
 # The critical first count is searched for at this many values of the second count, evenly spaced, and as many of the
 # most probable, and interpolated at the rest; and the sum runs over this many terms.
@@ -121,13 +121,10 @@ class TwoCounts(Held, ABC):
         return critical
 
     def _critical_by_bisection(self, second: Counts, n: int, confidence: float) -> Counts:
-        low, high = np.zeros_like(second), self.first_trials(second, n) + 1
-        most = high - 1
-        while (unresolved := low < high).any():
-            middle = np.minimum((low + high) // 2, most)
-            enough = self.posterior_probability(middle, second, n) >= confidence
-            low, high = np.where(unresolved & ~enough, middle + 1, low), np.where(unresolved & enough, middle, high)
-        return low
+        def shown(first: Counts, _: Counts) -> Booleans:
+            return self.posterior_probability(first, second, n) >= confidence
+
+        return fewest_successes(shown, self.first_trials(second, n))
 
     def _real_critical(self, critical: Counts, second: Counts, n: int, confidence: float) -> Array:
         """Return the real first count that would do, on a line through two probits; beyond the possible counts too."""

@@ -75,7 +75,7 @@ def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 def test_the_critical_number_of_successes_of_many_trials(a, b, x, confidence):
     most = 200_000
-    critical = one_count.fewest_successes(a, b, x, confidence, most)
+    critical = one_count.critical_successes(a, b, x, confidence, most)
     assert set(np.unique(np.diff(critical))) <= {0, 1}
     n = np.random.default_rng(1).integers(1025, most, 300)
     k = critical[n]
@@ -89,7 +89,7 @@ def test_the_critical_number_of_successes_of_many_trials(a, b, x, confidence):
 def test_many_trials_by_another_way():
     # K ≥ k exactly if the k-th smallest of n uniforms, Beta(k, n − k + 1), is below S: an integral, not a sum.
     a, b, x, confidence, n = 5, 2, 0.7, 0.95, 150_000
-    k = one_count.fewest_successes(a, b, x, confidence, n)[n]
+    k = one_count.critical_successes(a, b, x, confidence, n)[n]
     order = stats.beta(k, n - k + 1)
     low, high = order.ppf([1e-14, 1 - 1e-14])
     expected = integrate.quad(lambda t: order.pdf(t) * stats.beta.sf(t, a, b), low, high, epsabs=1e-12)[0]
