@@ -318,8 +318,8 @@ def parity(
     dim = dim or (str(cm.dims[0]) if len(cm.dims) == 1 else "")
     if dim not in cm.dims:
         raise InputError("dim", f"must name the dim of the groups; there are {list(map(str, cm.dims))}.")
+    _refuse_systems(cm, dim)
     if others := [str(each) for each in cm.dims if each != dim]:
-        _refuse_systems(cm, dim)
         cm = cm.sum(others)
     if cm.counts.sizes[dim] < 2:
         raise InputError("dim", f"{dim!r} has one group, and there is nothing to compare.")
@@ -334,7 +334,11 @@ def parity(
 
 
 def _refuse_systems(cm: ConfusionMatrix, dim: str) -> None:
-    """Refuse counts of systems on the same examples, which a sum over the systems would count again."""
+    """Refuse counts of systems on the same examples: they are no groups, and a sum over them counts examples again."""
+    if same_examples(cm.counts) == dim:
+        raise InputError(
+            "dim", f"{dim!r} is of systems on the same examples, not of groups.", "Compare them: compare(cm)."
+        )
     totals = cm.counts.sum("predicted")
     for other in (each for each in cm.dims if each != dim):
         again = other in (same_examples(cm.counts), "model") or bool((totals == totals.isel({other: 0})).all())

@@ -117,6 +117,8 @@ def test_systems_on_the_same_examples_are_not_summed():
     ):
         with pytest.raises(InputError, match=r"is of several systems.*Select one: cm.sel"):
             bp.groups.parity(cm, "sex")
+    with pytest.raises(InputError, match="'model' is of systems on the same examples, not of groups"):
+        bp.groups.parity(bp.ConfusionMatrix.from_predictions(truth, {"a": truth, "b": truth}))
 
 
 @pytest.mark.parametrize(
