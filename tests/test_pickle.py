@@ -60,6 +60,9 @@ def clusters():
     return bp.pool(cm, "patient", "clusters", method="bayesian_bootstrap", draws=50)
 
 
+ATTEMPTS = bp.Outcomes.from_counts(right=[3, 0, 1, 4, 2, 4], n=4, dims={"question": range(6)})
+
+
 def verified(**options):
     truth = np.where(np.arange(60) % 2, np.nan, LABELS % 2)
     return bp.labels.verify(truth, {"a": LABELS > 0, "b": LABELS > 1}, draws=50, **options)
@@ -184,13 +187,22 @@ KINDS = {
     "pooled posterior": (lambda: bp.pool(FOLDS, draws=200).by_group, lambda post: draws(post["f1"])),
     "areas of readers": (
         lambda: bp.curves.reader_areas(reads(), draws=50),
-        lambda study: (draws(study.average_reader), study.new_reader.eti(), study.obuchowski_rockette()),
+        lambda study: (draws(study.average_reader), study.new_reader.eti(), study.obuchowski_rockette().to_xarray()),
     ),
     "meta-analysis": (
         lambda: bp.groups.meta_analysis(FOLDS, draws=100),
         lambda found: (found.new_group["recall"].eti(), draws(found.spread), found.region("new_group")),
     ),
-    "summary ROC curve": (lambda: bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS, draws=100)), of_curve),
+    "summary ROC curve": (
+        lambda: bp.curves.summary_roc(bp.groups.meta_analysis(FOLDS, draws=100)),
+        lambda curve: (curve.dataset, curve.band()),
+    ),
+    "outcomes": (lambda: ATTEMPTS, lambda outcomes: outcomes.counts),
+    "plan of attempts": (lambda: bp.plan.attempts(ATTEMPTS, draws=200), lambda plan: plan.standard_error(2, 3)),
+    "labels to add": (
+        lambda: bp.labels.next_labels(verified_one(), 9, metric="f1"),
+        lambda advice: xr.DataArray(advice.advised),
+    ),
     "slices": (
         lambda: bp.slices(FOLDS, draws=100),
         lambda found: (found.prob_worst(), draws(found["f1"]), draws(found.largest_gap("fold", "fpr"))),
@@ -426,7 +438,7 @@ def test_every_class_that_can_be_saved_is_tried():
         found.add(kind)
     tried = {type(make()) for make, _ in KINDS.values()}
     assert {kind.__name__ for kind in found - tried} == {
-        "Saved", "Answer", "Curve", "CurveOfParts",
+        "Saved", "Answer", "Counted", "Curve", "CurveOfParts",
     }  # fmt: skip
 
 

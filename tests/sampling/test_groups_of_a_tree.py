@@ -59,7 +59,7 @@ def test_a_tree_without_groups_has_no_such_part():
     tree = exact(SYSTEMS, "rates", draws=50)
     with pytest.raises(ValueError, match="tree has no variable 'cells_new' in a group 'posterior'"):
         bp.Posterior.from_datatree(tree, part="new_group")
-    with pytest.raises(ValueError, match="part must be one of 'mean', 'by_group', 'new_group'"):
+    with pytest.raises(ValueError, match="part must be one of 'mean', 'median_group', 'by_group', 'new_group'"):
         bp.Posterior.from_datatree(tree, part="groups")
 
 
