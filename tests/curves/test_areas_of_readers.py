@@ -141,13 +141,31 @@ def test_one_modality_whose_readers_agree_has_the_area_of_roc_auc():
     frame = pd.concat([pd.DataFrame({"case": range(60), "truth": truth, "score": score, "reader": r}) for r in "abcd"])
     study = bp.curves.reader_areas(frame.assign(modality="only"), draws=8000)
     alone = bp.roc_auc(truth, score, draws=8000)
-    for found in (study.by_reader.sel(reader="a", modality="only"),):
+    for found in (study.by_reader.sel(reader="a", modality="only"), study.average_reader.sel(modality="only")):
         assert found.mean().item() == pytest.approx(alone.mean().item(), abs=5 * alone.sd().item() * np.sqrt(2 / 8000))
         assert found.sd().item() == pytest.approx(alone.sd().item(), rel=5 / np.sqrt(8000))
     table = study.obuchowski_rockette()
     delong = bp.roc_auc(truth, score, method="delong")
     assert table["se"].tolist() == pytest.approx([delong.sd().item()], rel=1e-9)
     assert "For a new reader" in study.in_words()
+
+
+@pytest.mark.parametrize("perfect", [True, False])
+def test_few_perfect_or_tied_reads_do_not_show_equivalence(perfect):
+    """Each modality has its own unseen half case in either class, beside the four that both read."""
+    places = list(product("AB", range(3), range(8)))
+    reads = pd.DataFrame(places, columns=["modality", "reader", "case"])
+    reads = reads.assign(truth=(reads["case"] >= 4).astype(int))
+    study = bp.curves.reader_areas(reads.assign(score=reads["truth"] * perfect), draws=20_000)
+    rng = np.random.default_rng(7)
+    seen, half = rng.gamma(4.0, size=(2, 1, 40_000)), rng.gamma(0.5, size=(2, 2, 40_000))
+    (p, n), (above, below) = half / (seen + half), rng.random((2, 2, 40_000))
+    area = (1 - p) * ((1 - n) * (1 if perfect else 0.5) + n * below) + p * ((1 - n) * above + n / 2)
+    small = (abs(area[0] - area[1]) < 0.05).mean()
+    found = bp.compare(study.average_reader, dim="modality", rope=0.05)
+    assert small < 0.8
+    assert found.prob_rope[0, 1, 1].item() == pytest.approx(small, abs=5 * np.sqrt(0.25 / 20_000))
+    assert found.difference.sd().item() == pytest.approx((area[0] - area[1]).std(), rel=0.05)
 
 
 def test_weights_of_readers_have_the_variance_of_a_sample():

@@ -27,7 +27,7 @@ from bayesperf.core.weights import LEAST, cluster_weights
 from bayesperf.core.words import sentence
 from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of_examples
 from bayesperf.curves.areas.delong import Placements
-from bayesperf.curves.scored_systems import marginal_of_scores
+from bayesperf.curves.scored_systems import marginal_of_scores, orders_of
 from bayesperf.data.reads import Reads
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
@@ -405,7 +405,8 @@ def reader_areas(
     Notes
     -----
     Compare modalities by ``bayesperf.compare(study.average_reader, dim="modality", rope=0.05)``, or those of
-    ``new_reader`` and ``these_readers``. As for `bayesperf.roc_auc`, each class has half an unseen case more.
+    ``new_reader`` and ``these_readers``. As for `bayesperf.roc_auc`, each class has half an unseen case more. It is
+    each modality's own: a few cases that are read perfectly with both do not show that these are equally good.
 
     References
     ----------
@@ -431,7 +432,7 @@ def reader_areas(
     advice = "Leave that case out for all. Binary reads may be missing: fit(frame, 'readers')."
     reads.refuse_repeated(True, advice)
     scores, positive = reads.placed(checks.vector(f"column {score!r}", reads.said), np.nan), reads.is_positive
-    m, j, n = scores.shape
+    j = scores.sizes["reader"]
     if j < LEAST:
         raise InputError(
             "frame", f"has {j} readers, which say nothing of others.", "Call bayesperf.roc_auc for each of them."
@@ -440,9 +441,15 @@ def reader_areas(
         raise InputError("frame", "needs two cases of each class.")
     rng = stream(seed, "readers and cases", scores.values)
     units = units_of_examples(np.where(positive, 0, 1), rng)
-    flat = scores.values.reshape(m * j, n)
-    figures = [class_pair(flat, positive, ~positive, units, averaged) for averaged in (1, j)]
-    each, shared = (drawn.reshape(m, j, number) for drawn in drawn_figures(figures, units, number, rng, progressbar))
+    # The unseen case is each modality's own, or modalities that are both read perfectly could not differ. Readers who
+    # order cases alike are one in it.
+    figures = [
+        class_pair(of_modality, positive, ~positive, units, averaged)
+        for of_modality in scores.values
+        for averaged in (1, len(np.unique(orders_of(of_modality))))
+    ]
+    drawn_areas = drawn_figures(figures, units, number, rng, progressbar)
+    each, shared = np.stack(drawn_areas[::2]), np.stack(drawn_areas[1::2])
     weights = cluster_weights(rng, np.ones(j), number).T.astype(float)
     drawn = {
         "reader_areas": (("modality", "reader", "draw"), each),
