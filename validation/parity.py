@@ -10,7 +10,11 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 from validation.study import Study, outcomes, table
 
 # Recall and false positive rate of the first group and of the others; the prevalence is 0.4 in all.
-POPULATIONS = {"alike": ((0.8, 0.15), (0.8, 0.15)), "first worse": ((0.5, 0.15), (0.8, 0.15))}
+POPULATIONS = {
+    "alike": ((0.8, 0.15), (0.8, 0.15)),
+    "alike, few selected": ((0.02, 0.002), (0.02, 0.002)),
+    "first worse": ((0.5, 0.15), (0.8, 0.15)),
+}
 PREVALENCE = 0.4
 RATIOS = ("selection_rate", "recall")
 
@@ -26,7 +30,10 @@ def simulate(
     names = [f"group {i}" for i in range(groups)]
     cm = ConfusionMatrix.from_counts(tp=tp, fn=positives - tp, fp=fp, tn=n - positives - fp, dims={"group": names})
     rows = parity(cm, draws=draws).summary()
-    answers = rows[rows["contrast"] == "largest gap"].set_index("criterion").loc[list(CRITERIA), "answer"]
+    answers, by_ratio = (
+        rows[rows["contrast"] == contrast].set_index("criterion").loc[list(CRITERIA), "answer"]
+        for contrast in ("largest gap", "smallest ratio")
+    )
     post = posterior(cm)
     two = [post[metric].sel(group=names[:2]) for metric in RATIOS]
     ratios = [compare(m.isel(group=0), m.isel(group=1), contrast="ratio", independent=True).ratio for m in two]
@@ -36,6 +43,7 @@ def simulate(
     of_ratio = {f"ratio_{name}": values for name, values in outcomes(bounds[..., 0], bounds[..., 1], true).items()}
     told = {
         "differ": np.array([answer.startswith("more") for answer in answers], float),
+        "below": np.array([answer.startswith("below") for answer in by_ratio], float),
         "too_few": np.array([answer == TOO_FEW for answer in answers], float),
     }
     padded = {name: np.append(values, [np.nan] * (len(CRITERIA) - len(RATIOS))) for name, values in of_ratio.items()}
@@ -48,6 +56,7 @@ STUDY = Study(
     rows={"criterion": list(CRITERIA)},
     settings={"draws": 1000, "prob": 0.95},
 )
-COLUMNS = ("differ", "differ_mcse", "too_few", "too_few_mcse", "ratio_coverage", "ratio_coverage_mcse", "ratio_width")
-# Some six minutes of one processor.
+FIGURES = ("differ", "below", "too_few", "ratio_coverage")
+COLUMNS = (*(f"{name}{end}" for name in FIGURES for end in ("", "_mcse")), "ratio_width")
+# Some eight minutes of one processor.
 TABLES = {"parity": lambda jobs: table(STUDY, [({}, 40, {"random_seed": 1})], jobs, name="parity", columns=COLUMNS)}

@@ -491,12 +491,13 @@ def _warn_of_prior(model: GroupsModel) -> None:
     where = np.argwhere((overlap.values > _SAME_AS_PRIOR) & (model.trials > 0).values)
     if not len(where):
         return
-    place = ", ".join(f"{dim}={overlap[dim].values[i]!s}" for dim, i in zip(overlap.dims, where[0], strict=True))
+    places = [f"{dim}={overlap[dim].values[i]!s}" for dim, i in zip(overlap.dims, where[0], strict=True)]
+    place = f" at {', '.join(places)}" if places else ""
     more = f" and {len(where) - 1} more" if len(where) > 1 else ""
     warn(
         PriorWarning,
         "BP202",
-        f"the data say nothing of the dispersion between {plural(model.dim)} (few, small ones) at {place}{more}: the "
+        f"the data say nothing of the dispersion between {plural(model.dim)} (few, small ones){place}{more}: the "
         f"interval of a new one is the prior's, ρ ~ {model.dispersion_text}. Give more of them, or what is known of "
-        "ρ, as dispersion=(a, b).",
+        "ρ, as dispersion=(a, b) of bp.pool.",
     )

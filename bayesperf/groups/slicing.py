@@ -420,9 +420,9 @@ class Slices(Answer):
         Returns
         -------
         pandas.DataFrame
-            A row for each pair of levels: ``mean``, ``ci_lower`` and ``ci_upper`` of the first's metric over the
-            other's; ``prob_at_least``, the probability that the smaller of the two is at least that fraction of the
-            larger; and ``prior_at_least``, the same probability before the data.
+            A row for each pair of levels: ``median``, ``ci_lower`` and ``ci_upper`` of the first's metric over the
+            other's, whose mean may be infinite; ``prob_at_least``, the probability that the smaller of the
+            two is at least that fraction of the larger; and ``prior_at_least``, the same probability before the data.
 
         Examples
         --------
@@ -448,7 +448,7 @@ class Slices(Answer):
             for v in (now, before)
         ]
         rows = {dim: [names[i] for i in pairs[0]], f"{dim}_other": [names[i] for i in pairs[1]],
-                "mean": ratios.mean((1, 2)), "ci_lower": interval[:, 0], "ci_upper": interval[:, 1],
+                "median": np.median(ratios, (1, 2)), "ci_lower": interval[:, 0], "ci_upper": interval[:, 1],
                 "prob_at_least": shown[0], "prior_at_least": shown[1]}  # fmt: skip
         estimand = described(levels.quantity.scope, f"ratio of {levels.name}")
         return self._summary(pd.DataFrame(rows), estimand, ci_prob, ci_kind)

@@ -72,7 +72,7 @@ def test_gaps_are_those_of_beta_binomial_groups():
 
 def test_ratios_of_slices_and_of_plain_groups():
     ratios = bp.slices(COMPAS).ratios("race", "selection_rate")
-    assert ratios["mean"].item() == pytest.approx(0.5882 / 0.3480, rel=0.02)
+    assert ratios["median"].item() == pytest.approx(0.5882 / 0.3480, rel=0.02)
     assert ratios["prob_at_least"].item() < 0.001
     post = bp.posterior(COMPAS)
     plain = bp.compare(post, metric="selection_rate", dim="race", contrast="ratio", independent=True)
@@ -105,6 +105,55 @@ def test_rates_with_the_same_counts_are_independent():
             for name in ("equal opportunity", "equalised odds")
         )
         assert both == pytest.approx(1 - (1 - one) ** 2, abs=4 * np.sqrt(2 * 0.25 / 10_000))
+
+
+@pytest.mark.parametrize(("selected", "groups"), [(0, "ab"), (1, "abcd")])
+def test_alike_groups_with_few_events_are_too_few_to_tell(selected, groups):
+    """Among Betas of a mean near 0 ratios are near 0 whatever the data: the probability alone is no evidence."""
+    fp = np.full(len(groups), selected)
+    cm = bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=fp, tn=100 - fp, dims={"g": list(groups)})
+    found = bp.groups.parity(cm)
+    row = found.summary().set_index(["criterion", "contrast"]).loc[("demographic parity", "smallest ratio")]
+    assert row["prob"] < 0.05
+    assert row["answer"] == TOO_FEW
+    assert row["p_value"] == 1
+    assert "Too few to tell whether the lowest selection rate is at least 0.8 of the highest" in found.in_words()
+    pairs = bp.slices(found.cm).ratios("g", "selection_rate")
+    assert pairs["median"].between(0.9, 1.1).all()
+
+
+def test_p_values_are_those_of_all_tables_with_the_same_sum():
+    """By enumeration, weighed by scipy's multivariate hypergeometric distribution."""
+    tp, n = np.array([3, 9, 1]), np.array([12, 20, 9])
+    cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=[4, 4, 0], tn=[6, 26, 8], dims={"g": ["a", "b", "c"]})
+    found = bp.groups.parity(cm, draws=10).p_values
+    for rate, right, total in (("recall", tp, n), ("fpr", np.array([4, 4, 0]), np.array([10, 30, 8]))):
+        tables = np.array([t for t in np.ndindex(*(total + 1)) if sum(t) == right.sum()])
+        as_far = (tables**2 / total).sum(1) >= (right**2 / total).sum() - 1e-9
+        expected = stats.multivariate_hypergeom(total, right.sum()).pmf(tables[as_far]).sum()
+        assert found.sel(rate=rate).item() == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 4000))
+
+
+def test_more_examples_than_can_be_drawn_without_replacement():
+    n = np.array([3 * 10**9, 2 * 10**9])
+    alike, apart = (
+        bp.groups.parity(bp.ConfusionMatrix.from_counts(tp=tp, fn=n - tp, fp=1, tn=1, dims={"g": ["a", "b"]}))
+        for tp in (n // 5, n // [5, 10])
+    )
+    answers = [
+        f.summary().set_index(["criterion", "contrast"])["answer"].loc["equal opportunity"] for f in (alike, apart)
+    ]
+    assert [list(answer) for answer in answers] == [["at most 0.05", "at least 0.8"], ["more than 0.05", "below 0.8"]]
+
+
+def test_an_empty_group_leaves_the_observed_values_of_the_others():
+    cm = bp.ConfusionMatrix.from_counts(
+        tp=[10, 0, 20], fn=[5, 0, 6], fp=[3, 0, 2], tn=[97, 0, 98], dims={"g": ["a", "b", "c"]}
+    )
+    table = bp.groups.parity(cm).summary().pivot(index="criterion", columns="contrast", values="observed")
+    gap, ratio = 20 / 26 - 10 / 15, (10 / 15) / (20 / 26)
+    assert table.loc["equal opportunity"].tolist() == pytest.approx([gap, ratio])
+    assert table.loc["equalised odds"].tolist() == pytest.approx([gap, 2 / 3])
 
 
 def test_systems_on_the_same_examples_are_not_summed():
