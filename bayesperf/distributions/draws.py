@@ -201,6 +201,29 @@ class DrawsOfKnownMoments(Draws):
 
 
 @dataclass(frozen=True)
+class DrawsWithoutMoments(Draws):
+    """Draws of quantities some of which have no finite moments, which averages of draws would hide.
+
+    Attributes
+    ----------
+    means : Array (m,)
+        inf where the mean diverges, NaN where draws cannot tell it because their variance diverges, and else 0.
+    """
+
+    means: Array = field(kw_only=True)
+
+    def mean_sd(self) -> tuple[Array, Array]:
+        mean, sd = self._moments
+        return np.where(self.means == 0, mean, self.means), np.where(self.means == 0, sd, np.inf)
+
+    def mcse(self) -> Array:
+        return np.where(self.means == 0, super().mcse(), np.inf)
+
+    def take(self, index: Codes | slice) -> Self:
+        return replace(self, values=self.values[index], means=self.means[index])
+
+
+@dataclass(frozen=True)
 class DrawsBesidePairs(Draws):
     """Joint draws of systems whose pairs have joint draws of their own that are more accurate.
 

@@ -7,7 +7,7 @@ from `bayesperf.fit`, which takes priors and covariates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,14 +20,15 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.words import chance, estimate, plural, sentence
 from bayesperf.data.count_arrays import refuse_uncounted_cells
 from bayesperf.data.cross_validation import refuse_sum
 from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.draws import Draws
+from bayesperf.distributions.base import Distribution
+from bayesperf.distributions.draws import Draws, DrawsWithoutMoments
 from bayesperf.groups import study_integrals
 from bayesperf.metrics.metric import Metric
 from bayesperf.models._logit_normal import cells_over_groups, correlated
@@ -37,6 +38,7 @@ from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import estimate_in_words
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
@@ -49,10 +51,62 @@ METRICS = (
     "negative_likelihood_ratio",
     "diagnostic_odds_ratio",
 )
+# What is at 0 where a ratio is infinite, by the rate: errors on negatives, correct negatives, and both errors.
+_AT_ZERO = {"positive_likelihood_ratio": ["fp"], "negative_likelihood_ratio": ["tn"],
+            "diagnostic_odds_ratio": ["fn", "fp"]}  # fmt: skip
 # The smallest probability with which the sign of the correlation is said.
 _SHOWN = 0.95
 # Points of the outline of a region.
 _OUTLINE = 181
+
+
+@dataclass(frozen=True, eq=False)
+class CellsOfStudies(StoredDraws):
+    """Draws of the cells of studies, of which ratios may have no finite moments.
+
+    Attributes
+    ----------
+    means : xarray.Dataset
+        For each ratio, over the leading dims: inf where its mean diverges, NaN where only its variance does, else 0.
+    """
+
+    means: xr.Dataset = field(kw_only=True)
+
+    def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
+        return [
+            DrawsWithoutMoments(drawn.values, drawn.bounds, drawn.independent, means=self.means[name].values.ravel())
+            if isinstance(drawn, Draws) and (name := metric.name) in self.means
+            else drawn
+            for metric, drawn in zip(metrics, super().distributions(post, metrics), strict=True)
+        ]
+
+
+def means_of_ratios(counts: xr.DataArray, part: str) -> xr.Dataset:
+    """Return which ratios of studies, of counts (study, actual, predicted), have finite moments; see `CellsOfStudies`.
+
+    A rate x of a new study is near 0 where the spread τ is large: a normal logit and the half-normal prior of τ leave
+    the density |log x|^(−S/2) of x, where S studies bound the spread because they have both correct and wrong calls. So
+    the mean of 1/x diverges if S ≤ 2, and its variance always. With correlated logits the mean of the odds ratio
+    diverges always. A study without the calls in question is as uncertain as a new one. Of the median and the mean
+    study the density of x is positive at 0 if no study has such calls.
+    """
+    dim = str(counts.dims[0])
+    positive = counts["actual"].values.tolist().index(counts.attrs["pos_label"])
+    negative = 1 - positive
+    cells = {"fn": (positive, negative), "fp": (negative, positive), "tn": (negative, negative)}
+    seen = {name: counts.isel(actual=a, predicted=p, drop=True) for name, (a, p) in cells.items()}
+    bounding = int(((seen["fp"] > 0) & (seen["tn"] > 0)).sum())
+    means = {}
+    for ratio, names in _AT_ZERO.items():
+        none = xr.concat([seen[name] == 0 for name in names], "cell").any("cell")
+        nowhere = any(not seen[name].any() for name in names)
+        if part == "new_group":
+            means[ratio] = xr.DataArray(np.inf if len(names) == 2 or bounding <= 2 else np.nan)
+        elif part == "by_group":
+            means[ratio] = none.copy(data=np.where(none, np.inf if bounding <= 2 else np.nan, 0.0))
+        else:
+            means[ratio] = xr.DataArray(np.inf if nowhere else 0.0)
+    return xr.Dataset(means).drop_vars(dim, errors="ignore")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +127,9 @@ class MetaAnalysis(Answer):
     Four posteriors answer four questions. `median_group` has the rates expit μ, the summary point of the literature;
     `mean` the rates averaged over studies, which are nearer to ½; `new_group` predicts a study not seen yet; `by_group`
     are the studies themselves. Metrics that depend on prevalence need `Posterior.at_prevalence`, because the number of
-    positive examples is each study's design. docs/coverage.md shows how often the intervals and regions cover.
+    positive examples is each study's design. Likelihood ratios and the odds ratio of a new study have a median but no
+    mean: it is infinite, or NaN where their variance is infinite and draws cannot tell it. docs/coverage.md shows how
+    often the intervals and regions cover.
     """
 
     drawn: xr.Dataset
@@ -104,7 +160,11 @@ class MetaAnalysis(Answer):
 
     def _part(self, part: Literal["mean", "median_group", "by_group", "new_group"]) -> Posterior:
         tree = xr.DataTree.from_dict({"posterior": self.drawn, "constant_data": self.counts.to_dataset(name="counts")})
-        return Posterior.from_datatree(tree, part=part)
+        post = Posterior.from_datatree(tree, part=part)
+        if not self.own_priors:
+            return post
+        facts = {each.name: getattr(post.source, each.name) for each in fields(StoredDraws)}
+        return replace(post, source=CellsOfStudies(**facts, means=means_of_ratios(self.counts, part)))
 
     @property
     def dim(self) -> str:
@@ -371,6 +431,8 @@ def meta_analysis(
     -----
     ConvergenceWarning
         If draws by quadrature are few different ones.
+    IdentifiabilityWarning
+        If no study has positive examples, or none has negative ones.
 
     Notes
     -----
@@ -404,7 +466,19 @@ def meta_analysis(
     dim = str(data.dims[0]) if dim is None and data.dims else dim
     _check_dims(data.dims, dim)
     refuse_sum(data.counts, [str(dim)])
+    for rate, trials in zip(("recall", "specificity"), _trials(data), strict=True):
+        if not trials:
+            kind = "positive" if rate == "recall" else "negative"
+            text = f"no {dim} has {kind} examples, so {rate} and all that depends on it come from the prior alone."
+            warn(IdentifiabilityWarning, "BP404", text)
     return _analysed(data.counts.assign_attrs(pos_label=data.pos_label), number, seed)
+
+
+def _trials(cm: ConfusionMatrix) -> tuple[int, int]:
+    """Return the numbers of positive and of negative examples of all studies."""
+    of_class = cm.counts.sum([dim for dim in cm.counts.dims if dim != "actual"])
+    positives = int(of_class.sel(actual=cm.pos_label))
+    return positives, int(of_class.sum()) - positives
 
 
 def _check_dims(dims: tuple[Any, ...], dim: str | None) -> None:

@@ -83,10 +83,14 @@ def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     observed = marginal.observed
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
     trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(interval), np.nan)
-    each = zip(marginal.mean().values.ravel(), interval, observed.values.ravel(), trials, strict=True)
+    means, medians = (values.values.ravel() for values in (marginal.mean(), marginal.median()))
+    each = zip(means, medians, interval, observed.values.ravel(), trials, strict=True)
     return [
-        estimate(mean, low, high, ci_prob, ci_kind, _observed(score, of, high - low))
-        for mean, (low, high), score, of in each
+        "undefined (0/0)"
+        if np.isnan(median)
+        else f"{'' if np.isfinite(mean) else 'in the median '}"
+        + estimate(mean if np.isfinite(mean) else median, low, high, ci_prob, ci_kind, _observed(score, of, high - low))
+        for mean, median, (low, high), score, of in each
     ]
 
 

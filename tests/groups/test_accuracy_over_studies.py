@@ -57,6 +57,38 @@ def audit_c():
     return bp.groups.meta_analysis(matrix(AUDIT_C))
 
 
+# ── Ratios without a mean, and rates without data ──
+
+
+def test_ratios_of_a_new_study_have_a_median_and_no_mean(few):
+    """Normal logits whose spread has a half-normal(1) prior: exp(logit) has no variance, and few have a mean."""
+    table = few.summary().set_index(["answer", "metric"])
+    ratios = ["positive_likelihood_ratio", "negative_likelihood_ratio", "diagnostic_odds_ratio"]
+    new = table.loc["new study"].loc[ratios]
+    assert not np.isfinite(new[["mean", "sd", "mcse"]]).any(axis=None)
+    assert new["mean"].tolist()[2] == np.inf
+    assert np.isfinite(new["median"]).all()
+    assert np.isfinite(table.loc["median study"].loc[ratios, ["mean", "sd"]]).all(axis=None)
+    words = few.new_group["diagnostic_odds_ratio"].in_words()
+    assert words.startswith(f"Diagnostic odds ratio is in the median {new['median'].iloc[2]:.3g} (95 % HDI")
+    # No false call anywhere: the rate of false calls may be 0, with a positive density, even of the median study.
+    none = bp.groups.meta_analysis(matrix([[9, 2, 0, 44], [3, 5, 0, 32], [3, 1, 0, 16]]), draws=500)
+    for post in (none.median_group, none.mean, none.new_group, none.by_group):
+        assert np.isinf(post["positive_likelihood_ratio"].mean()).all()
+    assert np.isfinite(none.median_group["negative_likelihood_ratio"].mean())
+    # A study with a false call has a mean of its own; one without is as uncertain as a new study.
+    mixed = bp.groups.meta_analysis(matrix([[9, 2, 0, 44], [3, 5, 3, 32]]), draws=500)
+    assert np.isfinite(mixed.by_group["positive_likelihood_ratio"].mean()).values.tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("rows", "rate"), [([[9, 2, 0, 0], [3, 5, 0, 0]], "specificity"), ([[0, 0, 1, 9]] * 2, "recall")]
+)
+def test_a_rate_without_examples_comes_from_the_prior(rows, rate):
+    with pytest.warns(bp.errors.IdentifiabilityWarning, match=rf"so {rate} and all .* the prior alone\. \(BP404\)"):
+        bp.groups.meta_analysis(matrix(rows), draws=100)
+
+
 # ── Integrals over a study ──
 
 GRID = np.linspace(-9, 9, 361)
@@ -413,7 +445,7 @@ def test_restricted_maximum_likelihood_of_audit_c(audit_c):
     }.values():
         np.testing.assert_allclose([ratio.mean(), *np.quantile(ratio, [0.5, 0.025, 0.975])], printed, rtol=0.012)
     # Half an example in each cell draws the two studies without misses (68 and 752 of as many) to the others. The
-    # binomial likelihood does not: its spread of recall is wider, and its median study has more recall.
+    # binomial likelihood does not: the spread of recall is wider, and its median study has more recall.
     spread = audit_c.spread.mean().values
     np.testing.assert_allclose(spread, [1.61, 0.66], atol=0.05)
     assert audit_c.median_group["recall"].mean().item() == pytest.approx(special.expit(mean[0]) + 0.017, abs=0.006)
