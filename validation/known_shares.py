@@ -1,4 +1,4 @@
-"""How often intervals of a population's metrics cover whose strata were sampled equally, and differ."""
+"""How often intervals of a population's metrics cover whose strata differ, and were sampled in other proportions."""
 
 from collections.abc import Sequence
 
@@ -30,14 +30,24 @@ def cells_of(population: str, strata: int) -> Array:
     return np.stack(of_class, 1)
 
 
+def mixes(strata: int, n: int) -> dict[str, tuple[Array, Array]]:
+    """Return the share of each stratum, up to a factor, and how many of it are tested."""
+    others = np.ones(strata - 1)
+    return {
+        "three to one": (np.linspace(3, 1, strata), np.full(strata, n)),
+        "one dominates": (np.r_[9 * (strata - 1), others], np.r_[n, 10 * others]),
+        "one tested by few": (np.ones(strata), np.r_[n, 1000 * others]),
+    }
+
+
 def simulate(
-    rng: np.random.Generator, *, strata: int, n: int, population: str, prior: str, metrics: Sequence[str], draws: int,
-    prob: float,
+    rng: np.random.Generator, *, strata: int, n: int, mix: str, population: str, prior: str, metrics: Sequence[str],
+    draws: int, prob: float,
 ) -> dict[str, Array]:  # fmt: skip
-    """Return the outcomes (interval, metric) of n examples of each stratum."""
-    cells, share = cells_of(population, strata), np.linspace(3, 1, strata)
+    """Return the outcomes (interval, metric) of a test set in which the first stratum has n examples."""
+    cells, (share, tested) = cells_of(population, strata), mixes(strata, n)[mix]
     share = share / share.sum()
-    counts = rng.multinomial(n, cells.reshape(strata, 4)).reshape(strata, 2, 2)
+    counts = rng.multinomial(tested.astype(int), cells.reshape(strata, 4)).reshape(strata, 2, 2)
     names = [f"stratum {i}" for i in range(strata)]
     coords = {"stratum": names, "actual": [0, 1], "predicted": [0, 1]}
     cm = ConfusionMatrix(xr.DataArray(counts, coords, list(coords)), 1)
@@ -55,11 +65,18 @@ STUDY = Study(
     grid={"population": tuple(POPULATIONS), "n": (5, 10, 30)},
     simulate=simulate,
     rows={"interval": ["hdi", "eti"], "metric": "metrics"},
-    settings={"strata": 4, "prior": "spread", "metrics": METRICS, "draws": 2000, "prob": 0.95},
+    settings={"strata": 4, "mix": "three to one", "prior": "spread", "metrics": METRICS, "draws": 2000, "prob": 0.95},
 )
-# Some four minutes of one processor.
+# Some six minutes of one processor.
 CASES = [
-    ({"strata": strata, "prior": prior}, 200, {"strata": strata, "prior": prior, "random_seed": 1})
-    for strata, prior in ((4, "spread"), (20, "spread"), (4, "jeffreys"), (20, "jeffreys"))
+    (case := dict(zip(("mix", "strata", "prior"), named, strict=True)), 200, case | {"random_seed": 1})
+    for named in (
+        ("three to one", 4, "spread"),
+        ("three to one", 20, "spread"),
+        ("one dominates", 20, "spread"),
+        ("one tested by few", 20, "spread"),
+        ("three to one", 4, "jeffreys"),
+        ("three to one", 20, "jeffreys"),
+    )
 ]
 TABLES = {"known_shares": lambda jobs: table(STUDY, CASES, jobs, name="known_shares")}

@@ -1,8 +1,14 @@
 """The posterior of a population whose strata were tested in other proportions than they have in it.
 
 Counts of each stratum have a posterior of their own, and the population's cells are their average, weighted by shares
-(`bayesperf.posteriors.sources.mixed_strata`). By default a prior of two examples is spread over all strata: with
-Jeffreys' prior in each of 20 strata of five examples, no interval contained an accuracy of .95 (docs/coverage.md).
+(`bayesperf.posteriors.sources.mixed_strata`). By default the prior weighs two examples in all, or one if only outcomes
+are counted. Its part in stratum h, with share W_h and n_h examples, is in proportion to W_h/√(n_h + 1): roughly to the
+standard error that the stratum adds to the figure.
+
+Other ways to spread a prior cover worse (docs/coverage.md). With Jeffreys' prior in each of 20 strata of five examples,
+no interval contained an accuracy of .95. If the prior is spread evenly, five of five right in a stratum of 90 % of
+the population are taken for certainty. If it is spread by share alone, the same holds for one of 20 equal strata if
+it has five examples and the others have thousands.
 """
 
 from __future__ import annotations
@@ -33,6 +39,8 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws
 _SHARES_OF = ("population", "sample")
 # Shares that sum to 1 to this precision are shares.
 _ROUNDING = 1e-6
+# The smallest share by which a stratum has a part of the prior, so that its own posterior is proper.
+_LEAST_SHARE = 1e-6
 # Cells in all draws of all strata that lower the number of draws, and its minimum.
 _MOST_CELLS, _LEAST_DRAWS = 40_000_000, 1000
 _ADVICE = "Give each stratum its share of the population, or its size."
@@ -64,12 +72,13 @@ def posterior_of_strata(
         raise InputError("strata", f"there is no {unknown[0]!r} among the leading dims, {list(map(str, data.dims))}.")
     known = _known_shares(shares, dims, checks.one_of("shares_of", shares_of, _SHARES_OF))
     seed = checks.seed(random_seed)
-    if isinstance(data, Posterior):
-        within, of_prior, systems = data, 0.0, ""
+    counted = data if isinstance(data, Posterior) else _with_all(data, dims, known)
+    weights = _in_order(known, counted.leading if isinstance(counted, Posterior) else counted.counts, dims)
+    if isinstance(counted, Posterior):
+        within, of_prior, systems = counted, 0.0, ""
     else:
-        within, of_prior, systems = _within(_with_all(data, dims, known), prior, len(known), seed, draws)
+        within, of_prior, systems = _within(counted, prior, weights / weights.sum(), seed, draws)
     within.refuse("draws")
-    weights = _in_order(known, within.leading, dims)
     source = MixedStrata(
         within=within,
         cells=_mixed(within, dims, weights, shares_of == "population", draws),
@@ -154,13 +163,14 @@ def _with_all(cm: Counted, dims: Sequence[str], known: Mapping[tuple[Any, ...], 
 
 
 def _within(
-    cm: Counted, prior: str | priors.Prior | None, strata: int, seed: int, draws: int | None
+    cm: Counted, prior: str | priors.Prior | None, shares: xr.DataArray, seed: int, draws: int | None
 ) -> tuple[Posterior, float, str]:
     """Return the posterior of each stratum, the weight of all their priors, and the dim of systems on same examples."""
     if prior is None:
         total = 1 if cm.graded else 2
-        prior = priors.dirichlet(total / (strata * cm.cells.sizes["actual"] * cm.cells.sizes["predicted"]))
-        text = f"Dirichlet, {total} pseudo-example{'s' * (total > 1)} in all, spread over the cells of {strata} strata"
+        prior = priors.dirichlet(_spread(total, cm, shares))
+        examples = f"{total} pseudo-example{'s' * (total > 1)} in all"
+        text = f"Dirichlet, {examples}, spread over strata by the standard error that each adds"
     else:
         prior = priors.resolve_dirichlet(prior, len(cm.labels), "strata with known shares")
         text = f"{prior.describe(cm)} in each stratum"
@@ -169,8 +179,16 @@ def _within(
         post = posterior_under_prior(cm, prior, random_seed=seed, draws=draws)
     else:
         post = joint_posterior(patterns, prior, DRAWS if draws is None else draws, seed)
-    weight = float(np.sum(prior.concentration(cm), (-2, -1)).max()) * strata
+    weight = float(cm.cells.copy(data=prior.concentration(cm)).sum([*shares.dims, *CELL_DIMS]).max())
     return replace(post, prior_text=text), weight, "" if patterns is None else patterns.dim
+
+
+def _spread(total: float, cm: Counted, shares: xr.DataArray) -> xr.DataArray:
+    """Return pseudo-counts (…, actual, predicted) with a sum, by the standard error that each stratum adds."""
+    cells = {dim: cm.cells.sizes[dim] for dim in CELL_DIMS}
+    adds = np.maximum(shares, _LEAST_SHARE) / np.sqrt(cm.cells.sum(CELL_DIMS) + 1)
+    spread: xr.DataArray = total * adds / adds.sum(shares.dims) / np.prod(list(cells.values()))
+    return spread.expand_dims(cells)
 
 
 def _mixed(

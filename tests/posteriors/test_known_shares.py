@@ -26,10 +26,17 @@ def outcomes(reached):
     return bp.Outcomes.from_counts(right=np.array(reached), n=TESTED, dims={"type": list(SIZES)})
 
 
+def prior_examples(shares, tested, total=2):
+    """Pseudo-examples in all (1 for outcomes), by the standard error of each stratum: its share / √(examples + 1)."""
+    adds = np.array(shares) / np.sqrt(np.array(tested) + 1)
+    return total * adds / adds.sum()
+
+
 @pytest.mark.parametrize("reached", REACHED.values(), ids=REACHED)
 def test_moments_of_a_proportion_are_those_of_a_sum_of_betas(reached):
     found = bp.posterior(outcomes(reached), strata="type", shares=SIZES)["accuracy"]
-    each = [stats.beta(k + 1 / 6, n - k + 1 / 6) for k, n in zip(reached, TESTED, strict=True)]
+    weights = prior_examples(SHARES, TESTED, 1) / 2
+    each = [stats.beta(k + a, n - k + a) for k, n, a in zip(reached, TESTED, weights, strict=True)]
     mean = sum(w * of.mean() for w, of in zip(SHARES, each, strict=True))
     variance = sum(w**2 * of.var() for w, of in zip(SHARES, each, strict=True))
     assert found.mean().item() == pytest.approx(mean, rel=1e-12)
@@ -42,7 +49,8 @@ def test_distribution_of_a_proportion_is_a_convolution():
     """P(W₁X + W₂Y ≤ x) = E[F_X((x − W₂Y)/W₁)]."""
     cm = bp.Outcomes.from_counts(right=[40, 9], n=[60, 10], dims={"site": ["a", "b"]})
     found = bp.posterior(cm, strata="site", shares={"a": 0.7, "b": 0.3}, draws=100_000)["accuracy"]
-    first, second = stats.beta(40.25, 20.25), stats.beta(9.25, 1.25)
+    one, other = prior_examples([0.7, 0.3], [60, 10], 1) / 2
+    first, second = stats.beta(40 + one, 20 + one), stats.beta(9 + other, 1 + other)
     for x in (0.68, 0.74, 0.8):
         expected = integrate.quad(lambda y, x=x: first.cdf((x - 0.3 * y) / 0.7) * second.pdf(y), 0, 1)[0]
         assert found.prob_below(x).item() == pytest.approx(expected, abs=4 * np.sqrt(0.25 / 100_000))
@@ -55,10 +63,13 @@ def test_all_metrics_are_those_of_mixed_cells(shares_of):
     post = bp.posterior(MATRIX, strata="site", shares=shares, shares_of=shares_of)
     rng = np.random.default_rng(5)
     n = 200_000
-    cells = np.stack([rng.dirichlet(counts + 2 / 12, n) for counts in CELLS])
+    sampled = np.array(list(counted.values())) + 1 / 3
+    expected = list(MIX.values()) if shares_of == "population" else sampled / sampled.sum()
+    weights = prior_examples(expected, CELLS.sum(1)) / 4
+    cells = np.stack([rng.dirichlet(counts + a, n) for counts, a in zip(CELLS, weights, strict=True)])
     weights = np.tile(list(MIX.values()), (n, 1))
     if shares_of == "sample":
-        weights = rng.dirichlet(np.array(list(counted.values())) + 1 / 3, n)
+        weights = rng.dirichlet(sampled, n)
     tn, fp, fn, tp = np.einsum("hnc,nh->cn", cells, weights)
     own = {
         "accuracy": tp + tn,
@@ -83,9 +94,9 @@ def test_systems_on_the_same_examples_stay_paired():
     # The difference in each stratum is Beta-distributed by its discordant examples: moments of their sum.
     gained, lost = (((new == truth) > (old == truth)), ((new == truth) < (old == truth)))
     mean, variance = 0.0, 0.0
-    for name, share in MIX.items():
-        up, down = ((side & (site == name)).sum() + 1 / 6 for side in (gained, lost))
-        total = 100 + 2 / 3
+    for (name, share), a in zip(MIX.items(), prior_examples(list(MIX.values()), [100] * 3), strict=True):
+        up, down = ((side & (site == name)).sum() + a / 4 for side in (gained, lost))
+        total = 100 + a
         mean += share * (up - down) / total
         variance += share**2 * ((up + down) / total - ((up - down) / total) ** 2) / (total + 1)
     assert -paired.mean().item() == pytest.approx(mean, abs=4 * np.sqrt(variance / 10_000))
@@ -106,10 +117,37 @@ def test_two_dims_of_strata():
     shares = {(age, site): w * share for age, w in (("old", 0.4), ("young", 0.6)) for site, share in MIX.items()}
     post = bp.posterior(cm, strata=["age", "site"], shares=shares)
     rates = cm.counts.values.reshape(6, 4)
-    mean = (rates[:, [0, 3]].sum(1) + 1 / 6) / (rates.sum(1) + 1 / 3)
-    # Two pseudo-examples over 24 cells: a sixth for the two right cells of each stratum.
+    prior = prior_examples(list(shares.values()), rates.sum(1))
+    mean = (rates[:, [0, 3]].sum(1) + prior / 2) / (rates.sum(1) + prior)
     assert post["accuracy"].mean().item() == pytest.approx(mean @ np.array(list(shares.values())), rel=1e-9)
     assert list(post.source.strata().columns) == ["age", "site", "share", "examples"]
+
+
+def test_few_examples_that_decide_are_not_certain():
+    """Five of five right leave doubt: in a stratum of most of the population, and where the others were tested well."""
+    names = [f"s{i}" for i in range(20)]
+    most = bp.Outcomes.from_counts(right=[5] + [10] * 19, n=[5] + [10] * 19, dims={"s": names})
+    shares = dict(zip(names, [0.9] + [0.1 / 19] * 19, strict=True))
+    accuracy = bp.posterior(most, strata="s", shares=shares)["accuracy"]
+    # Of the first stratum alone, Jeffreys' prior has its 2.5 % limit at .62.
+    lowest = 0.9 * stats.beta(5.5, 0.5).ppf(0.025) + 0.1
+    lower, upper = accuracy.eti().values
+    assert lower == pytest.approx(lowest, abs=0.03)
+    assert lower < 0.8 < 0.99 < upper
+    few = bp.Outcomes.from_counts(right=[5] + [4000] * 19, n=[5] + [5000] * 19, dims={"s": names})
+    lower, upper = bp.posterior(few, strata="s", shares=dict.fromkeys(names, 1))["accuracy"].eti().values
+    assert lower < 0.8 < 0.8 + 0.04 / 20 < upper
+
+
+def test_default_prior_differs_by_system_and_needs_no_share():
+    """Two systems tested on other examples each; a stratum without a share does not matter."""
+    tested = np.array([[40, 10], [10, 40]])
+    cm = bp.Outcomes.from_counts(right=tested - 2, n=tested, dims={"model": ["m", "n"], "site": ["a", "b"]})
+    found = bp.posterior(cm, strata="site", shares={"a": 0.7, "b": 0.3, "c": 0})["accuracy"]
+    for n, mean in zip(tested, found.mean().values, strict=True):
+        a = prior_examples([0.7, 0.3], n, 1)
+        assert mean == pytest.approx(((n - 2 + a / 2) / (n + a)) @ [0.7, 0.3], abs=1e-5)
+    assert found.observed.values == pytest.approx([0.7 * 38 / 40 + 0.3 * 0.8, 0.7 * 0.8 + 0.3 * 38 / 40])
 
 
 def test_shares_are_read_by_the_names_of_their_dims():
