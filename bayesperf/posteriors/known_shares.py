@@ -186,8 +186,8 @@ def _within(
 def _spread(total: float, cm: Counted, shares: xr.DataArray) -> xr.DataArray:
     """Return pseudo-counts (…, actual, predicted) with a sum, by the standard error that each stratum adds."""
     cells = {dim: cm.cells.sizes[dim] for dim in CELL_DIMS}
-    adds = np.maximum(shares, _LEAST_SHARE) / np.sqrt(cm.cells.sum(CELL_DIMS) + 1)
-    spread: xr.DataArray = total * adds / adds.sum(shares.dims) / np.prod(list(cells.values()))
+    adds = shares.clip(min=_LEAST_SHARE) / (cm.cells.sum(CELL_DIMS) + 1) ** 0.5
+    spread: xr.DataArray = total * adds / adds.sum([*shares.dims]) / np.prod(list(cells.values()))
     return spread.expand_dims(cells)
 
 

@@ -79,7 +79,8 @@ def posterior(
         is the prior: ``posterior(cm, "flat")``.
     prior : str or Prior, optional
         By default Jeffreys' for two classes and for right or wrong outcomes (half a pseudo-example per cell),
-        `bayesperf.prior.shared` for more classes, and Perks' for grades (one pseudo-example in total).
+        `bayesperf.prior.shared` for more classes, and Perks' for grades (one pseudo-example in total). With `strata`, a
+        weak prior is spread over them all (`bayesperf.posteriors.known_shares`).
     design : {"joint", "by_actual"}
         How the test set was sampled. "joint": a number of examples was drawn regardless of class. "by_actual": a
         fixed number of examples was drawn from each class, so the data contain no information about prevalence, and
