@@ -29,8 +29,9 @@ suits many: with the information I that the comparisons hold about a contrast of
 the standard deviation √(1 + I σ²) (`information`).
 
 `recover` adds figures of the next comparison, on a new prompt, by the average judge, in either order, at equal length:
-``beats`` (model, model_other), the probability that one system beats another, and ``win_rate`` (model), the mean over
-the other systems of the probability to win, a tie counting half.
+``beats`` (model, model_other), the probability that one system beats another (on the diagonal, an equal one: half of
+what ties leave), and ``win_rate`` (model), the mean over the other systems of the probability to win, a tie counting
+half.
 
 Source: Bradley & Terry (1952), Biometrika 39; Davidson (1970), JASA 65, for ties; Davidson & Beaver (1977), Biometrics
 33, for order; Caron & Doucet (2012), Journal of Computational and Graphical Statistics 21, for Bayesian inference.

@@ -31,6 +31,10 @@ _MOST_PLACES = 4
 _MOST_SHRUNK = 200
 
 
+# Below this, a probability of being the best says nothing of which system is the next.
+_HARDLY_EVER = 0.001
+
+
 def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, of_luck: bool = True) -> str:
     """Return one to three sentences on a comparison, for each of the first few places along its leading dims.
 
@@ -117,7 +121,9 @@ def _many_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, 
     if comparison.greater_is_better is None:
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
     best = comparison.prob_best.values[at]
-    first, second = np.argsort(-best, kind="stable")[:2]
+    rank = comparison.expected_rank.values[at]
+    # Of those that are hardly ever the best, the next is the one that ranks next.
+    first, second = np.lexsort((rank, -np.where(best < _HARDLY_EVER, 0, best)))[:2]
     word, (p, next_p) = likelihood(best[first]), (chance(best[first]), chance(best[second]))
     which = (
         f"{names[first]} is {word} the best of {len(names)} (probability {p}; {names[second]} follows with {next_p})"

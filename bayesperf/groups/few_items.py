@@ -82,5 +82,6 @@ def pass_rate_of_new(tree: xr.DataTree, outcomes: Outcomes, random_seed: int = 0
     drawn = ability[chosen, place] + step
     rate = expit(drawn[:, None] - difficulty[chosen]).mean(1)
     quantity = Quantity("pass_rate", Scope("own", detail=_DETAIL.format(n=len(pool))), "", True, bounds=(0.0, 1.0))
-    score = xr.DataArray(right.sum() / (right + wrong).sum())
+    tried = (right + wrong).sum()
+    score = xr.DataArray(right.sum() / tried if tried else np.nan)
     return Marginal(quantity, Draws.of("pass_rate", rate[None, None], (0.0, 1.0)), xr.DataArray(0.0), score=score)

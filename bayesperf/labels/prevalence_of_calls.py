@@ -140,10 +140,10 @@ def prevalence(
     -------
     Marginal
         Of two classes by quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall +
-        specificity − 1), between 0 and 1. Places along leading dims are independent, although they share the errors:
-        intervals of differences between months are too wide, not too narrow. Of more classes, over the dim ``label``,
-        and of pooled parts it has joint draws of the model ``prevalence``, which `bayesperf.fit` samples with other
-        priors.
+        specificity − 1), between 0 and 1, at the rates counted or the means given. Places along leading dims are
+        independent, although they share the errors: intervals of differences between months are too wide, not too
+        narrow. Of more classes, over the dim ``label``, and of pooled parts it has joint draws of the model
+        ``prevalence``, which `bayesperf.fit` samples with other priors.
 
     Raises
     ------
@@ -186,7 +186,8 @@ def prevalence(
     _refuse_useless(recall, specificity)
     y, of = (np.asarray(part, float).ravel() for part in (positive, total))
     tables = [_tabulated(k, of_k, recall, specificity, weights) for k, of_k in zip(y, of, strict=True)]
-    score = np.clip((y / of + specificity.value - 1) / (recall.value + specificity.value - 1), 0, 1)
+    right, wrong = _observed_rates(errors, recall, specificity, labels)
+    score = np.clip((y / of - wrong) / (right - wrong), 0, 1)
     return Marginal(
         Quantity(
             "prevalence",
@@ -225,6 +226,17 @@ def _rates(errors: Any, pos_label: Any) -> tuple[Rate, Rate, list[Any] | None]:
     if pos_label not in labels:
         raise InputError("pos_label", f"{pos_label!r} is none of the classes of `errors`, {labels}.")
     return specificity, recall, labels[::-1]
+
+
+def _observed_rates(errors: Any, recall: Rate, specificity: Rate, labels: list[Any] | None) -> tuple[float, float]:
+    """Return how often positives, and negatives, are called positive: of counts as counted, NaN without examples."""
+    if not isinstance(errors, ConfusionMatrix) or labels is None:
+        return recall.value, 1 - specificity.value
+    table = errors.counts.sel(actual=labels, predicted=labels).values.astype(float)
+    with np.errstate(invalid="ignore"):
+        negatives, positives = table[:, 1] / table.sum(1)
+    # Calls that were no better than chance where they were counted have no ratio.
+    return (positives, negatives) if positives > negatives else (np.nan, np.nan)
 
 
 def _rate(name: str, known: Any) -> Rate:

@@ -505,3 +505,11 @@ def test_the_sentence_gives_the_best_less_the_next_in_whichever_order_they_stand
     assert first.startswith(f" {'/' if contrast == 'ratio' else '−'} ".join(names))
     if contrast == "difference":
         assert first == second
+
+
+def test_the_next_of_systems_that_are_never_best_is_by_rank():
+    """Recall 0.99, and far below 0.6, 0.7 and 0.8: none of these is ever the best, and the last is the next."""
+    counts = {"tp": [600, 990, 700, 800], "fn": [400, 10, 300, 200], "fp": [0] * 4, "tn": [100] * 4}
+    cm = bp.ConfusionMatrix.from_counts(**counts, dims={"model": list("abcd")})
+    words = bp.compare(bp.posterior(cm), metric="recall", dim="model", independent=True).in_words()
+    assert "b is almost certainly the best of 4 (probability >99.9 %; d follows with <0.1 %)" in words

@@ -73,3 +73,13 @@ def test_refused():
         bp.curves.expected_metrics([*[0.2] * 40, 1.0], LINE)
     with pytest.raises(InputError, match="before they have labels"):
         bp.curves.expected_metrics(NEW, LINE).predict(10)
+
+
+def test_a_metric_that_no_label_can_show_and_probabilities_without_log_odds():
+    rng = np.random.default_rng(0)
+    y_prob = rng.uniform(size=200)
+    line = bp.curves.recalibrate(rng.random(200) < y_prob, y_prob)
+    post = bp.curves.expected_metrics(y_prob, line, threshold=0.9999)
+    assert post["precision"].in_words().startswith("Precision is undefined (0/0).")
+    with pytest.raises(ValueError, match="y_prob"):
+        bp.curves.expected_metrics([0.0, 0.3], line)

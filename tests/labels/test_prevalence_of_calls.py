@@ -65,6 +65,16 @@ def test_printed_figures():
     assert pylori.ppf(0.025).item() < 1e-4
 
 
+def test_the_observed_score_of_counts_is_at_the_observed_rates():
+    found = bp.labels.prevalence(50, VALIDATED, n=3330).observed.item()
+    assert found == pytest.approx((50 / 3330 + 399 / 401 - 1) / (103 / 122 + 399 / 401 - 1), rel=1e-12)
+    other = bp.labels.prevalence(3280, VALIDATED, n=3330, pos_label=0).observed.item()
+    assert other == pytest.approx(1 - found, rel=1e-12)
+    no_negatives = bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=0, tn=0)
+    with pytest.warns(IdentifiabilityWarning):
+        assert np.isnan(bp.labels.prevalence(50, no_negatives, n=3330).observed.item())
+
+
 def test_known_rates_leave_a_binomial():
     """Of rates of 1 the posterior is the Beta of the calls."""
     posterior = bp.labels.prevalence(7, {"recall": 1.0, "specificity": 1.0}, n=40)

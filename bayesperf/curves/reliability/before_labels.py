@@ -156,6 +156,8 @@ def expected_metrics(
             "recalibration", f"must come from recalibrate(y_true, y_prob); it is {type(recalibration).__name__}."
         )
     probabilities = np.sort(checks.probabilities("y_prob", checks.vector("y_prob", y_prob)))
+    if recalibration.method != "isotonic":
+        checks.none_certain("y_prob", int(((probabilities == 0) | (probabilities == 1)).sum()))
     at, seed = checks.probability("threshold", threshold), checks.seed(random_seed)
     if (beyond := _beyond(recalibration, probabilities)) > _BEYOND:
         warn(
