@@ -171,6 +171,8 @@ def check_a_new_system(tree):
     assert found.mean().item() == pytest.approx(mean, abs=5 * sd / np.sqrt(1000))
     assert found.sd().item() == pytest.approx(sd, rel=0.15)
     assert found.observed.item() == pytest.approx(1 / 3)
+    untried = bp.Outcomes.from_counts(right=[0], n=[0], dims={"item": ["v"]})
+    assert np.isnan(bp.groups.pass_rate_of_new(tree, untried).observed.item())
     assert found.in_words().startswith("Pass rate is ")
     with pytest.raises(InputError, match="'z' is no item of the pool"):
         bp.groups.pass_rate_of_new(tree, bp.Outcomes.from_counts(right=[1], n=[2], dims={"item": ["z"]}))
