@@ -12,8 +12,8 @@ from validation.study import Study, outcomes, table
 # Recall and false positive rate of the first group and of the others; the prevalence is 0.4 in all.
 POPULATIONS = {
     "alike": ((0.8, 0.15), (0.8, 0.15)),
-    "alike, few selected": ((0.02, 0.002), (0.02, 0.002)),
     "first worse": ((0.5, 0.15), (0.8, 0.15)),
+    "alike, few selected": ((0.02, 0.002), (0.02, 0.002)),
 }
 PREVALENCE = 0.4
 RATIOS = ("selection_rate", "recall")
@@ -51,12 +51,14 @@ def simulate(
 
 
 STUDY = Study(
-    grid={"population": tuple(POPULATIONS), "n": (10, 30, 100), "groups": (2, 4)},
+    grid={"population": ("alike", "first worse"), "n": (10, 30, 100), "groups": (2, 4)},
     simulate=simulate,
     rows={"criterion": list(CRITERIA)},
     settings={"draws": 1000, "prob": 0.95},
 )
 FIGURES = ("differ", "below", "too_few", "ratio_coverage")
 COLUMNS = (*(f"{name}{end}" for name in FIGURES for end in ("", "_mcse")), "ratio_width")
+RARE = {"population": ["alike, few selected"], "n": (100, 500), "random_seed": 2}
+CASES = [({}, 40, {"random_seed": 1}), ({}, 40, RARE)]
 # Some eight minutes of one processor.
-TABLES = {"parity": lambda jobs: table(STUDY, [({}, 40, {"random_seed": 1})], jobs, name="parity", columns=COLUMNS)}
+TABLES = {"parity": lambda jobs: table(STUDY, CASES, jobs, name="parity", columns=COLUMNS)}
