@@ -37,7 +37,7 @@ SMALLEST = {
     "preferences": {"votes": [4, 6], "systems": 3, "draws": 20},
     "prevalence": {"prevalence_": [0.1, 0.5], "n": 50, "calibration": ["40 + 40"]},
     "parity": {"population": ["alike"], "n": 10, "groups": 2, "draws": 20},
-    "rater_agreement": {"n": [5, 8], "population": ["two raters, 0.95"], "draws": 20},
+    "rater_agreement": {"n": [20, 24], "population": ["two raters, 0.95"], "draws": 20},
     "recalibration": {"system": "skewed", "n": 20, "methods": ["logistic"], "draws": 20},
     "reliability_bands": {"system": "skewed", "n": 20, "methods": ["bins"], "bins": 4},
     "resampled_clusters": {"n_groups": [4, 5], "dispersion": 0.1, "draws": 20},
