@@ -1,5 +1,6 @@
 """How Sphinx builds the site: ``make docs``, into ``.venv/site``."""
 
+import itertools
 import os
 import re
 import shlex
@@ -8,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -68,6 +70,22 @@ def example_files(folder):
         "tagged": ["red|round", "red|ripe", "round|ripe", "", "red", "round"] * 10,
     }
     pd.DataFrame(tags).to_csv(folder / "fruit.csv", index=False)
+    rng = np.random.default_rng(0)
+    runs = pd.DataFrame(
+        itertools.product(["new", "old"], range(30), range(4)), columns=["model", "question", "attempt"]
+    )
+    runs["passed"] = (rng.random(len(runs)) < runs["model"].map({"new": 0.75, "old": 0.55})).astype(int)
+    runs["answer"] = np.where(runs["passed"], "right", rng.choice(["wrong", "other"], len(runs)))
+    runs["credit"] = np.where(runs["passed"], 1.0, rng.choice([0.0, 0.25, 0.5], len(runs)))
+    runs.to_csv(folder / "runs.csv", index=False)
+    price = rng.gamma(4, 50, 80).round(2)
+    pd.DataFrame(
+        {"price": price, "new": price + rng.normal(0, 15, 80).round(2), "old": price + rng.normal(0, 25, 80).round(2)}
+    ).to_csv(folder / "prices.csv", index=False)
+    met = pd.DataFrame(list(itertools.permutations(["ash", "birch", "cedar"], 2)) * 20, columns=["model_a", "model_b"])
+    better = rng.logistic(size=len(met)) + met["model_a"].map(len) - met["model_b"].map(len)
+    winner = np.where(abs(better) < 0.3, "tie", np.where(better > 0, "model_a", "model_b"))
+    met.assign(winner=winner).to_csv(folder / "votes.csv", index=False)
 
 
 def run_commands(block, folder):
