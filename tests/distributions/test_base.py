@@ -9,7 +9,14 @@ from bayesperf.distributions.area_by_score import AreaByScore
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import IndependentContrast, difference, discordant, ratio
-from bayesperf.distributions.draws import Draws, DrawsBesidePairs, DrawsOfKnownMoments, DrawsOfPairs, Sampled
+from bayesperf.distributions.draws import (
+    Draws,
+    DrawsBesidePairs,
+    DrawsOfKnownMoments,
+    DrawsOfPairs,
+    DrawsWithoutMoments,
+    Sampled,
+)
 from bayesperf.distributions.normal import JointNormal, LogitNormal, Normal, StudentT
 from bayesperf.distributions.normal_scores import RoughlyKnown
 from bayesperf.distributions.tabulated import Tabulated
@@ -98,8 +105,8 @@ def test_every_kind_is_here():
 
     concrete = {kind for kind in kinds(Distribution) if kind.__module__.startswith("bayesperf")}
     # Draws of systems that know their contrasts, and areas that are jointly normal, are told with comparisons; those of
-    # known moments with strata.
-    concrete -= {DrawsBesidePairs, DrawsOfKnownMoments, DrawsOfPatterns, JointNormal}
+    # known moments with strata, those without moments with studies.
+    concrete -= {DrawsBesidePairs, DrawsOfKnownMoments, DrawsOfPatterns, DrawsWithoutMoments, JointNormal}
     # Differences and ratios are contrasts; a contrast alone is neither. Rough knowledge and draws are of several kinds.
     assert concrete - {Distribution, IndependentContrast, RoughlyKnown, Sampled} == {
         type(distribution) for distribution in KINDS.values()
