@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
-from scipy import special, stats
+from scipy import special
 from scipy.optimize import minimize
 
 from bayesperf.core.arrays import Array
@@ -172,7 +172,9 @@ def _weighted(
     log_density: Callable[[Array], Array], centre: Array, root: Array, rng: np.random.Generator, number: int
 ) -> tuple[Array, Array]:
     """Return points (number, 5) of two Student t about the centre, one of them wide, and the logs of their weights."""
-    levels = stats.qmc.Sobol(7, rng=rng).random(number)
+    from scipy.stats import qmc
+
+    levels = qmc.Sobol(7, rng=rng).random(number)
     normal = special.ndtri(np.clip(levels[:, :5], 1e-12, 1 - 1e-12))
     scale = np.sqrt(_FREEDOM / special.chdtri(_FREEDOM, np.clip(levels[:, 5], 1e-12, 1)))
     width, share = np.array([1.0, _WIDE]), np.array([1 - _SHARE_OF_WIDE, _SHARE_OF_WIDE])

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import special, stats
+from scipy import special
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core import checks
@@ -306,6 +306,8 @@ class Anova(NamedTuple):
         m, j = self.areas.shape
         values, vectors = np.linalg.eigh(np.cov(self.areas).reshape(m, m) * (j - 1))
         root = vectors * np.sqrt(np.maximum(values, 0))
+        from scipy import stats
+
         precision = stats.wishart(j + m - 2, np.eye(m)).rvs(draws, random_state=rng).reshape(draws, m, m)
         of_cases = np.where(np.eye(m, dtype=bool), self.error - self.cov2, self.cov1 - self.cov3)
         return np.asarray(root @ np.linalg.inv(precision) @ root.T - of_cases)
@@ -348,14 +350,14 @@ class Anova(NamedTuple):
             raise InputError("plan", problem, "Read harder cases.")
         df = total**2 / (square**2 / (readers - 1)) if square > 0 else np.inf
         se = np.sqrt(2 * total / readers)
-        reach = stats.t.ppf(0.975, df)
-        power = stats.nct.sf(reach, df, difference / se) + stats.nct.cdf(-reach, df, difference / se)
+        reach = special.stdtrit(df, 0.975)
+        power = special.nctdtr(df, -difference / se, -reach) + special.nctdtr(df, difference / se, -reach)
         return {"readers": readers, "cases": cases, "se": se, "df": df, "half_width": reach * se, "power": power}
 
 
 def _row(name: Any, versus: Any, estimate: float, se: float, df: float, confidence: float) -> dict[str, Any]:
-    reach = stats.t.ppf((1 + confidence) / 2, df) * se
-    p = 2 * stats.t.sf(abs(estimate) / se, df) if versus != "" and se else np.nan
+    reach = special.stdtrit(df, (1 + confidence) / 2) * se
+    p = 2 * special.stdtr(df, -abs(estimate) / se) if versus != "" and se else np.nan
     return {"modality": name, "versus": versus, "estimate": estimate, "se": se, "df": df, "ci_lower": estimate - reach,
             "ci_upper": estimate + reach, "p_value": p}  # fmt: skip
 
