@@ -123,11 +123,17 @@ def normal_nodes(count: int) -> tuple[Array, Array]:
     return nodes, weights / weights.sum()
 
 
+def correlated_second(first: Any, second: Any, correlation: Any) -> Any:
+    """Return ρ z₁ + √(1 − ρ²) z₂: of two standard normals, arrays or tensors, the second with a correlation."""
+    return correlation * first + (1 - correlation**2) ** 0.5 * second
+
+
 def correlated(deviation: xr.DataArray, correlation: xr.DataArray) -> xr.DataArray:
-    """Return the standardised deviations of recall and specificity, whose second is ρ z₁ + √(1 − ρ²) z₂."""
+    """Return the standardised deviations of recall and specificity, of which the second depends on the first."""
     first, second = (deviation.sel(rate=rate, drop=True) for rate in RATES)
-    both = [first, correlation * first + np.sqrt(1 - correlation**2) * second]
-    return xr.concat(both, xr.DataArray(RATES, dims="rate", name="rate"))
+    both = [first, correlated_second(first, second, correlation)]
+    pair: xr.DataArray = xr.concat(both, xr.DataArray(RATES, dims="rate", name="rate"))
+    return pair
 
 
 def cells_over_groups(

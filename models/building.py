@@ -12,10 +12,10 @@ A model file imports nothing else of bayesperf, so that a copy of it works in an
 ...     return model
 
 `coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates`, `cells_of_rates`, `rows_of_rates`
-and `draws_of_rates` of two classes; `cells_over_groups`, `correlated`, `log_likelihood_of_groups`, `mean_rate`,
-`tables_of_rates` and `normal_nodes` of rates that are logit-normal over groups; `given_rates` and `in_rows` read priors
-of rates where the parameters are others; `prior_variables` adds variables whose priors a caller may replace,
-`conjugate_parameters` reads them for a closed form, and `zero_sum` makes deviations that sum to 0.
+and `draws_of_rates` of two classes; `cells_over_groups`, `correlated`, `correlated_second`, `log_likelihood_of_groups`,
+`mean_rate`, `tables_of_rates` and `normal_nodes` of rates that are logit-normal over groups; `given_rates` and
+`in_rows` read priors of rates where the parameters are others; `prior_variables` adds variables whose priors a caller
+may replace, `conjugate_parameters` reads them for a closed form, and `zero_sum` makes deviations that sum to 0.
 `DirichletMultinomial`, `LogitBinomial`, `CrossedBinomial` and `PatternCounts` are likelihoods of counts whose densities
 leave out the coefficients, on which no posterior depends: a sampler would compute them again at every step.
 """
@@ -41,6 +41,7 @@ from scipy.special import expit
 from bayesperf.models._logit_normal import (
     cells_over_groups,
     correlated,
+    correlated_second,
     log_likelihood_of_groups,
     mean_rate,
     normal_nodes,
@@ -60,6 +61,7 @@ __all__ = [
     "conjugate_parameters",
     "coords",
     "correlated",
+    "correlated_second",
     "dirichlet_draws",
     "dirichlet_rows",
     "draws_of_rates",

@@ -43,6 +43,7 @@ from bayesperf.models.building import (
     AddVariable,
     cells_of_rates,
     coords,
+    correlated_second,
     given_rates,
     log_likelihood_of_groups,
     log_sum,
@@ -189,7 +190,7 @@ def deviations(systems: list[str], dim: str, groups: str, lkj: float | None) -> 
     if lkj is not None:
         unit = pm.Beta("correlation_unit", lkj, lkj, dims=systems)
         correlation = pm.Deterministic("correlation", 2 * unit - 1, dims=systems)[..., None]
-        z[2] = correlation * z[1] + pm.math.sqrt(1 - correlation**2) * z[2]
+        z[2] = correlated_second(z[1], z[2], correlation)
     return z
 
 
@@ -276,8 +277,8 @@ def _new_group(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generat
     location = posterior["location"].transpose(..., "rate")
     z = location.copy(data=rng.standard_normal(location.shape))
     if "correlation" in posterior:
-        r = posterior["correlation"]
-        specificity = r * z.sel(rate="recall", drop=True) + np.sqrt(1 - r**2) * z.sel(rate="specificity", drop=True)
+        first, second = (z.sel(rate=rate, drop=True) for rate in ("recall", "specificity"))
+        specificity = correlated_second(first, second, posterior["correlation"])
         z = z.where(z["rate"] != "specificity", specificity).transpose(*location.dims)
     spread = posterior["spread"].rename(varying_rate="rate").reindex(rate=RATES, fill_value=0.0)
     rates = expit((location + spread * z).transpose(*location.dims).values)

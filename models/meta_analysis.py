@@ -38,6 +38,7 @@ import xarray as xr
 from bayesperf.models.building import (
     cells_over_groups,
     coords,
+    correlated_second,
     log_likelihood_of_groups,
     outcomes_of_rates,
     positive,
@@ -94,7 +95,7 @@ def build(
         location, spread = (variable(name, [*tests, "rate"]) for name in ("location", "spread"))
         correlation = variable("correlation", tests)[..., None]
         z = pm.Normal("deviation", dims=[*tests, dim, "rate"])
-        deviations = [z[..., 0], correlation * z[..., 0] + pm.math.sqrt(1 - correlation**2) * z[..., 1]]
+        deviations = [z[..., 0], correlated_second(z[..., 0], z[..., 1], correlation)]
         shift = [0.0, 0.0]
         if covariates is not None:
             coefficient = variable("coefficient", [*tests, "rate", "covariate"])

@@ -36,7 +36,14 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models.building import coords, correlated, mean_rate, prior_variables, tables_of_rates
+from bayesperf.models.building import (
+    coords,
+    correlated,
+    correlated_second,
+    mean_rate,
+    prior_variables,
+    tables_of_rates,
+)
 
 DATA = "reads"
 DIMS = ("rate",)
@@ -91,8 +98,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
 def deviations(correlation: Any) -> Any:
     """Return the standardised deviations of readers (reader, rate), which are correlated between the rates."""
     z = pm.Normal("reader_deviation", dims=["reader", "rate"])
-    second = correlation * z[:, 0] + pm.math.sqrt(1 - correlation**2) * z[:, 1]
-    return pm.math.stack([z[:, 0], second], axis=-1)
+    return pm.math.stack([z[:, 0], correlated_second(z[:, 0], z[:, 1], correlation)], axis=-1)
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:

@@ -315,7 +315,9 @@ def pool_clusters(
         )
     if (empty := _summed(cm, dim).total == 0).any():
         where = place_names(empty)[int(empty.values.argmax())]
-        raise InputError("cm", f"there are no examples{f' of {where}' if where else ''}.", "Leave it out.")
+        if not where:
+            raise InputError("cm", "has no examples.")
+        raise InputError("cm", f"has no examples of {where}.", f"Leave {where} out.")
     source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
     check_enough(source.units, f" {plural(dim)} with examples of a system", "cm")
     for category, code, text in _doubts(source):

@@ -9,6 +9,7 @@ import bayesperf as bp
 from bayesperf.groups import study_integrals
 from bayesperf.groups.accuracy_over_studies import ellipse
 from bayesperf.models._logit_normal import Pairs, cells_over_groups
+from bayesperf.models.building import conjugate_parameters
 
 # TP, FN, FP, TN of each study: Kriston et al. 2008 (AUDIT-C), Glas et al. 2003 (telomerase), Arbyn et al. 2013 (two
 # tests of the same studies), and the MRI of HSROC's tutorial, whose fifth study has one added to every cell.
@@ -35,6 +36,13 @@ REPEATED_CYTOLOGY = [
 ]  # fmt: skip
 PRIORS = {name: np.array(values) for name, values in study_integrals.DEFAULTS.items()}
 PRIORS = {name: np.tile(values, (2, 1)) if name != "correlation" else values for name, values in PRIORS.items()}
+
+
+def test_the_priors_of_the_quadrature_are_those_of_the_model():
+    families = {"location": "logistic", "spread": "halfnormal", "correlation": "uniform"}
+    of_model = bp.models.meta_analysis.PRIORS
+    found = {name: conjugate_parameters(name, of_model[name], family).tolist() for name, family in families.items()}
+    assert found == study_integrals.DEFAULTS
 
 
 def matrix(rows, dim="study"):

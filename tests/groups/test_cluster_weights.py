@@ -340,5 +340,5 @@ def test_a_system_without_examples_is_refused():
     outcomes = bp.Outcomes.from_correct(
         [1, 0] * 20, by={"model": sides, "file": sides}, cluster={"question": np.arange(40) % 20}
     )
-    with pytest.raises(ValueError, match=r"there are no examples of a, b\. Leave it out"):
+    with pytest.raises(ValueError, match=r"cm has no examples of a, b\. Leave a, b out"):
         bp.pool(outcomes)

@@ -303,11 +303,11 @@ class Anova(NamedTuple):
 
     def between_readers(self, draws: int, rng: np.random.Generator) -> Array:
         """Return draws of the covariance of readers' true areas, (draws, modality, modality); it may be indefinite."""
+        from scipy import stats
+
         m, j = self.areas.shape
         values, vectors = np.linalg.eigh(np.cov(self.areas).reshape(m, m) * (j - 1))
         root = vectors * np.sqrt(np.maximum(values, 0))
-        from scipy import stats
-
         precision = stats.wishart(j + m - 2, np.eye(m)).rvs(draws, random_state=rng).reshape(draws, m, m)
         of_cases = np.where(np.eye(m, dtype=bool), self.error - self.cov2, self.cov1 - self.cov3)
         return np.asarray(root @ np.linalg.inv(precision) @ root.T - of_cases)
