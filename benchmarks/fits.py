@@ -6,6 +6,7 @@ The arguments are the name of a case and the method.
 import json
 import resource
 import sys
+from itertools import product
 
 import arviz_stats  # noqa: F401  (the accessor)
 import numpy as np
@@ -26,14 +27,17 @@ CASES = {
     "groups_logit": ("groups_logit", {}, None),
     "markov": ("markov", {}, None),
     "markov, varying": ("markov", {"sequences": "varying"}, None),
+    "meta_analysis": ("meta_analysis", {}, None),
     "multinomial": ("multinomial", {}, None),
     "paired": ("paired", {}, None),
     "items": ("items", {}, None),
     "preferences": ("preferences", {"order": True}, None),
+    "prevalence": ("prevalence", {"pooled": True}, None),
     "raters": ("raters", {}, None),
     "raters, 3 classes": ("raters", {}, None),
     "raters, pooled": ("raters", {"pooled": True}, None),
     "rates": ("rates", {}, None),
+    "readers": ("readers", {}, None),
     "recalibration": ("recalibration", {}, None),
     "recalibration, groups": ("recalibration", {}, None),
     "slices": ("slices", {"ordered": ["age"]}, None),
@@ -67,6 +71,10 @@ def data(case, rng):
         return bp.Outcomes.from_counts(right=right, n=1, dims=["model", "item"]), options
     if model == "preferences":
         return preferences(rng), options
+    if model == "prevalence":
+        return folds(rng, None).sum("fold"), options | {"calls": calls(rng)}
+    if model == "readers":
+        return reads(rng), options
     if model == "raters":
         return ratings(rng, 3 if case == "raters, 3 classes" else 2), options
     if case == "classes":
@@ -77,7 +85,7 @@ def data(case, rng):
     if model == "slices":
         return slices(rng), options
     cm = folds(rng, systems)
-    return cm if model.startswith("groups") else cm.sum("fold"), options
+    return cm if model.startswith(("groups", "meta_analysis")) else cm.sum("fold"), options
 
 
 def ratings(rng: np.random.Generator, classes: int) -> bp.Ratings:
@@ -87,6 +95,20 @@ def ratings(rng: np.random.Generator, classes: int) -> bp.Ratings:
     answers = (actual + wrong * rng.integers(1, classes, (5, 500))) % classes
     frame = pd.DataFrame(answers.T, columns=list("abcde")).assign(population=rng.integers(0, 2, 500))
     return bp.Ratings.from_table(frame, population="population")
+
+
+def reads(rng: np.random.Generator) -> pd.DataFrame:
+    """Return the calls of six readers, right in 80 %, on a hundred cases, with two modalities."""
+    frame = pd.DataFrame(product(range(100), range(6), "ab"), columns=["case", "reader", "modality"])
+    truth = frame["case"] % 2
+    return frame.assign(truth=truth, read=np.where(rng.random(len(frame)) < 0.8, truth, 1 - truth))
+
+
+def calls(rng: np.random.Generator) -> xr.DataArray:
+    """Return the calls on 200 examples of each of twelve months, a third of them positive."""
+    positive = rng.binomial(200, 1 / 3, 12)
+    coords = {"month": np.arange(12), "predicted": [0, 1]}
+    return xr.DataArray(np.stack([200 - positive, positive], 1), coords, ("month", "predicted"))
 
 
 def preferences(rng: np.random.Generator) -> pd.DataFrame:

@@ -77,6 +77,7 @@ __all__ = [
     "positive",
     "prior_variables",
     "rows_of_rates",
+    "softmax",
     "stationary",
     "tables_of_rates",
     "zero_sum",
@@ -136,6 +137,16 @@ def per_example(probabilities: xr.DataArray, counts: xr.DataArray) -> xr.DataArr
     ordered = probabilities.transpose("chain", "draw", *kinds)
     flat = np.repeat(ordered.values.reshape(*ordered.shape[:2], -1), seen, axis=-1)
     return xr.DataArray(np.log(flat), dims=("chain", "draw", "example"))
+
+
+def softmax(logits: Any) -> Any:
+    """Return the shares, along the last axis, that have these logits.
+
+    PyMC's own is compiled apart, by C, which takes half a minute on a new machine; and PyTensor takes this quotient for
+    it if masses could be 0.
+    """
+    masses = pt.maximum(pt.exp(logits - pt.max(logits, axis=-1, keepdims=True)), 1e-300)
+    return masses / masses.sum(axis=-1, keepdims=True)
 
 
 def log_sum(logs: Any) -> Any:

@@ -35,7 +35,7 @@ import numpy as np
 import pymc as pm
 import xarray as xr
 
-from bayesperf.models.building import coords, per_example, prior_variables
+from bayesperf.models.building import coords, per_example, prior_variables, softmax
 
 DATA = "counts"
 OPTIONS = {"calls": "counts of predictions", "pooled": (False, True)}
@@ -81,7 +81,7 @@ def build(
         if pooled:
             centre = pm.math.log(pm.math.maximum(variable("prevalence", ["actual"]), 1e-300))
             deviation = pm.Normal("deviation", dims=[*parts, "actual"]) / np.sqrt(2)
-            shares = pm.math.softmax(centre + variable("spread", []) * deviation, axis=-1)
+            shares = softmax(centre + variable("spread", []) * deviation)
             prevalence = pm.Deterministic("prevalence_group", shares, dims=[*parts, "actual"])
         else:
             prevalence = variable("prevalence", [*parts, "actual"])

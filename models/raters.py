@@ -62,6 +62,7 @@ from bayesperf.models.building import (
     log_sum,
     per_example,
     prior_variables,
+    softmax,
 )
 
 DATA = "ratings"
@@ -168,10 +169,7 @@ def _of_population(variable: Any) -> Any:
     mean, spread = variable("mean_rates", ["actual", "rating"]), variable("spread", ["actual"])
     deviation = pm.Normal("deviation", dims=["rater", "actual", "rating"])
     logits = pm.math.log(pm.math.maximum(mean, 1e-300)) + spread[:, None] * deviation
-    # No softmax, which is compiled apart: PyTensor would take the quotient for one if masses could be 0.
-    masses = pm.math.maximum(pm.math.exp(logits - pm.math.max(logits, axis=-1, keepdims=True)), 1e-300)
-    rates = masses / masses.sum(axis=-1, keepdims=True)
-    return pm.Deterministic("rates", rates, dims=["rater", "actual", "rating"])
+    return pm.Deterministic("rates", softmax(logits), dims=["rater", "actual", "rating"])
 
 
 def _unused(pooled: bool, dependent: Any) -> dict[str, str]:
