@@ -8,12 +8,12 @@ examples that one system gets right and the other wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array
 from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.distributions.base import TAIL
 from bayesperf.distributions.beta import Beta, TransformedBeta, skewness_of_product
@@ -46,14 +46,6 @@ class IndependentContrast(FunctionOfTwoBetas):
     second: ExactDistribution
     mirrored: FunctionOfTwoBetas
     equal: float
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(
-            super().take(index),
-            first=self.first.take(index),
-            second=self.second.take(index),
-            mirrored=self.mirrored.take(index),
-        )
 
     def oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
         """Use 1 − X and 1 − Y where X and Y are nearly equal and both may be within rounding error of 1."""
@@ -213,7 +205,7 @@ def _independent[T: IndependentContrast](
 ) -> T:
     """Return the distribution of the contrast of X and Y by the operation `apart`, whose inverse is `together`."""
     x, y = first.base, second.base
-    contrast = ContrastFunctions(*_both_ways(first), apart, together)
+    contrast = ContrastFunctions(first.forward, first.inverse, apart, together)
     mirrored = FunctionOfTwoBetas(
         Beta(y.b, y.a),
         Beta(x.b, x.a),
@@ -223,13 +215,6 @@ def _independent[T: IndependentContrast](
     )
     form = LevelSets(applied(contrast.x_at), applied(contrast.y_at), increasing_outer=False)
     return kind(x, y, form, applied(contrast.value), bounds, first, second, mirrored, equal)
-
-
-def _both_ways(quantity: ExactDistribution) -> tuple[Applied, Applied]:
-    """Return the function that makes the quantity from a Beta, and its inverse."""
-    if isinstance(quantity, TransformedBeta):
-        return quantity.forward, quantity.inverse
-    return applied(Beta.forward), applied(Beta.inverse)
 
 
 def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array, Array]:

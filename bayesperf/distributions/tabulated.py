@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple, Self
 
@@ -46,6 +46,13 @@ class Axis(NamedTuple):
         """Return an axis with a given number of nodes between two logits, densest at the centre."""
         first, last = np.arcsinh((low - centre) / scale), np.arcsinh((high - centre) / scale)
         return cls(centre, scale, first, (last - first) / (nodes - 1))
+
+    @classmethod
+    def of_beta(cls, a: Array, b: Array, nodes: int, centre: Array | None = None, scale: Array | None = None) -> Axis:
+        """Return an axis to where the density of the logit of a Beta is negligible; by default about its mode."""
+        middle = np.log(a / b) if centre is None else centre
+        width = np.minimum(np.sqrt(1 / a + 1 / b), 1) if scale is None else scale
+        return cls.between(middle - 42 / a - 9 * width, middle + 42 / b + 9 * width, middle, width, nodes)
 
     def positions(self, nodes: int) -> Array:
         """Return v at the first `nodes` nodes, (m, nodes)."""
@@ -126,24 +133,13 @@ class Tabulated(Distribution):
     @classmethod
     def beta(cls, a: Array, b: Array, nodes: int = 65) -> Self:
         """Return Beta(a, b) with parameters (m, 1), whose quantiles take a tenth of the time of exact ones."""
-        mode, width = np.log(a / b), np.minimum(np.sqrt(1 / a + 1 / b), 1)
-        axis = Axis.between(mode - 42 / a - 9 * width, mode + 42 / b + 9 * width, mode, width, nodes)
+        axis = Axis.of_beta(a, b, nodes)
         logit = axis.nodes(nodes)[0]
         return cls.of(axis, a * special.log_expit(logit) + b * special.log_expit(-logit))
 
     @property
     def size(self) -> int:
         return len(self.cumulative)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(
-            self,
-            axis=self.axis.take(index),
-            log_density=self.log_density[index],
-            slope=self.slope[index],
-            cumulative=self.cumulative[index],
-            moments=self.moments[index],
-        )
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self.moments[:, 0], self.moments[:, 1]

@@ -10,10 +10,10 @@ account for it. Each of several systems has the figures that it has alone; `baye
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,32 +21,23 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Codes
-from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, SelectionWarning, warn
-from bayesperf.core.words import chance, metric_title
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.data.response_patterns import distinct_patterns
 from bayesperf.distributions.drawing import dirichlet_shares
-from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
+from bayesperf.labels.cells import PartlyVerified, described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
-from bayesperf.labels.verified_outcomes import VerifiedOutcomes, sample_of_outcomes, verified_part
+from bayesperf.labels.verified_in_words import verified_in_words, warn_of_selection, warn_of_unknown, worth_in_words
+from bayesperf.labels.verified_outcomes import VerifiedOutcomes, sample_of_outcomes
 from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.source import Source
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
-
-# The default number of draws falls with the square of the number of classes, as strata become many, down to the
-# minimum.
-_DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
 @checked
@@ -125,8 +116,7 @@ def verify(
     """
     if isinstance(y_true, VerifiedSample):
         given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
-        if unused := [name for name, value in given.items() if value is not None]:
-            raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own.", f"Give it without `{unused[0]}`.")
+        checks.none_given("the VerifiedSample has its own.", **given)
         sample = y_true
     elif y_pred is None and judge is None:
         raise InputTypeError(
@@ -137,94 +127,37 @@ def verify(
     elif y_pred is None:
         if pos_label is not None:
             raise InputTypeError("pos_label", "outcomes have no classes.", "Remove `pos_label`, or give `y_pred`.")
-        return _of_outcomes(sample_of_outcomes(y_true, judge, strata, labels, by), prior, draws, random_seed)
+        sample = sample_of_outcomes(y_true, judge, strata, labels, by)
+        return VerifiedOutcomes.posterior_of(sample, prior, draws, random_seed)
     else:
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
         )
-    seed = checks.seed(random_seed)
-    if sample.is_complete:
-        return posterior_of_counts.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
-    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
-    what = "partly verified samples"
-    named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), what, shared=True)
-    source = Verified.of(sample, named, draws, seed)
-    _warn_of_unknown(source)
-    warn_of_selection(sample)
-    return source.posterior
-
-
-def _of_outcomes(
-    sample: VerifiedSample, prior: str | priors.Prior | None, draws: int | None, random_seed: Any
-) -> Posterior:
-    """Return the posterior of outcomes that a judge gave all examples, and people some."""
-    seed = checks.seed(random_seed)
-    if sample.is_complete:
-        return posterior_of_counts.posterior(verified_part(sample), prior, random_seed=seed, draws=draws)
-    named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), "verified outcomes")
-    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
-    return VerifiedOutcomes.of(sample, named, draws, seed).posterior
-
-
-def _default_draws(classes: int) -> int:
-    return max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
+    post = Verified.posterior_of(sample, prior, draws, random_seed)
+    if isinstance(post.source, Verified):
+        warn_of_unknown(post.source)
+        warn_of_selection(sample)
+    return post
 
 
 @dataclass(frozen=True, eq=False)
-class Verified(StoredDraws):
+class Verified(PartlyVerified):
     """Draws of the cells of systems with some verified predictions. Made by `bayesperf.labels.verify`.
 
-    Attributes
-    ----------
-    sample : VerifiedSample
-        The sample, with its verified examples.
-    prior : Prior or None
-        The named prior of each system; None for the default.
-    random_seed : int
-        Seed of the draws.
-    reweighted : bool
-        Whether the cells have another prevalence than the sample.
+    The source has the sample, with its verified examples, the named prior of each system, and the seed of the draws.
     """
 
-    sample: VerifiedSample = field(kw_only=True)
-    prior: priors.Prior | None = field(kw_only=True)
-    random_seed: int = field(kw_only=True)
-    reweighted: bool = field(default=False, kw_only=True)
+    systems_dim: str = MODEL
     counted_together = "labels.verify(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
 
-    @classmethod
-    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> Verified:
-        """Return the source of each system of a sample."""
-        used = resolved(prior, sample)
-        each = [joint_cells(sample, used, [system], draws, random_seed)[:, -1] for system in sample.positions]
-        return cls(
-            labelled_cells(sample, np.stack(each, 1), sample.systems),
-            independent=not used.shared_by_classes,
-            sample=sample,
-            prior=prior,
-            random_seed=random_seed,
-        )
+    @staticmethod
+    def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
+        each = [joint_cells(sample, prior, [system], draws, random_seed)[:, -1] for system in sample.positions]
+        return labelled_cells(sample, np.stack(each, 1), sample.systems)
 
-    @property
-    def posterior(self) -> Posterior:
-        """The posterior of each system."""
-        return Posterior(
-            source=self,
-            pos_label=self.sample.pos_label,
-            prior_text=self._prior_text,
-            # Numbers of all examples of the strata, whatever their class.
-            learned_from=self.sample.counts.sum("stratum"),
-        )
-
-    @property
-    def _prior_text(self) -> str:
-        return described(resolved(self.prior, self.sample), self.sample)
-
-    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
-        return StoredDraws(self.cells, self.independent).predict(post, n, draws, random_seed)
-
-    def at_prevalence(self, prevalence: Prevalence) -> Self:
-        return replace(super().at_prevalence(prevalence), reweighted=True)
+    @staticmethod
+    def verified_part(sample: VerifiedSample) -> ConfusionMatrix:
+        return sample.verified_only()
 
     def of_systems(
         self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
@@ -233,12 +166,6 @@ class Verified(StoredDraws):
             return super().of_systems(post, metric, dim, draws, random_seed)
         prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
         return marginal_of_verified_systems(self, post, post.applicable(metric), draws, random_seed), prior_text
-
-    def joint_over(self, dim: str) -> bool:
-        return dim == MODEL
-
-    def known_counts(self) -> ConfusionMatrix | None:
-        return self.sample.verified_only()
 
     # ── What the figures rest on ──
 
@@ -250,7 +177,7 @@ class Verified(StoredDraws):
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         source = StoredDraws(labelled_cells(self.sample, cells[:, :1], ()), self.independent)
-        return Posterior(source=source, pos_label=self.sample.pos_label, prior_text=self._prior_text)
+        return replace(self.posterior, source=source, learned_from=None)
 
     @cached_property
     def unknown(self) -> xr.DataArray:
@@ -294,14 +221,9 @@ class Verified(StoredDraws):
         rng = np.random.default_rng([self.random_seed, 1])
         shape = (*weights.shape[:-2], n, *weights.shape[-2:])
         alone = dirichlet_shares(rng, weights.values[..., None, :, :], shape, axis=(-2, -1))
-        without = np.nanvar(metric.evaluate(alone, positive), axis=-1)
-        known = evaluate(metric, self.cells, positive).var(("chain", "draw"))
+        known = evaluate(metric, self.cells, positive).var(("chain", "draw")).transpose(*dims)
+        without = known.copy(data=np.nanvar(metric.evaluate(alone, positive), axis=-1))
         return (verified * without / known).transpose(*dims).rename("effective_number")
-
-    def refuse_other_prevalence(self, what: str) -> None:
-        """Raise if the cells have another prevalence than the sample."""
-        if self.reweighted:
-            raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
     def strata(self) -> pd.DataFrame:
         """Return the strata: names, numbers of examples, and verified examples by their true class."""
@@ -322,106 +244,3 @@ def _unmatched_share(strata: Strata, shared: bool) -> float:
     seen = strata.verified.sum(1)
     known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
     return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))
-
-
-def _warn_of_unknown(source: Verified) -> None:
-    if said := unknown_in_words(source):
-        warn(PriorWarning, "BP204", f"{said} Verify some of them; `source.strata()` of the posterior lists them.")
-
-
-# ── In words ──
-
-# From this proportion of the examples, and this number of names, on, the text says that no such example was verified.
-_UNKNOWN_COUNTS, _NAMED = 0.01, 5
-
-
-def verified_in_words(sample: VerifiedSample) -> str:
-    """Return a sentence on how many examples are verified."""
-    known, n = int(sample.verified.sum()), int(sample.counts.sum())
-    of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
-    return f"Of {n:,} examples{of} {known:,} are verified."
-
-
-def worth_in_words(source: Verified, metric: Metric) -> list[str]:
-    """Return sentences on the gain from unverified examples, on what is unknown, and on the assumption."""
-    sample, said = source.sample, []
-    if source.template.ndim == 2 and not source.reweighted:
-        known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
-        origin = "What the judge says" if sample.has_judge else "What is predicted for the others"
-        if worth >= known:
-            said.append(
-                f"{origin} makes {metric_title(metric.name)} as certain as about {worth:,.0f} examples verified at "
-                "random would by themselves."
-            )
-        else:
-            number = f"about {worth:,.0f} examples verified at random"
-            said.append(f"For {metric_title(metric.name)} they say as much as {number} would.")
-    said += filter(None, [unknown_in_words(source)])
-    alike = "pair of labels from judge and system" if sample.has_judge else "label from the system"
-    rest = " and in each level of strata" if sample.levels.any() else ""
-    return [
-        *said,
-        f"This assumes that, among examples with the same {alike}{rest}, the verified were chosen at random.",
-    ]
-
-
-def unknown_in_words(source: Verified) -> str:
-    """Return a sentence on examples with no verified one like them; empty if they are few and nameless."""
-    most, names = float(source.unknown.max()), unverified(source.sample)
-    if most < _UNKNOWN_COUNTS and not names:
-        return ""
-    named = f" ({', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)})" if names else ""
-    decides = "the prior alone says"
-    if resolved(source.prior, source.sample).shared_by_classes:
-        decides = "what was found elsewhere, carried over by the model, says"
-    return f"None like {chance(most)} of the examples was verified{named}: {decides} what their true classes are."
-
-
-def unverified(sample: VerifiedSample) -> list[str]:
-    """Return the levels, and the classes that judge and systems give, without a verified example."""
-    counts = sample.counts.values.reshape(-1, len(sample.votes))
-    known = sample.verified.sum("actual").values.reshape(counts.shape)
-
-    def names(codes: Codes, name: str, labels: Sequence[Any]) -> list[str]:
-        into = np.eye(int(codes.max()) + 1, dtype=int)[codes]
-        missing = ((counts @ into > 0) & (known @ into == 0)).any(0)
-        return [f"{name} {labels[code]!r}" for code in np.flatnonzero(missing).tolist()]
-
-    levels = names(sample.levels, "level", range(int(sample.levels.max()) + 1))
-    votes = zip(sample.votes.T, sample.voters(), strict=True)
-    return [*levels, *(each for codes, voter in votes for each in names(codes, str(voter), sample.labels))]
-
-
-# ── Whether the verified examples were chosen by what a system's own figures take no notice of ──
-
-# Standard errors from which on it is said that examples on which systems differ were chosen.
-_CHOSEN = 4
-
-
-def warn_of_selection(sample: VerifiedSample) -> None:
-    """Warn if examples on which the systems differ were verified more, or less, often than similar ones.
-
-    A system's own strata do not distinguish these. The test is the Mantel–Haenszel test over its strata.
-    """
-    differ = (sample.votes[:, list(sample.positions)] != sample.votes[:, [sample.positions[0]]]).any(1)
-    if not differ.any():
-        return
-    counts = sample.counts.values.reshape(-1, len(differ))
-    verified = sample.verified.sum("actual").values.reshape(counts.shape)
-    judge = range(sample.has_judge)
-    for system in sample.positions:
-        which = distinct_patterns(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
-        into = np.eye(which.max() + 1)[which]
-        n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
-        share = known / np.maximum(n, 1)
-        variance = share * (1 - share) * apart * (n - apart) / np.maximum(n - 1, 1)
-        score = (both - share * apart).sum() / max(np.sqrt(variance.sum()), np.finfo(float).tiny)
-        if abs(score) > _CHOSEN:
-            warn(
-                SelectionWarning,
-                "BP601",
-                f"examples on which the systems differ were verified {'more' if score > 0 else 'less'} often than "
-                "others that the judge and a system call the same, and the figures of each system by itself take no "
-                "notice. Tell them apart: strata= whether the systems differ.",
-            )
-            return

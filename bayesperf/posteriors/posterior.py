@@ -17,18 +17,18 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
-from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.words import plural
 from bayesperf.data.clusters import within
 from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, has_uncounted_negatives, refuse_uncounted_cells
-from bayesperf.data.counted import Counted
+from bayesperf.data.counted import Counted, check_counted
 from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline, headline_of_grades
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import point_values, refuse_uncounted
-from bayesperf.metrics.registry import applicable, get
+from bayesperf.metrics.registry import applicable, get, single_valued
 from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
@@ -446,10 +446,8 @@ class Posterior(Answer, HasPositive):
         >>> round(post.correlation("precision", "recall").item(), 1)
         0.3
         """
-        metrics = [self.applicable(metric) for metric in (first, second)]
-        for metric in metrics:
-            if metric.average == "per_class":
-                raise InputError("correlation", f"{metric.name} has a value for each class, and not a single one.")
+        frame = self.labels, self.positive, self.dims, self.graded
+        metrics = [single_valued(metric, *frame) for metric in (first, second)]
         correlations, undefined = [], []
         for block in self.drawn_by_matrix(metrics):
             pair = np.stack([block[metric] for metric in metrics])
@@ -534,8 +532,7 @@ class Posterior(Answer, HasPositive):
 
     def _more_counts(self, cm: Counted) -> xr.DataArray:
         """Return the counts to update with; raise if labels or leading coordinates differ from the observed ones."""
-        if not isinstance(cm, Counted):
-            raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
+        check_counted(cm)
         if cm.graded != self.graded or cm.labels != self.labels or cm.pos_label != self.pos_label:
             raise InputError(
                 "cm",

@@ -157,9 +157,9 @@ def test_nuts_draws_from_the_same_posterior(separated):
 @pytest.mark.slow
 def test_lines_of_separated_groups_are_sampled():
     p = special.expit(np.linspace(-12, 12, 40))
-    found = bp.curves.recalibrate(
-        (p > 0.5).astype(int), p, by={"site": np.arange(40) % 4}, random_seed=1, progressbar=False
-    )
+    # Ids without a name are those of groups.
+    found = bp.curves.recalibrate((p > 0.5).astype(int), p, by=np.arange(40) % 4, random_seed=1, progressbar=False)
+    assert found.dim == "group"
     assert found["slope"].mean() > 2
     assert found.predict(0.9).mean() > 0.9
 
@@ -398,7 +398,7 @@ Y, P = [0, 1, 0, 1], [0.2, 0.6, 0.4, 0.8]
     [
         (ValueError, {"method": "platt"}, "method must be one of 'logistic', 'isotonic'"),
         (ValueError, {"method": "isotonic"}, "there are 4 examples, 2 of the rarer class.*Take method='logistic'"),
-        (TypeError, {"method": "isotonic", "by": list("abab")}, "by: groups are of method='logistic'"),
+        (TypeError, {"method": "isotonic", "by": list("abab")}, "by applies to method='logistic'"),
         (ValueError, {"y_prob": [0.2, 0.6, 0.4, 1.0]}, "y_prob: 1 probability is 0 or 1.*Clip them"),
         (ValueError, {"y_prob": [0.2, 0.6, 0.4, 1.1]}, "y_prob must hold probabilities"),
         (TypeError, {"y_prob": None}, "y_prob: give the probabilities of the labels"),

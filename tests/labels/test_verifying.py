@@ -116,6 +116,13 @@ def test_every_verb_works():
         post.update(post.source.sample.verified_only())
 
 
+def test_its_own_seed_draws_for_it():
+    _, verified, judge, predicted, _ = simulated()
+    post = labels.verify(verified, predicted, judge=judge, random_seed=7)
+    assert post.joint_draws(100).identical(post.joint_draws(100, 7))
+    assert not post.joint_draws(100).identical(post.joint_draws(100, 0))
+
+
 def test_it_is_saved_with_its_sample(tmp_path):
     _, verified, judge, old, new = simulated(classes=3)
     post = labels.verify(verified, {"old": old, "new": new}, judge=judge)
@@ -151,6 +158,16 @@ def test_effective_number_is_what_it_says():
     alone = bp.posterior(truth[first], predicted[first])["accuracy"].sd().item()
     # The width of so few by chance varies with their accuracy.
     assert post["accuracy"].sd().item() == pytest.approx(alone, rel=0.15)
+
+
+def test_effective_number_of_each_system():
+    _, verified, judge, old, new = simulated()
+    both = labels.verify(verified, {"old": old, "new": new}, judge=judge).source.effective_number("accuracy")
+    assert both.dims == ("model",)
+    for name, predicted in (("old", old), ("new", new)):
+        alone = labels.verify(verified, predicted, judge=judge).source.effective_number("accuracy").item()
+        # Of the same variance, and other draws of what the verified examples alone say.
+        assert both.sel(model=name).item() == pytest.approx(alone, rel=4 * np.sqrt(2 * 2 / 10_000))
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_shares_are_read_by_the_names_of_their_dims():
 def test_a_stratum_in_which_one_system_alone_has_no_examples():
     cells = {"tp": [[40, 10], [20, 0]], "fn": [[1, 9], [3, 0]], "fp": [[1, 2], [3, 0]], "tn": [[40, 10], [10, 0]]}
     cm = bp.ConfusionMatrix.from_counts(**cells, dims={"model": ["m", "n"], "site": ["a", "b"]})
-    with pytest.warns(PriorWarning, match="no example is of 'b, n'.*BP206"):
+    with pytest.warns(PriorWarning, match="'b, n' has no examples.*BP206"):
         post = bp.posterior(cm, strata="site", shares={"a": 0.1, "b": 0.9})
     observed = post["accuracy"].observed.values
     assert observed[0] == pytest.approx(0.1 * 80 / 82 + 0.9 * 20 / 31)
@@ -193,7 +193,7 @@ def test_effective_number_of_examples():
 
 
 def test_a_stratum_without_examples_has_its_prior_and_is_named():
-    with pytest.warns(PriorWarning, match="no example is of 'd'.*BP206"):
+    with pytest.warns(PriorWarning, match="'d' has no examples.*BP206"):
         post = bp.posterior(MATRIX, strata="site", shares={"a": 0.2, "b": 0.4, "c": 0.3, "d": 0.1})
     assert post.source.empty == ["d"]
     assert "d has no examples, so the prior decides there." in post.in_words()
@@ -207,6 +207,10 @@ def test_predictions_and_another_prevalence():
     assert new.sd().item() == pytest.approx(np.sqrt(v + (p * (1 - p) - v) / 40), rel=0.05)
     assert post.at_prevalence(0.1)["recall"].mean().item() == pytest.approx(post["recall"].mean().item(), rel=1e-6)
     assert post.at_prevalence(0.1)["prevalence"].mean().item() == pytest.approx(0.1)
+    assert "drawn at random" in post.in_words("accuracy")
+    assert "drawn at random" not in post.at_prevalence(0.1).in_words("accuracy")
+    with pytest.raises(InputError, match="before at_prevalence"):
+        post.at_prevalence(0.1).source.effective_number("accuracy")
     with pytest.raises(InputError, match="Update the counts of the strata"):
         post.update(MATRIX.sum("site"))
 
@@ -214,7 +218,7 @@ def test_predictions_and_another_prevalence():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"strata": "age", "shares": MIX}, "strata: there is no 'age' among the leading dims"),
+        ({"strata": "age", "shares": MIX}, "strata: 'age' is not a leading dim; they are"),
         ({"strata": "site"}, "shares must map each stratum to its share"),
         ({"shares": MIX}, "strata: name the dim of the strata"),
         ({"strata": "site", "shares": {"a": 0.5, "b": 0.5}}, "shares has no share of 'c'"),
@@ -224,12 +228,15 @@ def test_predictions_and_another_prevalence():
         ({"strata": "site", "shares": MIX, "shares_of": "sample"}, "must be the numbers of its examples"),
         ({"strata": "site", "shares": MIX, "shares_of": "town"}, "shares_of must be one of"),
         ({"strata": "site", "shares": MIX, "design": "by_actual"}, "design must be 'joint' with strata"),
+        ({"shares_of": "sample"}, "shares_of says where shares come from, and there are none"),
         ({"strata": "site", "shares": MIX, "prior": "shared"}, "'shared' is not available for strata"),
     ],
 )
 def test_refused(arguments, message):
     with pytest.raises((InputError, TypeError), match=message):
         bp.posterior(MATRIX, **arguments)
+    with pytest.raises(TypeError, match="design: the posterior has its own"):
+        bp.posterior(bp.posterior(MATRIX), strata="site", shares=MIX, design="by_actual")
 
 
 def test_weights_of_rows_name_the_way():
