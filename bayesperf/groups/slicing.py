@@ -264,7 +264,7 @@ class Slices(Answer):
             Columns: the dims; ``n``, the number of the metric's trials (positives for recall; all examples for a metric
             that is no proportion); ``observed``, empty without examples; ``mean``, ``ci_lower``, ``ci_upper``; and, if
             the metric has a direction, ``prob_worst`` (see `prob_worst`) beside ``by_chance``, its value if all slices
-            with examples were equally likely to be the worst.
+            with examples were equally likely to be the worst; both NaN if no slice has any.
 
         Examples
         --------
@@ -285,7 +285,8 @@ class Slices(Answer):
         }
         if marginal.greater_is_better is not None:
             seen = ~np.isnan(observed)
-            figures |= {"prob_worst": self.prob_worst(metric), "by_chance": seen / seen.sum()}
+            worst = self.prob_worst(metric) if seen.any() else observed
+            figures |= {"prob_worst": worst, "by_chance": seen / seen.sum()}
         return self._summary(_rows(marginal.leading, figures), marginal.estimand, ci_prob, ci_kind)
 
     def _summary(self, rows: pd.DataFrame, estimand: str, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
@@ -587,10 +588,13 @@ class Slices(Answer):
 
     def _worst_in_words(self, metric: str | Metric, ci_prob: float, ci_kind: Kind) -> str:
         """Return which slice is the worst, if the data point to one."""
-        marginal, worst = self[metric], self.prob_worst(metric)
+        marginal = self[metric]
+        seen = int((~np.isnan(marginal.observed)).sum())
+        if not seen:
+            return f"{marginal.quantity.title} was observed in none of {marginal.observed.size} slices"
+        worst = self.prob_worst(metric)
         at = np.unravel_index(int(worst.values.argmax()), worst.shape)
         place = {str(dim): int(position) for dim, position in zip(worst.dims, at, strict=True)}
-        seen = int((~np.isnan(marginal.observed)).sum())
         probability = worst.isel(place).item()
         beside = f"with probability {chance(probability)} ({chance(1 / seen)} by chance)"
         if seen > 1 and odds_ratio(probability, 1 / seen, self._draws) < POINTED:

@@ -269,6 +269,13 @@ def test_one_dim_needs_no_sampler():
     assert found.in_words().endswith("% before the data.")
 
 
+def test_a_metric_that_was_observed_nowhere_has_no_worst_slice():
+    found = bp.slices(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=[1, 2], tn=[9, 8], dims={"site": ["a", "b"]}))
+    assert found.in_words().startswith("Recall was observed in none of 2 slices.")
+    assert found.summary()[["prob_worst", "by_chance"]].isna().all(axis=None)
+    assert found.summary("specificity")["prob_worst"].sum() == 1
+
+
 def test_the_order_of_the_labels_does_not_matter():
     other = bp.ConfusionMatrix(SITES.counts.isel(actual=[1, 0], predicted=[1, 0]), "yes")
     a, b = (bp.slices(cm, draws=3000).summary("precision") for cm in (SITES, other))
