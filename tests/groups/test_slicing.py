@@ -9,7 +9,8 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.groups.slicing import Slices, odds_ratio
+from bayesperf.groups.sliced_metrics import Slices
+from bayesperf.groups.slices_in_words import odds_ratio
 from tests.shared.fits import THREE_SITES, groups_of_prior, without_nuts
 from tests.shared.models import SLICED
 
