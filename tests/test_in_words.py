@@ -342,6 +342,17 @@ def test_areas_say_what_was_observed_and_what_chance_is():
         )
 
 
+def test_scores_that_order_the_examples_alike_have_equal_areas():
+    y, score = [0, 0, 1, 0, 1, 1], np.array([0.1, 0.4, 0.35, 0.5, 0.3, 0.8])
+    areas = bp.roc_auc(y, {"a": score, "b": 2 * score + 1, "c": -score})
+    assert bp.compare(areas.sel(model=["a", "b"])).in_words() == (
+        "On ROC AUC, a and b are equal: their difference is exactly 0, with certainty."
+    )
+    ratio = bp.compare(areas.sel(model=["a", "b"]), contrast="ratio")
+    assert ratio.in_words().endswith("their ratio is exactly 1, with certainty.")
+    assert "are equal" not in bp.compare(areas.sel(model=["a", "c"])).in_words()
+
+
 def test_plans_and_monitors_in_words():
     plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1)
     assert plan.in_words().startswith(f"{plan.n} new positives, in some {plan.examples:,} examples, are enough")
@@ -379,7 +390,7 @@ def test_differences_and_ratios_are_called_what_they_are():
 
 def test_a_plan_says_that_nothing_is_needed():
     shown = bp.plan.sample_size(0.7, metric="recall", evidence=(90, 91)).in_words()
-    assert shown == "No new positives are needed: those at hand show P(recall > 0.7) ≥ 0.95 already."
+    assert shown == "No new positives are needed: those at hand show P(recall ≥ 0.7) ≥ 0.95 already."
     narrow = bp.plan.interval_width(0.5, metric="recall", evidence=(90, 100)).in_words()
     assert re.fullmatch(
         r"No new positives are needed: with those at hand the expected width of the 95 % highest-density interval of "

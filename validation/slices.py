@@ -26,7 +26,9 @@ from scipy import special
 
 from bayesperf.core.arrays import Array
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.groups import slicing as pooling
+from bayesperf.groups.sliced_metrics import Slices
+from bayesperf.groups.slices_in_words import POINTED, SHOWN, odds_ratio
+from bayesperf.groups.slicing import slices
 from bayesperf.sampling.fitting import fit
 from validation.study import FOLDER, Study, means, outcomes, run, table
 
@@ -105,7 +107,7 @@ def _ratios(error: Array) -> dict[str, Any]:
     return {"error_ratio": (dims, ratio), "error_ratio_mcse": (dims, mcse)}
 
 
-def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> dict[str, Array]:
+def _outcomes(found: Slices, true: Array, small: Array, prob: float) -> dict[str, Array]:
     """Return the outcomes of each target."""
     marginal, worst = found["recall"], found.prob_worst("recall").values
     seen = ~np.isnan(marginal.observed.values)
@@ -136,12 +138,12 @@ def _outcomes(found: pooling.Slices, true: Array, small: Array, prob: float) -> 
         "is_worst": np.array(float(true[chosen] == true[seen].min())),
         "prob_gap": np.array(now),
         "prior_gap": np.array(then),
-        "gap_shown": np.array(float(pooling.odds_ratio(now, then, draws) >= pooling.SHOWN)),
-        "worst_named": np.array(float(pooling.odds_ratio(worst[chosen], 1 / seen.sum(), draws) >= pooling.POINTED)),
+        "gap_shown": np.array(float(odds_ratio(now, then, draws) >= SHOWN)),
+        "worst_named": np.array(float(odds_ratio(worst[chosen], 1 / seen.sum(), draws) >= POINTED)),
     }
 
 
-def _of_draws(cm: ConfusionMatrix, recall: Array, before: Array) -> pooling.Slices:
+def _of_draws(cm: ConfusionMatrix, recall: Array, before: Array) -> Slices:
     """Return slices of draws of recall and of its prior, (site, device, draw); nothing is asked of the other rates."""
     coords = {dim: cm.counts[dim].values for dim in _DIMS} | {"rate": ["prevalence", "recall", "specificity"]}
     rates, prior_rates = (
@@ -152,7 +154,7 @@ def _of_draws(cm: ConfusionMatrix, recall: Array, before: Array) -> pooling.Slic
         )
         for drawn in (recall, before)
     )
-    return pooling.Slices(cm, rates, prior_rates, xr.Dataset(), "", independent=True)
+    return Slices(cm, rates, prior_rates, xr.Dataset(), "", independent=True)
 
 
 def _recall_of(cm: ConfusionMatrix) -> tuple[Array, Array]:
@@ -161,35 +163,35 @@ def _recall_of(cm: ConfusionMatrix) -> tuple[Array, Array]:
     return positives.sel(predicted=1).values[..., None], positives.sel(predicted=0).values[..., None]
 
 
-def _alone(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+def _alone(cm: ConfusionMatrix, seed: int) -> Slices:
     tp, fn = _recall_of(cm)
     rng = np.random.default_rng(seed)
     size = (*tp.shape[:2], _DRAWS)
     return _of_draws(cm, rng.beta(0.5 + tp, 0.5 + fn, size), rng.beta(0.5, 0.5, size))
 
 
-def _pooled(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+def _pooled(cm: ConfusionMatrix, seed: int) -> Slices:
     tp, fn = _recall_of(cm)
     drawn = np.random.default_rng(seed).beta(0.5 + tp.sum(), 0.5 + fn.sum(), _DRAWS)
     recall = np.broadcast_to(drawn, (*tp.shape[:2], _DRAWS))
     return _of_draws(cm, recall, recall)
 
 
-def _by_site(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+def _by_site(cm: ConfusionMatrix, seed: int) -> Slices:
     """Take every slice for its site."""
-    found = pooling.slices(cm.sum("device"), draws=_DRAWS, random_seed=seed)
+    found = slices(cm.sum("device"), draws=_DRAWS, random_seed=seed)
     drawn = (_recall_in(rates, "site") for rates in (found.rates, found.prior_rates))
     return _of_draws(cm, *(np.broadcast_to(each[:, None], (*cm.counts.shape[:2], _DRAWS)) for each in drawn))
 
 
-def _one_dim(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+def _one_dim(cm: ConfusionMatrix, seed: int) -> Slices:
     """Take the slices for groups of one dim."""
-    found = pooling.slices(_flat(cm), draws=_DRAWS, random_seed=seed)
+    found = slices(_flat(cm), draws=_DRAWS, random_seed=seed)
     drawn = (_recall_in(rates, "slice") for rates in (found.rates, found.prior_rates))
     return _of_draws(cm, *(each.reshape(*cm.counts.shape[:2], -1) for each in drawn))
 
 
-def _groups_logit(cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+def _groups_logit(cm: ConfusionMatrix, seed: int) -> Slices:
     """Take the slices for groups of one dim, by the model of logit-normal groups."""
     tree = fit(_flat(cm), "groups_logit", options={"groups": "clusters"}, random_seed=seed, **_SAMPLER)
     drawn = (_recall_in(tree[name]["rates_group"], "slice") for name in ("posterior", "prior"))
@@ -207,7 +209,7 @@ def _flat(cm: ConfusionMatrix) -> ConfusionMatrix:
     return ConfusionMatrix.from_counts(tp=tp.ravel(), fn=fn.ravel(), fp=0, tn=0, dims=["slice"])
 
 
-def _modelled(options: Mapping[str, Any], cm: ConfusionMatrix, seed: int) -> pooling.Slices:
+def _modelled(options: Mapping[str, Any], cm: ConfusionMatrix, seed: int) -> Slices:
     """Fit the model to recall alone, which is the accuracy where all examples are positive."""
     settings = {"outcome": "accuracy"} | dict(options)
     tree = fit(cm, "slices", options=settings, random_seed=seed, **_SAMPLER)
@@ -215,7 +217,7 @@ def _modelled(options: Mapping[str, Any], cm: ConfusionMatrix, seed: int) -> poo
     return _of_draws(cm, *(each.values.reshape(*cm.counts.shape[:2], -1) for each in drawn))
 
 
-ANALYSES: dict[str, Callable[[ConfusionMatrix, int], pooling.Slices]] = {
+ANALYSES: dict[str, Callable[[ConfusionMatrix, int], Slices]] = {
     "alone": _alone,
     "pooled": _pooled,
     "by_site": _by_site,

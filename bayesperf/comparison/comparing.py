@@ -108,7 +108,7 @@ def compare(
     ------
     TypeError, ValueError
         If `a` or `b` has another type, or they differ in labels, leading coordinates or quantity; if `dim` does not
-        exist, has one system or no `baseline`; if the metric cannot be computed; if `families` omits a system.
+        exist, has one system, or none called `baseline`; if the metric is not available; if `families` omits a system.
 
     Warns
     -----
@@ -130,9 +130,9 @@ def compare(
         a, metric = Marginal.from_datatree(a, str(_named(metric))), None
     counts = isinstance(a, Counted)
     if prior is not None and not counts:
-        raise InputTypeError("prior", "it is of counts; posteriors have theirs already.", "Compare without `prior`.")
+        raise InputTypeError("prior", "applies to counts; posteriors have theirs already.", "Compare without `prior`.")
     if independent and (counts or isinstance(a, xr.DataArray)):
-        raise InputTypeError("independent", "it is of posteriors; counts and scores say how systems belong together.")
+        raise InputTypeError("independent", "applies to posteriors; counts and scores know of shared examples.")
     _check_along(dim, shrink, families, baseline, one_of_two=b is not None or isinstance(a, xr.DataArray))
     if isinstance(a, xr.DataArray):
         if b is not None or metric is not None or contrast != "difference":
@@ -256,7 +256,7 @@ def _compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
     if not a.joint:
         raise InputTypeError(
             "b",
-            f"must be a Marginal, of another system: draws of this {a.name} are not joint over its leading dims.",
+            f"must be the Marginal of the other system, because this {a.name} has no joint draws of several systems.",
             "Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b')).",
         )
     _check_systems(a, asked.dim)

@@ -78,6 +78,10 @@ def _luck_in_words(comparison: Comparison) -> str:
 
 def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
     """Say which of two systems is better, whether it matters, and what the difference is."""
+    if _are_equal(comparison, at):
+        a, b = _names(comparison)
+        what = "ratio is exactly 1" if comparison.of_ratio else "difference is exactly 0"
+        return sentence(f"on {comparison.title}, {a} and {b} are equal: their {what}, with certainty")
     pair = (*at, 0, 1) if comparison.many else at
     greater = float(comparison.prob_greater.values[pair])
     below, inside, above = comparison.prob_rope.values[pair]
@@ -93,6 +97,13 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
     as_asked = not comparison.many or comparison.baseline is not None
     return f"{better_one} {_difference(comparison, (0, 1) if as_asked or first else (1, 0), at, ci_prob, ci_kind)}"
+
+
+def _are_equal(comparison: Comparison, at: tuple[int, ...]) -> bool:
+    """Whether two systems are certainly equal, as the areas of scores that order the examples alike are."""
+    contrast = comparison.contrast.isel(pair=0) if comparison.many else comparison.contrast
+    mean, sd = (np.asarray(each.values)[at] for each in (contrast.mean(), contrast.sd()))
+    return bool(sd == 0 and mean == (1 if comparison.of_ratio else 0))
 
 
 def _matters(comparison: Comparison, inside: float, beyond: float, although: str) -> str:

@@ -193,7 +193,7 @@ def _warn_of_shared_examples(post: Posterior, dim: str) -> None:
     warn(
         DependenceWarning,
         "BP104",
-        f"{which}, and an average over them that counts an example each time is too certain. {way_out}",
+        f"{which}, and an average that counts each example several times is too certain. {way_out}",
     )
 
 

@@ -14,7 +14,8 @@ from bayesperf.comparison.score_differences import over_folds
 from bayesperf.comparison.sign_and_rank_tests import NextDataset, labelled, largest, mean_of_draws
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
+from bayesperf.data.fold_scores import fold_scores
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import StudentT
 from bayesperf.posteriors.marginal import Marginal
@@ -98,7 +99,11 @@ def datasets(
     from bayesperf.sampling.fitting import fit
 
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
-    data = _checked_scores(over_folds(scores), dim)
+    if dim in ("model", "fold"):
+        raise InputError("dim", f"{dim!r} is not of the data sets.", "Name their dim, as dim='dataset'.")
+    data = fold_scores(over_folds(scores), "scores", dim)
+    if data.sizes["dataset"] < 2:
+        raise InputError("scores", f"there is one {dim}; ask correlated_ttest of its folds.")
     tree = fit(data, "datasets", options={"test_fraction": fraction}, random_seed=random_seed, **fit_options)
     return comparison_of_fit(tree, data, width, fraction, greater_is_better)
 
@@ -143,39 +148,3 @@ def _next_regions(average: NDArray[Any], spread: NDArray[Any], df: NDArray[Any],
     below, above = population.cdf(np.array([[-rope]])), population.sf(np.array([[rope]]))
     inside = np.clip(1 - below - above, 0, 1) if rope else np.zeros_like(below)
     return np.concatenate([below, inside, above], -1).reshape(*average.shape, 3)
-
-
-def _checked_scores(scores: Any, dim: str) -> xr.DataArray:
-    """Return scores with dims dataset, model and fold."""
-    wanted = (dim, "model", "fold")
-    if dim in wanted[1:]:
-        raise InputError("dim", f"{dim!r} is not of the data sets.", "Name their dim, as dim='dataset'.")
-    if not isinstance(scores, xr.DataArray) or set(scores.dims) != set(wanted) or scores.dtype.kind not in "iuf":
-        actual = f"{type(scores).__name__} of dims {getattr(scores, 'dims', 'none')}"
-        raise InputTypeError(
-            "scores", f"must be a DataArray of numbers with dims {', '.join(wanted)}; it is a {actual}."
-        )
-    if scores.sizes["model"] != 2:
-        raise InputError("scores", f"two systems are compared; dim model has {scores.sizes['model']}.", "Select two.")
-    if scores.sizes[dim] < 2:
-        raise InputError("scores", f"there is one {dim}; ask correlated_ttest of its folds.")
-    if scores.sizes["fold"] < 2:
-        raise InputError("scores", "one fold says nothing of the scatter of scores; ask signed_rank_test.")
-    _check_each(scores, dim)
-    return scores.transpose(*wanted).rename({dim: "dataset"})
-
-
-def _check_each(scores: xr.DataArray, dim: str) -> None:
-    """Raise if a data set has missing scores, or differences without scatter."""
-    from bayesperf.sampling.model_data import without_scatter
-
-    names = scores[dim].values
-    missing = ~np.isfinite(scores.transpose(dim, ...).values).all((1, 2))
-    if missing.any():
-        raise InputError("scores", f"{dim} {names[np.argmax(missing)]!s} has missing or infinite scores.", "Drop it.")
-    if (equal := without_scatter(scores)).any():
-        raise InputError(
-            "scores",
-            f"at {dim} {names[np.argmax(equal)]!s} all folds differ by the same, which leaves no scatter to model.",
-            "Ask signed_rank_test of mean scores, which takes such data sets.",
-        )

@@ -298,7 +298,7 @@ def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
 
 def _ties_half(shares: Array, rope: float) -> Array:
     """Return probabilities (…, 3); if the rope has no width, ties (the middle one) are divided between the sides."""
-    return shares if rope else shares[..., [0, 1, 2]] * [1, 0, 1] + shares[..., [1]] * [0.5, 0, 0.5]
+    return shares if rope else shares * [1, 0, 1] + shares[..., [1]] * [0.5, 0, 0.5]
 
 
 def _largest_of_dirichlet(concentration: Array, rope: float) -> Array:

@@ -5,7 +5,8 @@ from bayesperf.groups.averaging_labels import average_labels
 from bayesperf.groups.few_items import pass_rate_of_new
 from bayesperf.groups.parity import Parity, parity
 from bayesperf.groups.pooling import Pooled, pool
-from bayesperf.groups.slicing import Slices, slices
+from bayesperf.groups.sliced_metrics import Slices
+from bayesperf.groups.slicing import slices
 from bayesperf.groups.voted_answers import majority_vote
 
 __all__ = [

@@ -17,7 +17,6 @@ import xarray as xr
 from scipy.special import expit, ndtri
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
@@ -30,6 +29,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws, DrawsWithoutMoments
 from bayesperf.groups import study_integrals
+from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
 from bayesperf.metrics.metric import Metric
 from bayesperf.models._logit_normal import cells_over_groups, correlated
 from bayesperf.posteriors import tree_attributes as attributes
@@ -37,9 +37,7 @@ from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
-from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -110,7 +108,7 @@ def means_of_ratios(counts: xr.DataArray, part: str) -> xr.Dataset:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MetaAnalysis(Answer):
+class MetaAnalysis(AnswersOverGroups):
     """Recall and specificity of one test over several studies, by `meta_analysis`.
 
     Attributes
@@ -129,7 +127,8 @@ class MetaAnalysis(Answer):
     are the studies themselves. Metrics that depend on prevalence need `Posterior.at_prevalence`, because the number of
     positive examples is each study's design. Likelihood ratios and the odds ratio of a new study have a median but no
     mean: it is infinite, or NaN where their variance is infinite and draws cannot tell it. docs/coverage.md shows how
-    often the intervals and regions cover.
+    often the intervals and regions cover. `summary` has by default recall, specificity, the likelihood ratios and the
+    diagnostic odds ratio.
     """
 
     drawn: xr.Dataset
@@ -168,7 +167,6 @@ class MetaAnalysis(Answer):
 
     @property
     def dim(self) -> str:
-        """The dim of the studies."""
         return str(self.counts.dims[0])
 
     # ── How studies differ ──
@@ -287,35 +285,15 @@ class MetaAnalysis(Answer):
 
     # ── Tables and figures ──
 
-    def summary(
-        self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
-    ) -> pd.DataFrame:
-        """Return a tidy table of the median study, the mean over studies, a new study and each study.
+    def _answers(self) -> dict[str, Posterior]:
+        others = {f"median {self.dim}": self.median_group, "mean": self.mean, f"new {self.dim}": self.new_group}
+        return others | {self.dim: self.by_group}
 
-        Parameters
-        ----------
-        metrics, ci_prob, ci_kind
-            As in `Posterior.summary`; by default recall, specificity, likelihood ratios and the diagnostic odds ratio.
+    def _estimand(self) -> str:
+        return f"Metrics of the median {self.dim}, on average, of a new and of each {self.dim}"
 
-        Returns
-        -------
-        pandas.DataFrame
-            As from `Posterior.summary`, with a first column ``answer`` and a column for the dim of the studies, empty
-            except for the studies themselves.
-        """
-        answers = {f"median {self.dim}": self.median_group, "mean": self.mean, f"new {self.dim}": self.new_group}
-        wanted = list(METRICS) if metrics is None else metrics
-        tables = []
-        for answer, posterior in {**answers, self.dim: self.by_group}.items():
-            table = posterior.summary(wanted, ci_prob, ci_kind)
-            if answer in answers:
-                table.insert(1, self.dim, "")
-            table.insert(0, "answer", answer)
-            tables.append(table.astype({self.dim: object}))
-        summary = Summary(pd.concat(tables, ignore_index=True))
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "prior": self.mean.prior_text}
-        summary.attrs["estimand"] = f"Metrics of the median {self.dim}, on average, of a new and of each {self.dim}"
-        return summary
+    def _usual_metrics(self) -> Sequence[str]:
+        return METRICS
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences: the median study, the mean over studies, a new study, and how studies differ.
@@ -334,17 +312,13 @@ class MetaAnalysis(Answer):
         In the median of studies like these 4, recall is 0.767 (95 % HDI 0.632–0.885) and specificity is 0.839 (95 % \
 HDI 0.657–0.971)
         """
-        checks.probability("ci_prob", ci_prob)
         number = self.counts.sizes[self.dim]
         answers = {
             f"in the median of {plural(self.dim)} like these {number},": self.median_group,
             f"on average over such {plural(self.dim)},": self.mean,
             f"in a new {self.dim},": self.new_group,
         }
-        said = [
-            f"{where} {' and '.join(estimate_in_words(m, ci_prob, ci_kind) for m in post.several(METRICS[:2]))}"
-            for where, post in answers.items()
-        ]
+        said = answers_in_words(answers, METRICS[:2], ci_prob, ci_kind)
         return " ".join(map(sentence, [*said, self._differences(), self._together(ci_prob, ci_kind)]))
 
     def _differences(self) -> str:
@@ -510,7 +484,7 @@ def _analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
         attributes.GROUPS_DIM: dim,
         attributes.REPEATS: 1,
         attributes.RANDOM_SEED: seed,
-        attributes.PRIOR: "location ~ Logistic(0, 1), spread ~ HalfNormal(1), correlation ~ Uniform(-1, 1)",
+        attributes.PRIOR: study_integrals.prior_text(),
     }
     return MetaAnalysis(drawn.assign(cells).assign_attrs(facts), counts)
 

@@ -27,7 +27,8 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import same_examples
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.slicing import POINTED, odds_ratio, slices
+from bayesperf.groups.slices_in_words import POINTED, odds_ratio
+from bayesperf.groups.slicing import slices
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import point_value
 from bayesperf.metrics.registry import get
@@ -46,8 +47,8 @@ CRITERIA: Mapping[str, tuple[str, ...]] = {
     "predictive parity": ("precision",),
 }
 RATES = ("selection_rate", "recall", "fpr", "precision")
-# An answer has at least this probability. Groups with the same four rates are said to differ in at most 5 % of data
-# sets: each rate is tested at a fourth of that.
+# An answer has at least this probability. If groups have the same four rates, at most 5 % of data sets say that they
+# differ: each rate is tested at a fourth of that.
 _SURE = 0.95
 _LEVEL = (1 - _SURE) / len(RATES)
 # Tables drawn for a p-value. Numpy draws them without replacement from fewer examples than these.
@@ -317,9 +318,9 @@ def parity(
     small groups are drawn towards the others. An answer needs a probability of at least 0.95, else it is "too few to
     tell". That groups are alike also needs odds ten times those before the data. That they differ also needs data that
     are improbable if all groups have the same rate: by the exact test given the sum of events, X² of 4000 random tables
-    (Agresti 1992, Statistical Science 7), at 0.05/4. So groups with the same four rates are said to differ in any in
-    at most 5 % of data sets. The probability alone would not do: with few events it is the prior's, by which low rates
-    have ratios near 0. Equalised odds differ if recall or fpr does.
+    (Agresti 1992, Statistical Science 7), at 0.05/4. If groups have the same four rates, at most 5 % of data sets make
+    it say that they differ in one of them. The probability alone would not do: with few events it is the prior's, by
+    which low rates have ratios near 0. Equalised odds differ if recall or fpr does.
     docs/coverage.md has how often answers are wrong. The names are those of Barocas, Hardt & Narayanan (2023), Fairness
     and machine learning. If prevalences differ, criteria contradict each other (Chouldechova 2017, Big Data 5).
 

@@ -8,15 +8,12 @@ somewhat optimistic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
 from bayesperf.core.words import plural, sentence
@@ -30,6 +27,7 @@ from bayesperf.data.cross_validation import (
     repeated_dim,
     unmark_repeats,
 )
+from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
 from bayesperf.groups.cluster_weights import pool_clusters
 from bayesperf.groups.group_quadrature import DISPERSION, GroupsModel
 from bayesperf.metrics.metric import Metric
@@ -37,8 +35,6 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior, warn_of_clusters
 from bayesperf.posteriors.posterior_under_prior import check_design
-from bayesperf.posteriors.sentences import estimate_in_words
-from bayesperf.posteriors.summary_table import Summary
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,7 +46,7 @@ _SAME_AS_PRIOR = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pooled(Answer):
+class Pooled(AnswersOverGroups):
     """Counts pooled over groups, by `pool`.
 
     Attributes
@@ -66,9 +62,13 @@ class Pooled(Answer):
     model: GroupsModel | None = None
 
     @property
+    def dim(self) -> str:
+        return str(self._knows.dim)
+
+    @property
     def by_group(self) -> Posterior:
         """Posterior of each group's own metrics, with the dim of the groups."""
-        return self._model("by_group", "what each one is like, and how far it is drawn to the others,").by_group
+        return self._model("by_group", "what each one is like, and how far it is drawn to the others").by_group
 
     @property
     def new_group(self) -> Posterior:
@@ -83,16 +83,20 @@ class Pooled(Answer):
     def _model(self, what: str, why: str) -> GroupsModel:
         """Return the model, or raise if there is none."""
         if self.model is None:
-            source: Any = self.mean.source
-            dim = source.dim
+            dim = self.dim
             raise InputError(
                 what,
-                f"the Bayesian bootstrap takes {plural(dim)} as they are, and has no model of them; {why} is a "
-                "question to one.",
+                f"the Bayesian bootstrap takes {plural(dim)} as they are, and has no model of them, which is needed to "
+                f"say {why}.",
                 f"Count two classes with the dim {dim!r} and use method='model'; of more classes, "
                 "fit(cm, model='groups').",
             )
         return self.model
+
+    @property
+    def _knows(self) -> Any:
+        """What knows the groups: their model, or the source of the bootstrap."""
+        return self.mean.source if self.model is None else self.model
 
     # ── Several attempts ──
 
@@ -201,46 +205,17 @@ class Pooled(Answer):
         return self._of_k(k, every=True)
 
     def _of_k(self, k: int, every: bool) -> Marginal:
-        knows: Any = self.mean.source if self.model is None else self.model
-        probability: Marginal = knows.probability_of_k(checks.count("k", k), every)
+        probability: Marginal = self._knows.probability_of_k(checks.count("k", k), every)
         return probability
 
     # ── Tables and figures ──
 
-    def summary(
-        self, metrics: str | Metric | Sequence[str | Metric] | None = None, ci_prob: float = 0.95, ci_kind: Kind = "hdi"
-    ) -> pd.DataFrame:
-        """Return a tidy table of the three answers; by the bootstrap, which has one answer, that of `mean`.
+    def _answers(self) -> dict[str, Posterior]:
+        others = {} if self.model is None else {"new group": self.new_group, "group": self.by_group}
+        return {"mean": self.mean} | others
 
-        Parameters
-        ----------
-        metrics, ci_prob, ci_kind
-            As in `Posterior.summary`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            As from `Posterior.summary`, with a first column ``answer`` = mean, new group or group, and a column for the
-            groups' coordinates, empty for the first two.
-        """
-        if self.model is None:
-            return self.mean.summary(metrics, ci_prob, ci_kind)
-        answers = {"mean": self.mean, "new group": self.new_group, "group": self.by_group}
-        dim = self.model.dim
-        tables = []
-        for answer, posterior in answers.items():
-            table = posterior.summary(metrics, ci_prob, ci_kind)
-            if answer != "group":
-                table.insert(1 + len(posterior.dims), dim, "")
-            table.insert(0, "answer", answer)
-            tables.append(table.astype({dim: object}))
-        joined = pd.concat(tables, ignore_index=True)
-        if "undefined" in joined:
-            joined = joined.fillna({"undefined": 0.0})
-        summary = Summary(joined)
-        estimand = f"Metrics at the population mean, of a new {dim} and of each {dim}"
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": estimand, "prior": self.mean.prior_text}
-        return summary
+    def _estimand(self) -> str:
+        return f"Metrics at the population mean, of a new {self.dim} and of each {self.dim}"
 
     def in_words(self, metric: str | Metric | None = None, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on a metric: its mean over groups, a new group, and the groups at the ends.
@@ -266,15 +241,14 @@ class Pooled(Answer):
         metric = metric or self._usual
         if self.model is None:
             return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
-        dim = self.model.dim
+        dim = self.dim
         number = self.model.cm.counts.sizes[dim]
         answers = {
             f"over all {plural(dim)} like these {number}, mean": self.mean,
             f"for a new {dim},": self.new_group,
             f"among these {number} {plural(dim)},": self.by_group,
         }
-        checks.probability("ci_prob", ci_prob)
-        said = [f"{where} {estimate_in_words(post[metric], ci_prob, ci_kind)}" for where, post in answers.items()]
+        said = answers_in_words(answers, [metric], ci_prob, ci_kind)
         return " ".join(map(sentence, [*said, *self.model.about_repeats()]))
 
     @property
@@ -300,8 +274,7 @@ class Pooled(Answer):
         return plots.shrinkage(self, metric or self._usual, **options)
 
     def __repr__(self) -> str:
-        knows: Any = self.mean.source if self.model is None else self.model
-        return f"<bayesperf.groups.Pooled: {', '.join(knows.facts())}>"
+        return f"<bayesperf.groups.Pooled: {', '.join(self._knows.facts())}>"
 
 
 @checked
@@ -465,12 +438,14 @@ def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
     """Refuse arguments that only the model has."""
     if groups not in (None, "clusters"):
         raise InputError(
-            "groups", f"method='bayesian_bootstrap' is of clusters, independent of each other; it is {groups!r}."
+            "groups", f"method='bayesian_bootstrap' applies to independent clusters only; it is {groups!r}."
         )
     given = {"repeats": repeats not in (None, 1), "dispersion": dispersion is not None}
     if used := [name for name, is_given in given.items() if is_given]:
         raise InputError(
-            f"{used[0]}", "it is of method='model'; the Bayesian bootstrap has none.", f"Pool without `{used[0]}`."
+            f"{used[0]}",
+            "applies to method='model' only; the Bayesian bootstrap has none.",
+            f"Pool without `{used[0]}`.",
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import place_names
-from bayesperf.groups.slicing import Slices
+from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Kind, Marginal
 

@@ -34,6 +34,13 @@ _SHAPES = {"location": (2,), "spread": (2,), "correlation": ()}
 Transform = Callable[[Array], dict[str, Array]]
 
 
+def prior_text() -> str:
+    """Return the priors of `DEFAULTS` in words."""
+    (middle, scale), (_, half), (low, high) = DEFAULTS.values()
+    spread = f"spread ~ HalfNormal({half:g})"
+    return f"location ~ Logistic({middle:g}, {scale:g}), {spread}, correlation ~ Uniform({low:g}, {high:g})"
+
+
 def draws(
     data: xr.DataArray,
     parameters: Mapping[str, Array],

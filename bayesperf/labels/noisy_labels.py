@@ -90,7 +90,7 @@ def noise(
     prior : str or Prior, optional
         Prior of the true cells: Jeffreys' for two classes, Perks' for more. The shared prior is not available.
     draws : int
-        Number of draws.
+        Number of draws; from a sampler (see Returns) the next multiple of 50, the number of its chains.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 

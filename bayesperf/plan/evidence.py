@@ -143,19 +143,14 @@ class MetricEvidence:
 
 def beta_parameters(distribution: ExactDistribution) -> tuple[float, float]:
     """Return a and b of the Beta that one quantity has, or is an increasing function of."""
-    beta = _beta_of(distribution)
-    return beta.a.item(), beta.b.item()
+    return distribution.base.a.item(), distribution.base.b.item()
 
 
 def updated(distribution: ExactDistribution, successes: Counts, failures: Counts) -> ExactDistribution:
     """Return the distribution of one quantity after more trials, (m,)."""
-    beta = _beta_of(distribution)
+    beta = distribution.base
     after = Beta(beta.a + successes[:, None], beta.b + failures[:, None])
     return replace(distribution, base=after) if isinstance(distribution, TransformedBeta) else after
-
-
-def _beta_of(distribution: ExactDistribution) -> Beta:
-    return distribution.base if isinstance(distribution, TransformedBeta) else distribution
 
 
 # ── What evidence says of a metric ──

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Counts
-from bayesperf.core.fields import Held, held
+from bayesperf.core.fields import held
 from bayesperf.intervals.confidence_sequences import confidence_sequence
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.smallest_number import fewest_successes, smallest_of_all
@@ -52,7 +52,7 @@ class LooksCost(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Looks(OneCount, Held):
+class Looks(OneCount):
     """The claim that S > x, for a proportion S ~ Beta(a, b), and how looks at more and more trials may show it.
 
     Attributes

@@ -68,7 +68,7 @@ def sample_size(
     Parameters
     ----------
     requirement : float
-        The metric must be above this; below it, if a smaller metric is better.
+        The metric must be at least this; at most, if a smaller metric is better.
     confidence : float
         Posterior probability that shows the requirement met, above 0.5.
     assurance : float
@@ -116,7 +116,7 @@ def sample_size(
     ...     print(f"The assurance tends to {error.limit:.3f}; {error.settles.n} positives settle it.")
     The assurance tends to 0.663; 197 positives settle it.
     >>> bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50))
-    <bayesperf.Plan: 138 positives; assurance 0.8166 (wanted 0.8) of P(recall > 0.7) ≥ 0.95>
+    <bayesperf.Plan: 138 positives; assurance 0.8166 (wanted 0.8) of P(recall ≥ 0.7) ≥ 0.95>
     >>> plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), look_every=10, prevalence=0.1)
     >>> plan.n, plan.examples, round(plan.looks.mean), plan.looks.at_the_end
     (790, 7900, 296, 138)
@@ -133,7 +133,7 @@ def sample_size(
         met = ProbabilityMet(so_far.post, so_far.metric, requirement)
         simulations = checks.count("simulations", simulations, least=100)
         model = SimulatedCounts(so_far.weights(), met, confidence, simulations, checks.seed(random_seed))
-    claim = f"{so_far.metric.title} {'>' if so_far.metric.better > 0 else '<'} {requirement:g}"
+    claim = f"{so_far.metric.title} {'≥' if so_far.metric.better > 0 else '≤'} {requirement:g}"
     text = PlanText(so_far.trials, claim, so_far.basis, so_far.share_of_trials(prevalence))
     return smallest_plan(model, assurance, question, text)
 

@@ -116,7 +116,7 @@ def outcome_probability(counts: Counts, weights: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityMet(Held):
-    """The probability that a metric is above a bound, or below it if less is better, after more examples.
+    """The probability that a metric is at least as good as a bound, after more examples.
 
     It is called with the counts of the new examples in the cells, (m, cells).
     """
@@ -134,6 +134,4 @@ class ProbabilityMet(Held):
         source = self.post.source.updated(more, None if len(cells) == 1 else _DRAWS_PER_OUTCOME)
         assert self.post.observed is not None
         after = replace(self.post, source=source, observed=more + self.post.observed)
-        marginal = after[self.metric]
-        met = (marginal.sf if self.metric.better > 0 else marginal.cdf)(self.bound)
-        return np.asarray(met.values)
+        return np.asarray(after[self.metric].prob_meets(self.bound).values)

@@ -222,6 +222,4 @@ class PairedCounts(TwoCounts):
 
 def _probability_above(distribution: Distribution, x: float) -> Array:
     """Return P(X > x), (m,), a block of quantities at a time."""
-    starts = range(0, distribution.size, distribution.chunk)
-    at = np.array([[x]])
-    return np.concatenate([distribution.take(slice(i, i + distribution.chunk)).sf(at)[:, 0] for i in starts])
+    return distribution.each(lambda block: block.sf(np.array([[x]]))[:, 0])

@@ -146,18 +146,28 @@ class CalibrationStudy(Held):
 
     @property
     def true(self) -> Array:
+        if self.measure == "observed_expected":
+            log_odds, weights = self._population
+            true = special.expit(self.intercept[:, None] + self.slope[:, None] * log_odds)
+            return np.asarray((weights * true).sum(-1) / (weights * special.expit(log_odds)).sum(-1))
         return self.slope if self.measure == "slope" else self.intercept
+
+    @property
+    def _population(self) -> tuple[Array, Array]:
+        """Log-odds (draws or 1, k) of the population, and their weights."""
+        if len(self.values):
+            return self.values[None], np.full((1, len(self.values)), 1 / len(self.values))
+        return self.mean[:, None] + self.sd[:, None] * _GRID, _WEIGHTS[None]
 
     def _log_odds(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
         """Return log-odds (draws or 1, k) of the examples, and their weights: all of the population, or n of them."""
-        draws = len(self.intercept)
-        sampled = not self.known and n * draws <= _MOST_SIMULATED
+        size = len(self.intercept), n
+        if self.known or n * len(self.intercept) > _MOST_SIMULATED:
+            return self._population
+        weights = np.full((1, n), 1 / n)
         if len(self.values):
-            if not sampled:
-                return self.values[None], np.full((1, len(self.values)), 1 / len(self.values))
-            return rng.choice(self.values, (draws, n)), np.full((1, n), 1 / n)
-        standard = rng.standard_normal((draws, n)) if sampled else _GRID[None]
-        return self.mean[:, None] + self.sd[:, None] * standard, np.full((1, n), 1 / n) if sampled else _WEIGHTS[None]
+            return rng.choice(self.values, size), weights
+        return self.mean[:, None] + self.sd[:, None] * rng.standard_normal(size), weights
 
     def _ratio(
         self, n: int, z: float, true: Array, given: Array, weights: Array, rng: np.random.Generator

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.groups.pooling import Pooled
-    from bayesperf.groups.slicing import Slices
+    from bayesperf.groups.sliced_metrics import Slices
     from bayesperf.plots.style import Panels
 
 __all__ = ["shrinkage", "slices"]

@@ -394,9 +394,6 @@ class Posterior(Answer, HasPositive):
         wanted, bounds = [self.applicable(metric) for metric in required], required.values()
         if not wanted:
             raise InputError("requirements", "name at least one.")
-        for metric in wanted:
-            if metric.greater_is_better is None or metric.average == "per_class":
-                raise InputError("requirements", f"{metric.name} has no one direction that is better.")
         source, probabilities, undefined, errors = self.source, [], [], []
         for block in self.drawn_by_matrix(wanted):
             values = [block[metric] for metric in wanted]

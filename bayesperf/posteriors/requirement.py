@@ -49,7 +49,7 @@ class Requirement:
     def of(cls, metric: Metric, bound: float, graded: bool = False) -> Requirement:
         """Return the requirement that a metric is at least as good as the bound."""
         if metric.greater_is_better is None:
-            raise InputError("requirement", f"{metric.name}: neither more nor less of it is better.")
+            raise InputError("requirement", f"{metric.name} has no one direction that is better.")
         asked = f"'{metric.name}{'>=' if metric.greater_is_better else '<='}{bound:g}'"
         low, high = metric.bounds
         if not low <= bound <= high:
@@ -69,7 +69,7 @@ class Requirement:
 
 
 def bounds_of(requirements: Sequence[str] | Mapping[str | Metric, float]) -> dict[Metric, float]:
-    """Return the bound of each metric, in its better direction, from a mapping or from texts."""
+    """Return the bound of each metric, in its better direction and its range, from a mapping or from texts."""
     if isinstance(requirements, str) or not isinstance(requirements, (Mapping, Sequence)):
         raise InputTypeError(
             "requirements",
@@ -77,9 +77,12 @@ def bounds_of(requirements: Sequence[str] | Mapping[str | Metric, float]) -> dic
             f"Write {[requirements]}." if isinstance(requirements, str) else "Write {'recall': 0.8}.",
         )
     if isinstance(requirements, Mapping):
-        return {get(name): checks.number(f"requirements[{name!r}]", bound) for name, bound in requirements.items()}
-    parsed = [Requirement.parse(text) for text in requirements]
-    bounds = {get(each.metric): each.bound for each in parsed}
-    if len(bounds) < len(parsed):
+        asked = [(get(name), checks.number(f"requirements[{name!r}]", of)) for name, of in requirements.items()]
+        required = [(metric, Requirement.of(metric, bound).bound) for metric, bound in asked]
+    else:
+        parsed = map(Requirement.parse, requirements)
+        required = [(get(each.metric), each.bound) for each in parsed]
+    bounds = dict(required)
+    if len(bounds) < len(required):
         raise InputError("requirements", "a metric is required twice.", "Give each metric one bound.")
     return bounds

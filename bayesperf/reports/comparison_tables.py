@@ -94,8 +94,8 @@ class MetricComparison:
         """A row for each system: its dims, and the columns of `STANDING`; no rows if neither direction is better."""
         if self.comparison.greater_is_better is None:
             return []
-        ranks, system = self.comparison.ranks, self.comparison.dim
-        columns = {"prob_best": ranks.sel(rank=1, drop=True), "expected_rank": ranks.dot(ranks["rank"], "rank")}
+        system = self.comparison.dim
+        columns = {"prob_best": self.comparison.prob_best, "expected_rank": self.comparison.expected_rank}
         columns |= {
             f"beats_{rule}": self.beaten.get(rule, xr.full_like(columns["prob_best"], np.nan)) for rule in RULES
         }

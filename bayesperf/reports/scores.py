@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -66,6 +67,14 @@ class Split(NamedTuple):
     n_dev: int
 
 
+@contextmanager
+def _few_positives_are_remarked_on() -> Iterator[None]:
+    """Silence the warning of too few positives, which are remarked on where the areas are shown."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="y_score: there", category=UserWarning)
+        yield
+
+
 class LabelledScores(NamedTuple):
     """Actual labels of examples, and a system's scores of them."""
 
@@ -117,9 +126,7 @@ class ScoredSystem:
     @cached_property
     def areas(self) -> dict[str, Marginal]:
         """The areas under both curves, by the names of `AREAS`."""
-        with warnings.catch_warnings():
-            # Too few positives are remarked on where they are shown.
-            warnings.filterwarnings("ignore", message="y_score: there", category=UserWarning)
+        with _few_positives_are_remarked_on():
             return {
                 "roc_auc": roc_auc(*self._curve_data, **self._curve_options),
                 "average_precision": self.precision_recall.area,
@@ -375,9 +382,7 @@ class ScoredSystems:
         for systems in self.places.values():
             y_true, scores = systems[0].test.y_true, {system.names: system.test.y_score for system in systems}
             options: dict[str, Any] = {"pos_label": systems[0].pos_label, "random_seed": self.settings.seed}
-            with warnings.catch_warnings():
-                # Too few positives are remarked on where they are shown.
-                warnings.filterwarnings("ignore", message="y_score: there", category=UserWarning)
+            with _few_positives_are_remarked_on():
                 by_name = {str(place): score for place, score in enumerate(scores.values())}
                 joint = (
                     roc_auc(y_true, by_name, **options)

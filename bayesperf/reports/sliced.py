@@ -16,7 +16,7 @@ from bayesperf.files.option_table import Settings
 
 if TYPE_CHECKING:
     from bayesperf.data.counted import Counted
-    from bayesperf.groups.slicing import Slices
+    from bayesperf.groups.sliced_metrics import Slices
 
 # For two classes these are shown, unless others are requested.
 _USUAL = ("recall", "specificity", "precision")

@@ -113,8 +113,8 @@ def examples_to_settle(marginal: Marginal, bound: float, examples: int, confiden
     It is infinite if it is over a million trials, and None where the bound is an end, or the metric has none.
 
     The metric is taken for a share of trials. Where its posterior is a Beta it is one, and the number is that of
-    `bayesperf.plan.sample_size`; elsewhere the Beta of the same mean and standard deviation stands for it, whose trials
-    are so much fewer or more than the examples as its weight is.
+    `bayesperf.plan.sample_size`; elsewhere the Beta of the same mean and standard deviation stands for it, and
+    the number is scaled by examples/(a + b).
 
     Parameters
     ----------

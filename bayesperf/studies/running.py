@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesperf.core.errors import InputError
+from bayesperf.core.saving import write_whole
 
 Arrays = dict[str, NDArray[Any]]
 Simulation = Callable[[int, np.random.Generator], Mapping[str, Any]]
@@ -116,8 +116,7 @@ def _result_files(folder: Path, count: int, settings: Mapping[str, Any]) -> list
             raise InputError(
                 "folder", f"{folder} holds results without their settings.json.", "Name another, or remove it."
             )
-        with _whole_file(record) as file:
-            file.write(text.encode())
+        _write(record, text)
     elif _read_settings(record) != json.loads(text):
         raise InputError("folder", f"{folder} holds a study with other settings.", "Name another, or remove it.")
     return [folder / f"{index:06d}.npz" for index in range(count)]
@@ -135,8 +134,17 @@ def _read_settings(record: Path) -> Any:
 
 
 def _save(path: Path, result: Arrays) -> None:
-    with _whole_file(path) as file:
-        np.savez(file, **result)  # type: ignore[arg-type]
+    file = BytesIO()
+    np.savez(file, **result)  # type: ignore[arg-type]
+    _write(path, file.getvalue())
+
+
+def _write(path: Path, content: str | bytes) -> None:
+    try:
+        write_whole(path, content)
+    except OSError as error:
+        reason = f"{error.strerror or error}; what was finished before is kept, and the same call continues from there"
+        raise OSError(error.errno, reason, str(path)) from error
 
 
 def _load(path: Path) -> Arrays:
@@ -160,27 +168,6 @@ def _check_alike(results: Mapping[int, Arrays], files: Sequence[Path]) -> None:
 
 def _damaged(path: Path, reason: object) -> str:
     return f"{path} is damaged ({reason}). Remove that file: its simulation is then run again."
-
-
-@contextmanager
-def _whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that appears under its name only when it is complete.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, for example on a full disk.
-    """
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("wb") as file:
-            yield file
-        os.replace(unfinished, path)
-    except OSError as error:
-        reason = f"{error.strerror or error}; what was finished before is kept, and the same call continues from there"
-        raise OSError(error.errno, reason, str(path)) from error
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def with_random_state(estimator: Any, rng: np.random.Generator) -> Any:

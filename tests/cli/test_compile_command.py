@@ -8,6 +8,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.sampling import precompiling as precompile
+from bayesperf.sampling.data_kinds import DATA_KINDS
 
 # A fit in a process of its own; prints the functions that Numba compiled for it.
 FIT = """
@@ -98,7 +99,7 @@ def test_a_model_of_two_classes_is_compiled_of_two(built):
 
 @pytest.mark.parametrize("kind", bp.models.table()["data"].unique())
 def test_every_kind_of_data_has_an_example(kind):
-    assert precompile.EXAMPLES[kind]([])
+    assert DATA_KINDS[kind].examples([])
 
 
 def test_an_unknown_model(call, built):

@@ -180,16 +180,21 @@ def without(**selection):
 @pytest.mark.parametrize(
     ("error", "scores", "options", "message"),
     [
-        (TypeError, SCORES.values, {}, "scores must be a DataArray of numbers with dims dataset, model, fold; it is a"),
+        (
+            TypeError,
+            SCORES.values,
+            {},
+            "scores must be a DataArray of numbers with dims dataset, model and fold; it is a",
+        ),
         (TypeError, SCORES.mean("fold"), {}, r"it is a DataArray of dims \('dataset', 'model'\)."),
         (TypeError, SCORES.astype(str), {}, "scores must be a DataArray of numbers"),
         (TypeError, SCORES > 0.8, {}, "scores must be a DataArray of numbers"),
-        (TypeError, SCORES, {"dim": "site"}, "with dims site, model, fold"),
+        (TypeError, SCORES, {"dim": "site"}, "with dims site, model and fold"),
         (ValueError, SCORES, {"dim": "model"}, "dim: 'model' is not of the data sets. Name their dim, as dim='datas"),
         (ValueError, SCORES, {"dim": "fold"}, "dim: 'fold' is not of the data sets."),
         (ValueError, without(model=[0, 1, 1]), {}, "scores: two systems are compared; dim model has 3. Select two."),
         (ValueError, without(dataset=[0]), {}, "scores: there is one dataset; ask correlated_ttest of its folds."),
-        (ValueError, without(fold=[0]), {}, "scores: one fold says nothing of the scatter of scores; ask signed_rank"),
+        (ValueError, without(fold=[0]), {}, "scores: one fold says nothing of the scatter of scores. Ask signed_rank"),
         (ValueError, SCORES.where(SCORES["dataset"] != "r"), {}, "scores: dataset r has missing or infinite scores."),
         (ValueError, SCORES.where(SCORES["dataset"] != "s", 0.5), {}, "at dataset s all folds differ by the same"),
         (

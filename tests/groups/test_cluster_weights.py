@@ -290,9 +290,9 @@ def test_questions_to_a_model_are_refused(answer):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": "random"}, "groups: method='bayesian_bootstrap' is of clusters"),
-        ({"repeats": 2}, "repeats: it is of method='model'"),
-        ({"dispersion": (1, 9)}, "dispersion: it is of method='model'"),
+        ({"groups": "random"}, "groups: method='bayesian_bootstrap' applies to independent clusters"),
+        ({"repeats": 2}, "repeats: applies to method='model' only"),
+        ({"dispersion": (1, 9)}, "dispersion: applies to method='model' only"),
         ({"dim": "site"}, "dim: 'site' is not a leading dim"),
         ({"dim": None}, "dim: name the leading dim of the clusters"),
         ({"method": "bootstrap"}, "method must be one of"),

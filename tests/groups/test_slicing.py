@@ -9,7 +9,8 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.groups.slicing import Slices, odds_ratio
+from bayesperf.groups.sliced_metrics import Slices
+from bayesperf.groups.slices_in_words import odds_ratio
 from tests.shared.fits import THREE_SITES, groups_of_prior, without_nuts
 from tests.shared.models import SLICED
 
@@ -267,6 +268,13 @@ def test_one_dim_needs_no_sampler():
     np.testing.assert_allclose(table["mean"], pooled.dispersion.mean().sel(actual=["yes", "no"]), rtol=0.1)
     np.testing.assert_allclose(table["prior_mean"], 0.1, rtol=0.1)
     assert found.in_words().endswith("% before the data.")
+
+
+def test_a_metric_that_was_observed_nowhere_has_no_worst_slice():
+    found = bp.slices(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=[1, 2], tn=[9, 8], dims={"site": ["a", "b"]}))
+    assert found.in_words().startswith("Recall was observed in none of 2 slices.")
+    assert found.summary()[["prob_worst", "by_chance"]].isna().all(axis=None)
+    assert found.summary("specificity")["prob_worst"].sum() == 1
 
 
 def test_the_order_of_the_labels_does_not_matter():

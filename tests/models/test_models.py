@@ -14,8 +14,9 @@ from scipy import integrate, special, stats
 import bayesperf as bp
 from bayesperf import models
 from bayesperf.posteriors.quantity import SCOPES
+from bayesperf.sampling.data_kinds import DATA_KINDS
 from bayesperf.sampling.fitting import built_model
-from bayesperf.sampling.model_data import READERS, prepared
+from bayesperf.sampling.model_data import prepared
 from bayesperf.sampling.model_options import CHECKS
 from tests.shared.models import (
     BINARY_RATES,
@@ -71,14 +72,14 @@ def test_table():
 def test_what_a_file_can_declare_is_documented():
     """The kinds of data and of options, and no others, are in the docstring of the folder; so is an exact form."""
     quoted = {" ".join(words.split()) for words in re.findall(r'``"([^`]+)"``', models.__doc__)}
-    assert quoted == {*READERS, *CHECKS, models.groups.EXACT, models.meta_analysis.DESIGN}
+    assert quoted == {*DATA_KINDS, *CHECKS, models.groups.EXACT, models.meta_analysis.DESIGN}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_says_what_it_is(name):
     module = getattr(models, name)
     assert len(module.__doc__.splitlines()) > 5
-    assert module.DATA in READERS
+    assert module.DATA in DATA_KINDS
     assert (module.__doc__ or "").partition("\n")[0].endswith(".")
     assert module.PRIORS
     for prior in module.PRIORS.values():

@@ -118,7 +118,7 @@ def test_looking_more_often_takes_fewer_and_a_matrix_is_as_its_counts():
 def test_words_figures_and_files(tmp_path):
     plan = sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1, look_every=10)
     assert plan.in_words() == (
-        "790 new positives, in some 7,900 examples, are enough: with probability 80 % they will show recall > 0.7, "
+        "790 new positives, in some 7,900 examples, are enough: with probability 80 % they will show recall ≥ 0.7, "
         "with 95 % confidence however often you look (80 % was asked for). If you look after every 10 and stop once "
         "it is decided either way, you need 296 of them on average; one look at the end, by the posterior probability, "
         "needs 138."
@@ -128,7 +128,7 @@ def test_words_figures_and_files(tmp_path):
     assert bp.load(tmp_path / "plan.nc").looks == plan.looks
     each = sample_size(0.7, metric="recall", evidence=(40, 50), question="settle", look_every=1)
     assert "If you look after each and stop" in each.in_words()
-    assert each.claim == "whether recall > 0.7, with 95 % confidence however often you look"
+    assert each.claim == "whether recall ≥ 0.7, with 95 % confidence however often you look"
 
 
 def test_what_cannot_be_planned():

@@ -11,6 +11,7 @@ import bayesperf as bp
 from bayesperf.plan import one_count
 from bayesperf.plan.plan_result import UnreachableError
 from bayesperf.plan.sample_sizes import interval_width, sample_size
+from bayesperf.plan.simulated_counts import ProbabilityMet
 
 mpl.use("Agg")
 
@@ -31,7 +32,7 @@ def enumerated(n, a, b, x, confidence, both):
 
 def test_no_number_of_positives_is_sure_to_show_it():
     assert stats.beta(5, 2).cdf(0.7) == pytest.approx(0.420175, abs=1e-12)
-    with pytest.raises(UnreachableError, match=r"P\(recall > 0.7\) is 0.580; .* 264 positives settle it: question"):
+    with pytest.raises(UnreachableError, match=r"P\(recall ≥ 0.7\) is 0.580; .* 264 positives settle it: question"):
         sample_size(**GUIDE)
     with pytest.raises(ValueError, match=r"assurance: 0.8 is out of reach") as caught:
         sample_size(**GUIDE)
@@ -53,7 +54,7 @@ def test_but_the_question_can_be_settled():
 
 def test_a_short_word_for_the_plan():
     plan = sample_size(**GUIDE, question="settle")
-    expected = "<bayesperf.Plan: 264 positives; assurance 0.8074 (wanted 0.8) of P(recall > 0.7) ≥ 0.95 or ≤ 0.05>"
+    expected = "<bayesperf.Plan: 264 positives; assurance 0.8074 (wanted 0.8) of P(recall ≥ 0.7) ≥ 0.95 or ≤ 0.05>"
     assert repr(plan) == expected
     assert plan.basis == "4 of 5; prior: flat Dirichlet (1 in each of 4 cells, total weight 4)"
 
@@ -232,6 +233,13 @@ def test_a_few_examples_are_enumerated(metric):
     assert plan.curve(n)["mcse"] == 0
 
 
+def test_a_value_at_the_bound_meets_the_requirement():
+    post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=5, fn=1, fp=5, tn=1), draws=1000)
+    half = bp.metrics.Metric("half", lambda tp: np.full_like(tp, 0.5), bounds=(0, 1), greater_is_better=True)
+    met = [ProbabilityMet(post, half, bound)(np.zeros((1, 4), int)).item() for bound in (0.5, 0.500001)]
+    assert met == [1, 0]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("metric", "bound"), [pytest.param("mcc", 0.7, marks=pytest.mark.slow), ("f2", 0.82)])
 def test_more_examples_are_simulated(metric, bound):
@@ -272,7 +280,7 @@ def test_the_figure_shows_the_curve_its_target_and_its_answer():
     assert limit.get_ydata()[0] == pytest.approx(plan.limit)
     assert (answer.get_xdata()[0], answer.get_ydata()[0]) == (plan.n, plan.reached)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("new positives", "assurance")
-    title = "Probability of showing P(recall > 0.7) ≥ 0.95\nfrom 40 of 50; prior: Jeffreys' Dirichlet"
+    title = "Probability of showing P(recall ≥ 0.7) ≥ 0.95\nfrom 40 of 50; prior: Jeffreys' Dirichlet"
     assert figure.get_suptitle().startswith(title)
     texts = [text.get_text() for text in axes.get_legend().get_texts()]
     assert texts == ["wanted: 0.8", "limit: 0.943", "from 138 positives on (0.817)"]

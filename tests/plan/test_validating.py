@@ -52,6 +52,14 @@ def test_observed_over_expected_is_that_of_pmvalsampsize_but_for_its_rounding():
     assert bp.plan.calibration(0.2, "observed_expected", auc=0.8, prevalence=0.018).n == pytest.approx(exact, abs=1.5)
 
 
+def test_the_true_ratio_is_between_the_mean_risks():
+    study = bp.plan.calibration(0.2, "observed_expected", log_odds=(-1, 1.5), line=(0.3, 0.8)).model.study
+    given = np.linspace(-13, 11, 4001)
+    weights = stats.norm.pdf(given, -1, 1.5)
+    expected = (weights @ special.expit(0.3 + 0.8 * given)) / (weights @ special.expit(given))
+    assert study.true.item() == pytest.approx(expected, rel=1e-6)
+
+
 def test_uncertain_evidence_comes_near_to_a_printed_bayesian_plan():
     """ISARIC 4C (bayespmtools, 1,000 simulations, some per cent of error): 344 by area, 1,112 by slope, 412 by ratio.
 

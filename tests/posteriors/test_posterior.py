@@ -146,8 +146,13 @@ def test_joint_requirements_follow_each_metrics_direction():
     xr.testing.assert_identical(bp.posterior(BINARY).prob_joint(["recall >= 0.78", "fpr<=0.55"]), found)
     with pytest.raises(ValueError, match="a metric is required twice"):
         bp.posterior(BINARY).prob_joint(["recall>=0.78", "recall>=0.8"])
-    with pytest.raises(ValueError, match="prevalence has no one direction"):
-        bp.posterior(BINARY).prob_joint({"prevalence": 0.3})
+    for requirements, message in {
+        (("prevalence", 0.3),): "prevalence has no one direction",
+        (("sensitivity", 0.99), ("recall", 0.5)): "a metric is required twice",
+        (("recall", 80),): "recall lies between 0 and 1",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            bp.posterior(BINARY).prob_joint(dict(requirements))
 
 
 # ── Randomness ──

@@ -18,7 +18,7 @@ from sklearn.metrics import precision_score
 import bayesperf as bp
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
-from bayesperf.groups.slicing import Slices
+from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Figure, Note, Table, flat
 from bayesperf.reports.data_in_words import digest

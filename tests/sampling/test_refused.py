@@ -127,17 +127,17 @@ ERRORS = [
      "their own; rename that dim."),
     (ValueError, (Y_TRUE, Y_PRED), "markov", {"options": {"by": {"stay": VIDEO}}}, "data: 'stay' is a variable of the "
      "model; rename that dim."),
-    (TypeError, BINARY, "datasets", {}, "data must be a DataArray of scores with dims dataset, "
-     "model and fold for the model 'datasets'."),
+    (TypeError, BINARY, "datasets", {}, "data must be a DataArray of numbers with dims dataset, "
+     "model and fold; it is a ConfusionMatrix"),
     (TypeError, SCORES.rename(fold="run"), "datasets", {}, "dims dataset, model and fold"),
-    (ValueError, SCORES.isel(model=[0, 1, 1]), "datasets", {}, "data: the model compares two systems; dim model "
+    (ValueError, SCORES.isel(model=[0, 1, 1]), "datasets", {}, "data: two systems are compared; dim model "
      "has 3. Select two."),
-    (ValueError, SCORES.isel(fold=[0]), "datasets", {}, "data: one fold says nothing of the scatter of scores; "
-     "give at least two."),
-    (ValueError, SCORES.where(SCORES.max() != SCORES), "datasets", {}, "data has missing or infinite scores. Drop "
-     "those data sets."),
+    (ValueError, SCORES.isel(fold=[0]), "datasets", {}, "data: one fold says nothing of the scatter of scores. "
+     "Ask signed_rank_test."),
+    (ValueError, SCORES.where(SCORES.max() != SCORES), "datasets", {}, "data: dataset d has missing or "
+     "infinite scores. Drop it."),
     (ValueError, SCORES.where(SCORES["dataset"] != "c", 0.5), "datasets", {}, "data: at dataset c all folds differ "
-     "by the same, so their scatter is no distribution."),
+     "by the same, which leaves no scatter to model."),
     (ValueError, ALIKE, "datasets", {}, "data: at dataset a all folds differ by the same"),
     (ValueError, BINARY, "groups", {}, "options: there is no dim 'fold' of groups; the leading dims are []. Name "
      "it, as options={'dim': 'site'}."),

@@ -1,7 +1,6 @@
 """What all studies have in common: how their simulations are kept, resumed and extended, and how they are saved."""
 
 import errno
-import io
 import os
 import re
 from dataclasses import dataclass, field
@@ -103,7 +102,7 @@ def test_an_interrupted_study_is_resumed_and_can_be_extended(study, simulated, t
     # And the first two are still what they were.
     same(study(2, folder=tmp_path), first)
     assert simulated == [2]
-    assert not list(tmp_path.glob("*.unfinished"))
+    assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.slow
@@ -210,19 +209,19 @@ def test_results_without_settings_are_refused(tmp_path):
 @pytest.mark.parametrize("name", ["settings.json", "000001.npz"])
 def test_files_are_written_whole_or_not_at_all(name, tmp_path, monkeypatch):
     """What is interrupted while it is written leaves nothing behind."""
-    replace = running.os.replace
+    replace = running.Path.replace
 
     def interrupted(source, target):
         if target.name == name:
             raise KeyboardInterrupt
-        replace(source, target)
+        return replace(source, target)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.os, "replace", interrupted)
+        patch.setattr(running.Path, "replace", interrupted)
         with pytest.raises(KeyboardInterrupt):
             one_study(tmp_path)
     assert name not in {path.name for path in tmp_path.iterdir()}
-    assert not list(tmp_path.glob("*.unfinished"))
+    assert not list(tmp_path.glob(".*"))
     same(one_study(tmp_path), one_study(None))
 
 
@@ -267,7 +266,7 @@ def test_what_was_finished_before_an_interruption_is_kept(simulated, tmp_path):
         running.run(simulate, 4, {"random_seed": 5}, folder=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.npz", "000001.npz", "settings.json"]
     # What a process that was killed left behind is nobody's.
-    (tmp_path / "000003.npz.1.unfinished").write_bytes(b"half")
+    (tmp_path / ".1.part").write_bytes(b"half")
     simulated.clear()
     found = running.run(simulate, 4, {"random_seed": 5}, folder=tmp_path)
     assert simulated == [2, 3]
@@ -277,24 +276,15 @@ def test_what_was_finished_before_an_interruption_is_kept(simulated, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["settings.json", "000001.npz"])
 def test_a_full_disk_leaves_what_was_there_before(name, tmp_path, monkeypatch):
-    opened = running.Path.open
+    write = running.write_whole
 
-    class Full(io.BytesIO):
-        def write(self, data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        def __exit__(self, *error):
-            pass
-
-    def on_a_full_disk(path, *args, **options):
-        file = opened(path, *args, **options)
-        if path.name.startswith(name) and "w" in args[0]:
-            file.close()
-            return Full()
-        return file
+    def on_a_full_disk(path, content):
+        if path.name == name:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        write(path, content)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running.Path, "open", on_a_full_disk)
+        patch.setattr(running, "write_whole", on_a_full_disk)
         message = rf"No space left on device; what was finished before is kept, and the same call.*{name}"
         with pytest.raises(OSError, match=message) as caught:
             one_study(tmp_path)

@@ -9,7 +9,7 @@ import pandas as pd
 from bayesperf import metrics
 from bayesperf.core.words import enumerated, sentence, short_interval_name
 from bayesperf.groups.slice_rows import rows_of_slices
-from bayesperf.groups.slicing import Slices
+from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Rows, Sentence, Table, figures, rows_table
 from bayesperf.reports.drawing import about, strips

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from bayesperf.core.arrays import Counts
 from bayesperf.core.words import chance, estimate, printable, sentence
-from bayesperf.groups.slicing import POINTED, odds_ratio
+from bayesperf.groups.slices_in_words import POINTED, odds_ratio
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
