@@ -31,9 +31,9 @@ _NAMES = {
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
-    "With a look after every batch, one look or another reaches a probability by chance more often than the last look "
-    "alone: of systems exactly at the requirement (recall 0.7, flat prior, 20 batches of 10 positives), 5 % reach 0.95 "
-    "at the end, but 19 % after some batch."
+    "If you look after every batch, chance alone takes more systems to a probability of 0.95: of those whose recall is "
+    "exactly at a requirement of 0.7 (Jeffreys' prior, 20 batches of 10 positives), 5 % have it at the last look, and "
+    "21 % at one look or another."
 )
 BEST_OF_MANY = (
     "The best of several is partly lucky, and looks better than it is: of 50 systems with accuracy 0.80, each judged "

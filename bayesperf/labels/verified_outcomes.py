@@ -91,7 +91,7 @@ class VerifiedOutcomes(StoredDraws):
 
     def preface(self) -> list[str]:
         known, n = int(self.sample.verified.sum()), int(self.sample.counts.sum())
-        return [f"Of {n:,} outcomes by the judge {known:,} are verified."]
+        return [f"{known:,} of {n:,} outcomes by the judge are verified."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         said = [
