@@ -44,7 +44,9 @@ SHRUNK = "All systems are drawn towards those like them, so that the best owes l
 SHRUNK_IN_FAMILIES = (
     "All systems are drawn towards those like them, first of all in their family, so that the best owes less to luck."
 )
-CHOSEN_ON_THE_SAME = "A threshold looks too good on the examples that chose it: choose it on others"
+CHOSEN_ON_THE_SAME = (
+    "A threshold looks better on the examples on which it was chosen than on new ones: choose it on others"
+)
 
 
 def percentage(probability: float) -> str:

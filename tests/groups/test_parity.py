@@ -117,7 +117,9 @@ def test_alike_groups_with_few_events_are_too_few_to_tell(selected, groups):
     assert row["prob"] < 0.05
     assert row["answer"] == TOO_FEW
     assert row["p_value"] == 1
-    assert "Too few examples to tell whether the lowest selection rate is at least 0.8 of the highest" in found.in_words()
+    assert (
+        "Too few examples to tell whether the lowest selection rate is at least 0.8 of the highest" in found.in_words()
+    )
     pairs = bp.slices(found.cm).ratios("g", "selection_rate")
     assert pairs["median"].between(0.9, 1.1).all()
 
