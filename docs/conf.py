@@ -164,7 +164,7 @@ def list_pages(app, failure):
         return
     pages = [(app.env.doc2path(page).suffix != ".md", page, title.astext()) for page, title in app.env.titles.items()]
     lines = [f"- [{title}]({page}.{'html' if only_html else 'md'})" for only_html, page, title in sorted(pages)]
-    what = "> How good is a classifier, and how sure can one be of it? A Python package and a command."
+    what = "> How good is a system, and how sure can you be of it? A Python package and a command."
     Path(app.outdir, "llms.txt").write_text("\n".join(["# bayesperf", "", what, "", *lines, ""]), encoding="utf-8")
 
 

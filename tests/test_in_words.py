@@ -183,13 +183,13 @@ def test_several_places_are_named_or_their_ends():
 
 def test_a_posterior_says_its_main_metrics():
     text = bp.posterior(FEW).in_words()
-    assert text.startswith("Of 10 examples: accuracy is 0.833 ")
+    assert text.startswith("From 10 examples: accuracy is 0.833 ")
     assert "precision 0.900" in text
     assert "recall 0.750" in text
     assert "observed 4 of 4" in text
     assert "observed 4 of 5" in text
     assert text in bp.posterior(FEW)._repr_html_().replace("&#x27;", "'")
-    assert bp.posterior(FEW, design="by_actual").in_words("recall").startswith("Of 10 examples: recall is")
+    assert bp.posterior(FEW, design="by_actual").in_words("recall").startswith("From 10 examples: recall is")
 
 
 def test_an_expected_performance_curve_says_its_ends_and_its_mean():
@@ -260,21 +260,23 @@ def test_comparisons_say_which_is_better_and_whether_it_matters():
     noise = bp.compare(rate(84), rate(81), rope=0.01)
     greater, (_, inside, above) = noise.prob_greater.item(), noise.prob_rope.values
     assert inside < min(LIKELIHOODS.values())
-    expected = f"On recall, a is probably better than b ({chance(greater)}), but that may not matter: "
-    assert noise.in_words().startswith(f"{expected}{chance(above)} that the difference exceeds 0.01.")
+    expected = f"On recall, a is probably better than b (probability {chance(greater)}), but that may not matter: "
+    beyond = f"with probability {chance(above)} the difference exceeds 0.01."
+    assert noise.in_words().startswith(f"{expected}{beyond}")
     small = bp.compare(rate(8400, 10_000), rate(8380, 10_000), rope=0.03).in_words()
-    assert "almost certainly too small to matter: >99.9 % that it is within ±0.03" in small
+    assert "almost certainly too small to matter: with probability >99.9 % it is within ±0.03" in small
     assert ", and by more than 0.01 with probability >99.9 %." in bp.compare(rate(95), rate(70), rope=0.01).in_words()
     open_question = bp.compare(rate(80), rate(80)).in_words()
     assert open_question.startswith(
-        "On recall, it is open whether a is better than b (50 %). The difference, a − b, is "
+        "On recall, it is open whether a is better than b (probability 50 %). The difference, a − b, is "
     )
 
 
 def test_of_errors_the_smaller_is_better():
     a, b = (bp.posterior_of_rate(wrong, 100, metric="fpr") for wrong in (30, 5))
     text = bp.compare(a, b).in_words()
-    assert text.startswith("On FPR, b is almost certainly better than a (>99.9 %). The difference, a − b, is 0.2")
+    said = "On FPR, b is almost certainly better than a (probability >99.9 %). The difference, a − b, is 0.2"
+    assert text.startswith(said)
 
 
 @pytest.mark.slow
@@ -355,11 +357,11 @@ def test_scores_that_order_the_examples_alike_have_equal_areas():
 
 def test_plans_and_monitors_in_words():
     plan = bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1)
-    assert plan.in_words().startswith(f"{plan.n} new positives, in some {plan.examples:,} examples, are enough")
+    assert plan.in_words().startswith(f"{plan.n} new positives, in about {plan.examples:,} examples, are enough")
     assert (
         f"with probability {chance(plan.reached)} they will show {plan.claim} (80 % was asked for)" in plan.in_words()
     )
-    assert "in some" not in bp.plan.interval_width(0.1, metric="accuracy", evidence=(40, 50)).in_words()
+    assert "in about" not in bp.plan.interval_width(0.1, metric="accuracy", evidence=(40, 50)).in_words()
     cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]]], dims=["step"])
     monitor = bp.monitor(cm, 0.7, "recall")
     assert (

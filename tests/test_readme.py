@@ -18,6 +18,7 @@ from tests.shared.markdown import rows
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 HOW_TO = (ROOT / "docs" / "how_to" / "index.md").read_text(encoding="utf-8")
+FIRST_PAGE = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
 
 
 def test_the_first_example_prints_what_is_shown():
@@ -147,3 +148,13 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
 def test_the_table_names_every_model():
     named = [name.strip("`") for names, _ in rows(README, "| model | describes |") for name in names.split(", ")]
     assert sorted(named) == bp.models.names()
+
+
+def test_the_first_page_of_the_site_has_the_same_words_and_the_same_unusual_questions():
+    opening, listed = README.split("\n\n")[1:3]
+    words = re.search(r"^bayesperf says .*?(?=\n\n)", FIRST_PAGE, re.DOTALL | re.MULTILINE).group()
+    assert opening.startswith(words)
+    questions = re.findall(r"- \*\*\[(.*)\]\(docs/(.*)\.md\)\*\*: (.*)", listed)
+    assert len(questions) == len(listed.splitlines()) == 6
+    cards = re.findall(r"\{grid-item-card\} (.*)\n(?::.*\n)*:link: (.*)\n:link-type: doc\n(.*)\n", FIRST_PAGE)
+    assert cards == [(title, page, question[0].upper() + question[1:]) for title, page, question in questions]

@@ -90,11 +90,11 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     first = tied or (greater > 0.5) == (comparison.better > 0)
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
-    better = "greater" if comparison.greater_is_better is None else "better"
+    better = "higher" if comparison.greater_is_better is None else "better"
     word, on = likelihood(probability), f"on {comparison.title},"
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
-    better_one = sentence(f"{on} {which} ({chance(probability)}){matters}")
+    better_one = sentence(f"{on} {which} (probability {chance(probability)}){matters}")
     as_asked = not comparison.many or comparison.baseline is not None
     return f"{better_one} {_difference(comparison, (0, 1) if as_asked or first else (1, 0), at, ci_prob, ci_kind)}"
 
@@ -120,9 +120,9 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
         exceeds = f"it is {further}"
     if likelihood(inside) in LIKELIHOODS:
         size = small.format(likelihood(inside))
-        return f", {although} the {size} to matter: {chance(inside)} that it is {within}"
+        return f", {although} the {size} to matter: with probability {chance(inside)} it is {within}"
     if likelihood(beyond) not in LIKELIHOODS:
-        return f", {although} that may not matter: {chance(beyond)} that {exceeds}"
+        return f", {although} that may not matter: with probability {chance(beyond)} {exceeds}"
     return f", and {further} with probability {chance(beyond)}"
 
 
@@ -166,7 +166,8 @@ def _best_and_baseline(comparison: Comparison, at: tuple[int, ...], ci_prob: flo
         else f"{names[best]} is {word} {'better' if is_better else 'worse'}"
     )
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
-    said = f"Compared with the baseline, {names[last]}, {which} ({chance(max(better, 1 - better))}){matters}."
+    probability = f"probability {chance(max(better, 1 - better))}"
+    said = f"Compared with the baseline, {names[last]}, {which} ({probability}){matters}."
     return f"{said} {_difference(comparison, (best, last), at, ci_prob, ci_kind)}"
 
 

@@ -344,8 +344,8 @@ class Comparison(Answer):
         >>> import bayesperf as bp
         >>> a, b = (bp.posterior_of_rate(found, 100, metric="recall") for found in (84, 81))
         >>> print(bp.compare(a, b, rope=0.01).in_words())
-        On recall, a is probably better than b (71 %), but that may not matter: 64 % that the difference exceeds \
-        0.01. The difference, a − b, is 0.030 (95 % HDI −0.075 to 0.135).
+        On recall, a is probably better than b (probability 71 %), but that may not matter: with probability 64 % the \
+        difference exceeds 0.01. The difference, a − b, is 0.030 (95 % HDI −0.075 to 0.135).
         """
         return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
 

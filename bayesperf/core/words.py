@@ -33,9 +33,9 @@ _NAMES = {
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
-    "With a look after every batch, one look or another reaches a probability by chance more often than the last look "
-    "alone: of systems exactly at the requirement (recall 0.7, flat prior, 20 batches of 10 positives), 5 % reach 0.95 "
-    "at the end, but 19 % after some batch."
+    "If you look after every batch, chance alone takes more systems to a probability of 0.95: of those whose recall is "
+    "exactly at a requirement of 0.7 (Jeffreys' prior, 20 batches of 10 positives), 5 % have it at the last look, and "
+    "21 % at one look or another."
 )
 BEST_OF_MANY = (
     "The best of several is partly lucky, and looks better than it is: of 50 systems with accuracy 0.80, each judged "
@@ -46,7 +46,9 @@ SHRUNK = "All systems are drawn towards those like them, so that the best owes l
 SHRUNK_IN_FAMILIES = (
     "All systems are drawn towards those like them, first of all in their family, so that the best owes less to luck."
 )
-CHOSEN_ON_THE_SAME = "A threshold looks too good on the examples that chose it: choose it on others"
+CHOSEN_ON_THE_SAME = (
+    "A threshold looks better on the examples on which it was chosen than on new ones: choose it on others"
+)
 
 
 def percentage(probability: float) -> str:

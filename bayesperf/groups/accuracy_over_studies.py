@@ -309,12 +309,12 @@ class MetaAnalysis(AnswersOverGroups):
         >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
         >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
         >>> print(studies.in_words().split(". ")[0])
-        In the median of studies like these 4, recall is 0.767 (95 % HDI 0.632–0.885) and specificity is 0.839 (95 % \
-HDI 0.657–0.971)
+        In the median study, among studies like these 4, recall is 0.767 (95 % HDI 0.632–0.885) and specificity is \
+0.839 (95 % HDI 0.657–0.971)
         """
         number = self.counts.sizes[self.dim]
         answers = {
-            f"in the median of {plural(self.dim)} like these {number},": self.median_group,
+            f"in the median {self.dim}, among {plural(self.dim)} like these {number},": self.median_group,
             f"on average over such {plural(self.dim)},": self.mean,
             f"in a new {self.dim},": self.new_group,
         }
@@ -326,7 +326,7 @@ HDI 0.657–0.971)
         # Larsen & Merlo (2005), American Journal of Epidemiology 161: exp(√2 τ Φ⁻¹(¾)).
         factor = np.exp(np.sqrt(2) * ndtri(0.75) * self.spread.median().values)
         return (
-            f"between two {plural(self.dim)} the odds of recall differ by a factor of {factor[0]:.1f} in the median, "
+            f"between two such {plural(self.dim)}, the odds of recall differ by a median factor of {factor[0]:.1f}, "
             f"and the odds of specificity by {factor[1]:.1f}"
         )
 
@@ -335,10 +335,10 @@ HDI 0.657–0.971)
         below = self.correlation.prob_below(0).item()
         low, high = self.correlation.interval(ci_prob, ci_kind).values
         known = estimate(self.correlation.mean().item(), low, high, ci_prob, ci_kind)
-        beginning = f"{plural(self.dim)} with more recall have"
+        beginning = f"{plural(self.dim)} with a higher recall have a"
         if max(below, 1 - below) < _SHOWN:
-            return f"whether {beginning} less specificity is not settled: the correlation of the logits is {known}"
-        less, why = ("less", ", as where thresholds differ") if below > 0.5 else ("more", "")
+            return f"it is open whether {beginning} lower specificity: the correlation of the logits is {known}"
+        less, why = ("lower", ", as if thresholds differed") if below > 0.5 else ("higher", "")
         probability = chance(max(below, 1 - below))
         return f"{beginning} {less} specificity (probability {probability}; correlation of the logits {known}){why}"
 

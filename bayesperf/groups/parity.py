@@ -54,6 +54,7 @@ _LEVEL = (1 - _SURE) / len(RATES)
 # Tables drawn for a p-value. Numpy draws them without replacement from fewer examples than these.
 _TABLES, _MOST_EXAMPLES = 4000, 10**9
 TOO_FEW = "too few to tell"
+_TOO_FEW_EXAMPLES = "too few examples to tell"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,10 +237,10 @@ class Parity(Answer):
         size = estimate(row["mean"], row["ci_lower"], row["ci_upper"], ci_prob, ci_kind)
         beside = f"probability {chance(row['prob'])}, and {chance(row['prior_prob'])} before the data"
         if row["answer"] == TOO_FEW:
-            return f"{TOO_FEW} whether groups differ by more than {self.above:g} ({beside})"
+            return f"{_TOO_FEW_EXAMPLES} whether groups differ by more than {self.above:g} ({beside})"
         if row["answer"].startswith("more"):
             return f"groups differ by up to {size}, which is more than {self.above:g} ({beside})"
-        return f"groups differ by no more than {self.above:g} (of more: {beside})"
+        return f"groups differ by at most {self.above:g} (more: {beside})"
 
     def _ratio_in_words(self, row: Any, ci_prob: float, ci_kind: Kind) -> str:
         size = estimate(row["mean"], row["ci_lower"], row["ci_upper"], ci_prob, ci_kind)
@@ -247,9 +248,9 @@ class Parity(Answer):
         if row["answer"] == TOO_FEW:
             by_chance = f"groups with the same rate differ as much in {chance(row['p_value'])} of data sets"
             said = f"the lowest selection rate is at least {self.at_least:g} of the highest"
-            return f"{TOO_FEW} whether {said} ({beside}; {by_chance})"
-        lead = f"the lowest selection rate is {size} of the highest"
-        return f"{lead}: {row['answer']} ({'of at least: ' if row['answer'].startswith('below') else ''}{beside})"
+            return f"{_TOO_FEW_EXAMPLES} whether {said} ({beside}; {by_chance})"
+        lead = f"the lowest selection rate is {size} of the highest, which is {row['answer']}"
+        return f"{lead} ({f'{self.at_least:g} or more: ' if row['answer'].startswith('below') else ''}{beside})"
 
     def plot(self, **options: Any) -> Figure:
         """Plot the rates of the groups, with their intervals.

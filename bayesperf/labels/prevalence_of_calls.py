@@ -192,7 +192,7 @@ def prevalence(
     return Marginal(
         Quantity(
             "prevalence",
-            Scope("own", detail="the prevalence in the examples called, if calls err here as they did elsewhere"),
+            Scope("own", detail="the prevalence in the unlabelled examples, if predictions err there as elsewhere"),
             bounds=(0.0, 1.0),
         ),
         _stacked(tables),

@@ -28,7 +28,7 @@ def verified_in_words(sample: VerifiedSample) -> str:
     """Return a sentence on how many examples are verified."""
     known, n = int(sample.verified.sum()), int(sample.counts.sum())
     of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
-    return f"Of {n:,} examples{of} {known:,} are verified."
+    return f"{known:,} of {n:,} examples{of} are verified."
 
 
 def worth_in_words(source: Verified, metric: Metric) -> list[str]:

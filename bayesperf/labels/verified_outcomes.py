@@ -75,7 +75,7 @@ class VerifiedOutcomes(PartlyVerified):
 
     def preface(self) -> list[str]:
         known, n = int(self.sample.verified.sum()), int(self.sample.counts.sum())
-        return [f"Of {n:,} outcomes by the judge {known:,} are verified."]
+        return [f"{known:,} of {n:,} outcomes by the judge are verified."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         said = [

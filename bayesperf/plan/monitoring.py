@@ -74,7 +74,7 @@ class Monitor(Answer):
         --------
         >>> import bayesperf as bp
         >>> cm = bp.ConfusionMatrix.from_table([[[8, 2], [1, 4]], [[9, 1], [1, 4]], [[7, 3], [0, 5]]], dims=["step"])
-        >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" With a look")[0])
+        >>> print(bp.monitor(cm, 0.7, "recall").in_words().partition(" If you look")[0])
         After 3 steps: recall is 0.844 (95 % HDI 0.672–0.987; observed 13 of 15). With probability 93 % it is at \
         least 0.7. However often you look, with 95 % confidence recall is between 0.499 and 0.990, which leaves open \
         whether it is at least 0.7.
@@ -83,9 +83,9 @@ class Monitor(Answer):
         last = self.marginal.isel(**{facts["dim"]: -1})
         at_least, at_most = (facts["requirement"], None)[:: better_sign(facts["greater_is_better"])]
         text = last.in_words(at_least=at_least, at_most=at_most, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
-        title = last.quantity.title
+        title, article = last.quantity.title, "the " if "versus" in facts else ""
         steps = f"{self.dataset.sizes[facts['dim']]} {plural(facts['dim'])}"
-        return f"After {steps}: {title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
+        return f"After {steps}: {article}{title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
 
     def __repr__(self) -> str:
         return f"<bayesperf.plan.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"

@@ -170,7 +170,7 @@ class Plan(Answer):
         --------
         >>> import bayesperf as bp
         >>> print(bp.plan.sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1).in_words())
-        138 new positives, in some 1,380 examples, are enough: with probability 82 % they will show P(recall ≥ 0.7) ≥ \
+        138 new positives, in about 1,380 examples, are enough: with probability 82 % they will show P(recall ≥ 0.7) ≥ \
         0.95 (80 % was asked for).
         """
         return self.model.in_words(self)
@@ -199,5 +199,5 @@ def width_in_words(plan: Plan) -> str:
 
 
 def _enough(plan: Plan) -> str:
-    within = "" if plan.share in (None, 1) else f", in some {plan.examples:,} examples,"
+    within = "" if plan.share in (None, 1) else f", in about {plan.examples:,} examples,"
     return f"{plan.n:,} new {plan.counts}{within} are enough"

@@ -366,7 +366,7 @@ def _different_examples(
     share = None if None in shares else min(share for share in shares if share is not None)
     same_prior = of_a.post.prior_text == of_b.post.prior_text
     basis = f"{of_a.seen if same_prior else of_a.basis} and {of_b.basis}"
-    text = PlanText(f"{of_a.trials} each", _claim_of_better("a", "b", of_a, margin), basis, share)
+    text = PlanText(f"{of_a.trials} for each system", _claim_of_better("a", "b", of_a, margin), basis, share)
     better, other = (of_a.distribution, of_b.distribution)[:: of_a.metric.better]
     return IndependentCounts(better, other, margin, confidence), text
 
@@ -488,13 +488,13 @@ def _settling(model: AssuranceModel, assurance: float, text: PlanText) -> Plan |
 
 def _unreachable(model: AssuranceModel, assurance: float, text: PlanText) -> UnreachableError:
     settles = _settling(model, assurance, text)
-    takes = f"it takes more than {_most_in_words(model)} {text.counts} to settle it"
+    takes = f"more than {_most_in_words(model)} {text.counts} are needed"
     if settles is not None:
-        takes = f"{settles.n} {text.counts} settle it" if settles.n else "it is settled already"
+        takes = f"{settles.n} {text.counts} are enough" if settles.n else "none are needed"
     return UnreachableError(
-        f"assurance: {assurance:g} is out of reach. As the evidence stands, P({text.claim}) is "
-        f"{model.probability_now:.3f}; with ever more {text.counts} the assurance tends to that, for they may as well "
-        f"show the contrary. One way or the other, with the same assurance, {takes}: question='settle'.",
+        f"assurance: {assurance:g} is out of reach. On the evidence so far, P({text.claim}) is "
+        f"{model.probability_now:.3f}. With more and more {text.counts}, the assurance approaches this, because they "
+        f"may also show the contrary. To settle it either way with the same assurance, {takes}: question='settle'.",
         model.probability_now,
         settles,
     )

@@ -683,8 +683,8 @@ class Posterior(Answer, HasPositive):
         >>> import bayesperf as bp
         >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=24, fn=6, fp=5, tn=65))
         >>> print(post.in_words(["recall", "f1"]))
-        Of 100 examples: recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30) and F1 0.801 (95 % HDI 0.689–0.904; \
-        observed 0.814).
+        From 100 examples: recall is 0.790 (95 % HDI 0.648–0.922; observed 24 of 30) and F1 0.801 (95 % HDI \
+        0.689–0.904; observed 0.814).
         """
         wanted = self._wanted(metrics or default_metrics_in_words(self))
         said = posterior_in_words(self, [self[m] for m in wanted], checks.probability("ci_prob", ci_prob), ci_kind)

@@ -66,7 +66,7 @@ def posterior_in_words(posterior: Posterior, marginals: Sequence[Marginal], ci_p
     others_in_words = [f"{each.quantity.title} {_estimates(each, ci_prob, ci_kind)[0]}" for each in others]
     parts = [estimate_in_words(first, ci_prob, ci_kind), *others_in_words]
     counts = posterior.observed
-    known = "" if counts is None else f"of {int(counts.sum()):,} examples: "
+    known = "" if counts is None else f"from {int(counts.sum()):,} examples: "
     caveats = dict.fromkeys(text for marginal in marginals for text in caveats_of(marginal, ci_prob, ci_kind))
     return " ".join([sentence(f"{known}{enumerated(parts)}"), *list(caveats)[:1]])
 
@@ -129,6 +129,6 @@ def area_caveat(marginal: Marginal) -> str:
     if not (marginal.examples.min("actual") * from_the_end).min() < _FEW_ON_WRONG_SIDE:
         return ""
     return (
-        "The interval is too narrow for an area so near its end by so few examples: it holds the truth less often than "
-        "it says."
+        "With so few examples, the interval of an area so near 0 or 1 is too narrow: it contains the true area less "
+        "often than it says."
     )

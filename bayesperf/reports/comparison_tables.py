@@ -208,9 +208,9 @@ def about_pairing(analysis: Analysis) -> str:
     """Return whether systems are compared example by example, or else how they could be."""
     example, cluster = analysis.settings.id, analysis.settings.cluster
     if analysis.is_paired and example == ROW:
-        return "Paired: every row is an example, on which the systems are compared."
+        return "Paired: every row is an example, and the systems are compared on each."
     if analysis.is_paired and example is not None:
-        return f"Paired: rows with the same {example!r} are the same example, on which the systems are compared."
+        return f"Paired: rows with the same value of {example!r} are one example, and the systems are compared on each."
     if analysis.is_paired:
         return "Paired: the systems are compared on the same examples."
     if analysis.attempts is not None:

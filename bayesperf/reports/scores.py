@@ -192,7 +192,7 @@ class ScoredSystem:
                 "log-odds are infinite."
             )
         if "log_loss" in left_out:
-            said += " There is no log loss: it is infinite, because some outcomes that happened had probability 0."
+            said += " The log loss is infinite, because some outcomes that happened had probability 0."
         return said
 
     @property
@@ -510,8 +510,8 @@ ABOUT_EXPECTED = (
 def about_areas(scores: ScoredSystems) -> str:
     """Return how areas were computed, and whether positives are few."""
     error = max(row["mcse"] for row in scores.area_rows)
-    text = "Areas by the Bayesian bootstrap"
-    text += f", standard error of the mean at most {error:.1g}." if error > _NEGLIGIBLE else "."
+    text = "Areas are estimated by the Bayesian bootstrap"
+    text += f"; the Monte Carlo error of their means is at most {error:.1g}." if error > _NEGLIGIBLE else "."
     if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
         text += f" With so few positives ({fewest}) the average precision is very uncertain."
     return text

@@ -133,7 +133,7 @@ def test_demo_prints_the_table_and_says_where_the_report_is(tmp_path):
     assert "Verdict" in done.stdout
     assert "Which is better?" in done.stdout
     text = " ".join(done.stdout.split())
-    assert "Paired: rows with the same 'example' are the same example" in text
+    assert "Paired: rows with the same value of 'example' are one example" in text
     # What was read is said once, and systems are compared on the metric of the first requirement.
     assert text.count("1,707 rows") == 1
     assert "On recall, " in text.split("Which is better?")[1]
@@ -593,7 +593,7 @@ def test_summary_prints_areas_and_what_is_expected(tmp_path, call, scored):
     for words in (
         f"│ naive_bayes │ {area.mean().item():.3f} │ {low:.3f}–{high:.3f}",
         "area ┃ model ┃ mean ┃ 90 % HDI",
-        "Areas by the Bayesian bootstrap, standard error of the mean at most",
+        "Areas are estimated by the Bayesian bootstrap; the Monte Carlo error of their means is at most",
         "error rate ┃ model ┃ threshold ┃ on test ┃ 90 % ETI",
         "E_V1 (by FAR) │ logistic_regression │",
         f"tested on the {len(scored.query("part == 'Test'"))} test rows (part 'Test')",

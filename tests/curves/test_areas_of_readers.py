@@ -198,7 +198,7 @@ def test_planned_sizes(van_dyke):
 
 def test_words_table_and_figure(van_dyke):
     words = van_dyke.in_words(rope=0.05)
-    assert words.startswith("For the average of readers like these 5, ROC AUC is 0.89")
+    assert words.startswith("For the average reader, among readers like these 5, ROC AUC is 0.89")
     assert "On ROC AUC, 2 is very probably better than 1" in words
     table = van_dyke.summary()
     assert table["answer"].value_counts().to_dict() == {

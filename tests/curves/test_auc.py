@@ -850,4 +850,4 @@ def test_an_area_near_its_end_by_few_examples_says_that_its_interval_is_too_narr
     score[:n] -= np.sqrt(2) * stats.norm.ppf(wrong)
     area = bp.roc_auc(y, score, draws=200, **options)
     assert area.observed.item() == pytest.approx(1 - wrong, abs=0.02)
-    assert ("too narrow for an area so near its end" in area.in_words()) == said
+    assert ("the interval of an area so near 0 or 1 is too narrow" in area.in_words()) == said

@@ -50,7 +50,7 @@ def test_drift_of_the_scores():
     assert same["prob_higher"] == pytest.approx(stats.mannwhitneyu(NEW, LABELLED).statistic / (400 * 500))
     moved = bp.curves.expected_metrics(np.clip(NEW + 0.15, 0, LABELLED.max()), LINE)
     assert moved.source.drift()["tail"].item() < 1e-6
-    assert "one here is higher than a labelled one with probability" in moved.in_words()
+    assert "of pairs, the new example has the higher one" in moved.in_words()
     assert "hold only while they mean the same" in moved.in_words()
 
 

@@ -294,7 +294,7 @@ def test_bins_have_the_curve_of_the_scores():
 
 def test_words_name_ranges_and_a_threshold(curve, systems):
     text = curve.in_words(at=0.2)
-    assert "following the system does more good than treating all or none" in text
+    assert "ollowing the system does more good than treating everybody or nobody" in text
     assert "At 0.2 the net benefit is" in text
     assert "new: " in systems.in_words()
     assert systems.at_prevalence((1, 9)).in_words().endswith("All of it at prevalence ~ Beta(1, 9).")

@@ -262,8 +262,10 @@ def test_several_systems():
 def test_words_name_where_the_band_leaves_out_the_diagonal():
     y, p = np.repeat([0, 1, 0, 1], [40, 160, 100, 100]), np.repeat([0.5, 0.25], 200)
     words = bp.reliability_curve(y, p, method="bins", bins=2).in_words()
-    assert words.startswith("By the 95 % band of 400 examples, everywhere at once: From 0.250 to 0.500 its")
-    assert "are too low: where it says 0.500, it happens in 0.800 (0.732–0.857)." in words
+    assert words.startswith(
+        "The 95 % band of 400 examples, which holds for the whole curve, excludes the diagonal. From 0.250 to 0.500 its"
+    )
+    assert "are too low: where it says 0.500, the outcome happens in 0.800 (0.732–0.857)." in words
     calm = bp.reliability_curve([0, 1, 0, 1], [0.3, 0.4, 0.6, 0.7]).in_words()
     assert "holds the diagonal everywhere: they do not show that the probabilities are wrong." in calm
 

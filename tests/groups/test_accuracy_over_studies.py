@@ -298,9 +298,9 @@ def test_without_each_study(few):
 
 def test_words_and_table(audit_c, few):
     words = audit_c.in_words()
-    assert words.startswith("In the median of studies like these 14, recall is 0.90")
+    assert words.startswith("In the median study, among studies like these 14, recall is 0.90")
     assert "In a new study, recall is" in words
-    assert "Studies with more recall have less specificity (probability 99" in words
+    assert "Studies with a higher recall have a lower specificity (probability 99" in words
     factor = np.exp(np.sqrt(2) * stats.norm.ppf(0.75) * np.median(audit_c.drawn["spread"].sel(rate="recall")))
     assert f"the odds of recall differ by a factor of {factor:.1f} in the median" in words
     assert "is not settled: the correlation of the logits is" in few.in_words()

@@ -90,7 +90,7 @@ def test_other_dims_are_summed_and_words_say_when_there_are_too_few():
     )
     found = bp.groups.parity(by_sex, "sex")
     assert found.groups == ["f", "m"]
-    assert "too few to tell whether groups differ by more than 0.05" in found.in_words()
+    assert "oo few examples to tell whether groups differ by more than 0.05" in found.in_words()
     assert found["recall"].observed.values.tolist() == [17 / 22, 16 / 23]
     assert {row["criterion"] for row in found.summary().to_dict("records")} == set(CRITERIA)
 
@@ -117,7 +117,9 @@ def test_alike_groups_with_few_events_are_too_few_to_tell(selected, groups):
     assert row["prob"] < 0.05
     assert row["answer"] == TOO_FEW
     assert row["p_value"] == 1
-    assert "Too few to tell whether the lowest selection rate is at least 0.8 of the highest" in found.in_words()
+    assert (
+        "Too few examples to tell whether the lowest selection rate is at least 0.8 of the highest" in found.in_words()
+    )
     pairs = bp.slices(found.cm).ratios("g", "selection_rate")
     assert pairs["median"].between(0.9, 1.1).all()
 

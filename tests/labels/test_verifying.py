@@ -137,7 +137,7 @@ def test_words_say_what_the_figures_rest_on():
     post = labels.verify(verified, predicted, judge=judge)
     worth = post.source.effective_number("accuracy").item()
     words = post.in_words("accuracy")
-    assert words.startswith("Of 5,000 examples 100 are verified. Accuracy is 0.")
+    assert words.startswith("100 of 5,000 examples are verified. Accuracy is 0.")
     assert f"makes accuracy as certain as about {worth:,.0f} examples verified at random would by themselves." in words
     assert (
         "among examples with the same pair of labels from judge and system, the verified were chosen at random."

@@ -136,7 +136,7 @@ def test_independent_systems_by_enumeration():
             chance = stats.betabinom(n, 9, 3).pmf(k) * stats.betabinom(n, 6, 6).pmf(j)
             total += chance * (left >= 0.9 or left <= 0.1)
     assert plan.curve(n).item() == pytest.approx(total, abs=1e-9)
-    assert plan.counts == "positives each"
+    assert plan.counts == "positives for each system"
 
 
 def test_examples_suffice_where_positives_are_rarer():

@@ -118,7 +118,7 @@ def test_looking_more_often_takes_fewer_and_a_matrix_is_as_its_counts():
 def test_words_figures_and_files(tmp_path):
     plan = sample_size(0.7, metric="recall", evidence=(40, 50), prevalence=0.1, look_every=10)
     assert plan.in_words() == (
-        "790 new positives, in some 7,900 examples, are enough: with probability 80 % they will show recall ≥ 0.7, "
+        "790 new positives, in about 7,900 examples, are enough: with probability 80 % they will show recall ≥ 0.7, "
         "with 95 % confidence however often you look (80 % was asked for). If you look after every 10 and stop once "
         "it is decided either way, you need 296 of them on average; one look at the end, by the posterior probability, "
         "needs 138."
@@ -132,7 +132,7 @@ def test_words_figures_and_files(tmp_path):
 
 
 def test_what_cannot_be_planned():
-    with pytest.raises(UnreachableError, match=r"tends to that.*710 positives settle it") as caught:
+    with pytest.raises(UnreachableError, match=r"approaches this.*710 positives are enough") as caught:
         sample_size(0.7, metric="recall", evidence=(4, 5), look_every=10)
     assert caught.value.settles.looks.every == 10
     for metric in ("f1", "mcc"):

@@ -106,7 +106,7 @@ def test_batches_of_outcomes_are_monitored_as_counts_are():
 def test_other_answers_take_them():
     post = bp.posterior(GRADES)
     assert post.summary()["metric"].tolist()[:3] == ["mean_grade", "median_grade", "share_at_least_2"]
-    assert post.in_words().startswith("Of 8 examples: mean grade is ")
+    assert post.in_words().startswith("From 8 examples: mean grade is ")
     assert bp.posterior(RIGHT).prob_joint({"accuracy": 0.8}).shape == (2,)
     assert -1 < post.correlation("mean_grade", "share_at_least_4").item() < 1
     shrunk = bp.compare(bp.posterior(RIGHT), metric="accuracy", shrink=True, independent=True)

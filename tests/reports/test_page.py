@@ -264,8 +264,8 @@ def test_the_verdicts_stand_first_and_then_the_best(systems):
     said = in_short.sentences(systems)
     assert said[0].startswith("On recall, logistic_regression is almost certainly the best of 3")
     assert said[3] == (
-        "logistic_regression: 9 of 212 examples of malignant are called benign and 4 of 357 examples of benign are "
-        "called malignant."
+        "logistic_regression: 9 of 212 examples of class malignant are called benign and 4 of 357 examples of class "
+        "benign are called malignant."
     )
     assert len(said) == 4
 

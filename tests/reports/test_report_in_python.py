@@ -34,7 +34,7 @@ def test_it_is_the_page_of_the_command_line():
     )  # fmt: skip
     shell = as_html(analyse(Predictions(CANCER), settings))
     same = shell.replace(
-        "Paired: rows with the same &#39;example&#39; are the same example, on which the systems are compared.",
+        "Paired: rows with the same value of &#39;example&#39; are one example, and the systems are compared on each.",
         "Paired: the systems are compared on the same examples.",
     )
     for of_files in (

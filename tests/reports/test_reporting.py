@@ -117,7 +117,7 @@ def test_it_compares_the_systems_example_by_example(page):
     )
     for words in (
         "Which is better?",
-        "Paired: rows with the same 'example' are the same example",
+        "Paired: rows with the same value of 'example' are one example",
         "shaded: differences too small to matter, at most 0.01",
         "The Monte Carlo standard error of a mean difference is at most ",
     ):

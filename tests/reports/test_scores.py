@@ -144,7 +144,7 @@ def test_without_scores_or_a_split_there_is_nothing_of_them(frame):
     for settings, present in ((Settings(), False), (Settings(score="score"), True)):
         page = as_html(analyse(Predictions(frame.query("system == 'old'")), settings))
         assert ("How well do the scores rank?" in page) == ("Where to put the threshold" in page) == present
-        advice = "A threshold looks too good on the examples that chose it"
+        advice = "A threshold looks better on the examples on which it was chosen"
         assert (advice in " ".join(page.split())) == present
         assert "What can be expected?" not in page
         assert "choose thresholds." not in page
@@ -464,5 +464,5 @@ def test_certain_probabilities_have_no_slope():
         section(as_html(analyse(Predictions(frame), Settings(score="score"))), "Can its probabilities be trusted?")
     )
     assert "A calibration slope cannot be computed: 2 probabilities are exactly 0 or 1" in shown
-    assert "There is no log loss: it is infinite, because some outcomes that happened had probability 0." in shown
+    assert "The log loss is infinite, because some outcomes that happened had probability 0." in shown
     assert "np.clip" not in shown

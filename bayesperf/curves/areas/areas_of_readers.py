@@ -225,7 +225,7 @@ class ReaderAreas(Answer):
             Probability and kind ("hdi" or "eti") of the intervals.
         """
         answers = {
-            f"for the average of readers like these {self.scores.sizes['reader']},": self.average_reader,
+            f"for the average reader, among readers like these {self.scores.sizes['reader']},": self.average_reader,
             "for a new reader,": self.new_reader,
             "for these readers,": self.these_readers,
         }

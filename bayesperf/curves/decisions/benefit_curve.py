@@ -318,10 +318,10 @@ class DecisionCurve(Curve):
         >>> import bayesperf as bp
         >>> frame = bp.datasets.load("breast_cancer").query("model == 'naive_bayes'")
         >>> print(bp.decision_curve(frame["actual"], frame["score"], pos_label="malignant").in_words(at=0.1))
-        With a probability of at least 95 % at each threshold by itself, following the system does more good than \
-        treating all or none: from 0.09 to 0.92 (of 0.01 to 0.99). At 0.1 the net benefit is 0.332 (95 % ETI \
-        0.294–0.372), in positives found per example beyond the price of false alarms, and useful with probability \
-        99.7 %.
+        Following the system does more good than treating everybody or nobody, with a probability of at least 95 % at \
+        each of these thresholds: from 0.09 to 0.92 (tried: 0.01 to 0.99). At 0.1 the net benefit is 0.332 (95 % ETI \
+        0.294–0.372): positives found per example, minus the price of false alarms. It is better than both with \
+        probability 99.7 %.
         """
         prob = checks.probability("ci_prob", ci_prob)
         return _in_words(self, at, prob)
@@ -417,10 +417,11 @@ def _useful(curve: DecisionCurve, prob: float) -> str:
     cuts, useful = curve.data.thresholds, curve.prob_useful
     names = places_in_words(useful.isel(threshold=0, drop=True))
     within = ranges_in_words(curve, prob)
-    tried = f"of {cuts[0]:g} to {cuts[-1]:g}" if len(cuts) > 1 else "there is"
+    tried = f"tried: {cuts[0]:g} to {cuts[-1]:g}" if len(cuts) > 1 else "the only one tried"
+    who = "the system" if curve.data.systems is None else "a system"
     return (
-        f"with a probability of at least {percentage(prob)} at each threshold by itself, following "
-        f"{'the system' if curve.data.systems is None else 'a system'} does more good than treating all or none: "
+        f"following {who} does more good than treating everybody or nobody, with a probability of at "
+        f"least {percentage(prob)} at each of these thresholds: "
         f"{'; '.join(f'{name}: {text}' if name else text for name, text in zip(names, within, strict=True))} ({tried})"
     )
 
@@ -447,8 +448,8 @@ def _at(curve: DecisionCurve, threshold: float, prob: float) -> str:
     useful = curve.prob_useful.sel(threshold=threshold).values.ravel().tolist()
     names = places_in_words(marginal.leading)
     return (
-        f"at {threshold:g} the net benefit is {over_places(values, names, means.tolist())}, in positives found per "
-        f"example beyond the price of false alarms, and useful with probability "
+        f"at {threshold:g} the net benefit is {over_places(values, names, means.tolist())}: positives found per "
+        f"example, minus the price of false alarms. It is better than both with probability "
         f"{over_places([chance(p) for p in useful], names, useful)}"
     )
 

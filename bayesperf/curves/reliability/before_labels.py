@@ -84,15 +84,15 @@ class ExpectedCells(StoredDraws):
         """Return what the figures rest on, and how the probabilities differ from the labelled ones."""
         row = self.drift().iloc[0]
         rests = (
-            f"Nobody has labelled these {row['new']:,.0f} examples: the figures follow from what such probabilities "
-            f"meant for {row['labelled']:,.0f} labelled ones, and hold only while they mean the same."
+            f"Nobody has labelled these {row['new']:,.0f} examples. The figures follow from what probabilities meant "
+            f"for {row['labelled']:,.0f} labelled examples, and hold only while they mean the same."
         )
         if row["tail"] >= _DIFFERENT:
-            return [rests, "Their distribution does not differ visibly from that of the labelled ones."]
+            return [rests, "The distributions of the probabilities do not differ visibly."]
         higher = row["prob_higher"] > 0.5
         share = chance(row["prob_higher"] if higher else 1 - row["prob_higher"])
-        than = f"one here is {'higher' if higher else 'lower'} than a labelled one with probability {share}"
-        return [rests, f"Their distribution differs from that of the labelled ones: {than}."]
+        than = f"in {share} of pairs, the new example has the {'higher' if higher else 'lower'} one"
+        return [rests, f"The distributions of the probabilities differ: {than}."]
 
 
 @checked

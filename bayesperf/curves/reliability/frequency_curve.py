@@ -173,9 +173,9 @@ class ReliabilityCurve(CurveOfParts):
         >>> tree = frame[frame["model"] == "decision_tree"]
         >>> curve = bp.reliability_curve(tree["actual"], tree["score"], pos_label="malignant", method="bins")
         >>> print(curve.in_words())
-        By the 95 % band of 569 examples, everywhere at once: At 1.000 its probabilities are too high: where it says \
-        1.000, it happens in 0.964 (0.916–0.989). At 0.000 its probabilities are too low: where it says 0.000, it \
-        happens in 0.023 (0.008–0.053).
+        The 95 % band of 569 examples, which holds for the whole curve, excludes the diagonal. At 1.000 its \
+        probabilities are too high: where it says 1.000, the outcome happens in 0.964 (0.916–0.989). At 0.000 its \
+        probabilities are too low: where it says 0.000, the outcome happens in 0.023 (0.008–0.053).
         """
         if self.names:
             each = self.each().items()
@@ -189,7 +189,8 @@ class ReliabilityCurve(CurveOfParts):
         ]
         band = f"{percentage(ci_prob)} band"
         if texts:
-            return f"By the {band} of {total:,} examples, everywhere at once: {' '.join(texts)}"
+            whole = f"The {band} of {total:,} examples, which holds for the whole curve, excludes the diagonal."
+            return " ".join([whole, *texts])
         width = np.average(upper - lower)
         return (
             f"The {band} of {total:,} examples holds the diagonal everywhere: they do not "
@@ -218,8 +219,8 @@ def _departures(said: Array, frequency: Array, lower: Array, upper: Array, off: 
         ends = dict.fromkeys(f"{value:.3f}" for value in said[[first, end - 1]])
         where = f"from {' to '.join(ends)}" if len(ends) > 1 else f"at {next(iter(ends))}"
         yield sentence(
-            f"{where} its probabilities are too {what}: where it says {said[at]:.3f}, it happens in "
-            f"{frequency[at]:.3f} ({lower[at]:.3f}–{upper[at]:.3f})"
+            f"{where} its probabilities are too {what}: where it says {said[at]:.3f}, the outcome "
+            f"happens in {frequency[at]:.3f} ({lower[at]:.3f}–{upper[at]:.3f})"
         )
 
 

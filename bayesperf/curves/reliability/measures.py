@@ -231,14 +231,14 @@ class Calibration(Answer):
         >>> frame = frame[frame["model"] == "naive_bayes"]
         >>> y_prob = frame["score"].clip(1e-4, 1 - 1e-4)
         >>> print(bp.curves.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
-        On average its probability is 0.352, and it happens in 0.373 of the examples, a difference of 0.020 (95 % HDI \
-        0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities are \
-        almost certainly too extreme. The mean squared difference of probability and frequency, after subtracting what \
-        chance adds, is 0.00020, a difference of roughly 0.014; a perfectly calibrated system with these scores shows \
-        −0.00003 to 0.00008 in 95 % of test sets, and 0.00020 or more in <0.1 %. The Brier score, of which 0 is best, \
-        is 0.057 (95 % HDI 0.039–0.076). One constant probability would score 0.234; telling examples apart takes off \
-        0.193, and miscalibration adds 0.016. The mean, the slope, the squared difference and the Brier score speak \
-        against calibrated probabilities.
+        Its mean probability is 0.352, and the outcome happens in 0.373 of the examples: a difference of 0.020 (95 % \
+        HDI 0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities \
+        are almost certainly too extreme. The mean squared difference between probability and frequency, after \
+        subtracting what chance adds, is 0.00020, a difference of roughly 0.014; a perfectly calibrated system with \
+        these scores shows −0.00003 to 0.00008 in 95 % of test sets, and 0.00020 or more in <0.1 %. The Brier score is \
+        0.057 (95 % HDI 0.039–0.076); 0 is best. One constant probability would score 0.234. Telling outcomes apart \
+        lowers it by 0.193, and miscalibration raises it by 0.016. The mean, the slope, the squared difference and the \
+        Brier score speak against calibrated probabilities.
         """
         return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
 
@@ -293,8 +293,8 @@ def _in_the_large(table: Mapping[str, Any], part: CalibrationFigures) -> str:
     row, counts = table["calibration_in_the_large"], part.counts
     said, happened = counts.values @ counts.examples / counts.total, counts.positives.sum() / counts.total
     return sentence(
-        f"on average its probability is {said:.3f}, and it happens in {happened:.3f} of the examples, a difference of "
-        f"{signed_value(row['observed'])} {_interval(row)}"
+        f"its mean probability is {said:.3f}, and the outcome happens in {happened:.3f} of the examples: a difference "
+        f"of {signed_value(row['observed'])} {_interval(row)}"
     )
 
 
@@ -306,7 +306,7 @@ def _slope(table: Mapping[str, Any], part: CalibrationFigures) -> str:
     what = (
         f"its probabilities are {likelihood(max(extreme, 1 - extreme))} too {'extreme' if extreme > 0.5 else 'timid'}"
         if not 0.1 < extreme < 0.9
-        else "whether its probabilities are too extreme or too timid these labels do not tell"
+        else "these labels do not tell whether its probabilities are too extreme or too timid"
     )
     return sentence(f"the calibration slope is {signed_value(row['mean'])} {_interval(row)}; 1 is calibrated: {what}")
 
@@ -319,7 +319,7 @@ def _squared_error(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     value, low, high = (signed_value(row[name], width) for name in ("observed", "calibrated_lower", "calibrated_upper"))
     size = f", a difference of roughly {np.sqrt(row['observed']):.3f}" if row["observed"] > 0 else ""
     return sentence(
-        "the mean squared difference of probability and frequency, after subtracting what chance adds, is "
+        "the mean squared difference between probability and frequency, after subtracting what chance adds, is "
         f"{value}{size}; a perfectly calibrated system with these scores shows {low} to {high} in "
         f"{percentage(row['ci_prob'])} of test sets, and {value} or more in {chance(row['tail'])}"
     )
@@ -330,8 +330,8 @@ def _brier(table: Mapping[str, Any], _: CalibrationFigures) -> str:
     parts = ("miscalibration", "discrimination", "uncertainty")
     lost, gained, base = (table[f"brier_{part}"]["observed"] for part in parts)
     return sentence(
-        f"the Brier score, of which 0 is best, is {row['observed']:.3f} {_interval(row)}. One constant probability "
-        f"would score {base:.3f}; telling examples apart takes off {gained:.3f}, and miscalibration adds {lost:.3f}"
+        f"the Brier score is {row['observed']:.3f} {_interval(row)}; 0 is best. One constant probability would score "
+        f"{base:.3f}. Telling outcomes apart lowers it by {gained:.3f}, and miscalibration raises it by {lost:.3f}"
     )
 
 

@@ -106,8 +106,8 @@ class SummaryCurve(Curve):
         >>> import bayesperf as bp
         >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
         >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
-        >>> bp.curves.summary_roc(studies).in_words().split(": ")[0]
-        'Studies were at false positive rates from 0.036 to 0.340'
+        >>> bp.curves.summary_roc(studies).in_words().split(". ")[0]
+        'The studies have false positive rates from 0.036 to 0.340'
         """
         checks.probability("ci_prob", ci_prob)
         low, high = self.observed_range
@@ -118,8 +118,8 @@ class SummaryCurve(Curve):
         lower, upper = self.area.eti(ci_prob).values
         area = estimate(self.area.mean().item(), lower, upper, ci_prob, "eti")
         said = [
-            f"{plural(self.studies.dim)} were at false positive rates from {low:.3f} to {high:.3f}: at "
-            f"{place['fpr'].item():.3g} the summary ROC curve has a recall of {recall}",
+            f"the {plural(self.studies.dim)} have false positive rates from {low:.3f} to {high:.3f}",
+            f"at a rate of {place['fpr'].item():.3g} the summary ROC curve has a recall of {recall}",
             f"the area under the whole curve, extrapolated beyond these rates, is {area}",
         ]
         return " ".join(map(sentence, said))

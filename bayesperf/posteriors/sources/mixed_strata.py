@@ -17,7 +17,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import enumerated, metric_title, place_names
+from bayesperf.core.words import enumerated, place_names
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import DrawsOfKnownMoments
@@ -192,9 +192,9 @@ class MixedStrata(StoredDraws):
             return []
         if metric.trials(self.template.values, post.positive) is None:
             return []
-        number = float(self.effective_number(metric))
+        number, title = float(self.effective_number(metric)), post[metric].quantity.title
         seen = metric.trials(self.learned_from.values, post.positive)
         return [
-            f"For {metric_title(metric.name)} the {float(np.asarray(seen)):,.0f} examples it covers tell as much as "
-            f"{number:,.0f} drawn at random from the population."
+            f"{float(np.asarray(seen)):,.0f} examples count towards {title}, and tell as much as {number:,.0f} drawn "
+            "at random from the population would."
         ]

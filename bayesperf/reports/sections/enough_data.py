@@ -47,7 +47,7 @@ def _open_requirements(analysis: Analysis) -> list[Block]:
         Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
             "The number of further examples in a verdict would settle the requirement with probability "
-            f"{ASSURANCE:g}. For a metric that is not a proportion, such as F1, the number is approximate: that of a "
+            f"{ASSURANCE:g}. For a metric that is not a proportion, such as F1, the number is approximate: it is for a "
             "proportion with the same mean and standard deviation. If the metric equals the required value exactly, no "
             "number of examples is enough."
         ),

@@ -53,7 +53,7 @@ def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:
     table = system.calibration.summary(ci_prob).set_index("metric")
     squared = table["observed"].get("squared_calibration_error", np.nan)
     off = np.sqrt(max(squared, 0)) if np.isfinite(squared) else abs(table["observed"]["calibration_in_the_large"])
-    explained = ", which chance explains" * bool(
+    explained = ", which chance alone could explain" * bool(
         table["calibrated_upper"].get("squared_calibration_error", 0) >= squared
     )
     by = f"Its probabilities are off by about {off:.2g}{explained}." if off else "No error was measured beyond chance."

@@ -142,7 +142,7 @@ def other_priors(analysis: Analysis) -> OtherPriors | None:
         records.append({"prior": prior} | row)
     said = (
         f"Under the other priors tried, the mean of {analysis.metric(analysis.headline[0]).title} moves by at most "
-        f"{percentage(round(share, 2))} of its interval's width ({f'{name}, ' if name else ''}by {moved[most]:.2g})"
+        f"{percentage(round(share, 2))} of its interval's width (by {moved[most]:.2g}{f', for {name}' if name else ''})"
     )
     return OtherPriors(records, said, share)
 
@@ -171,7 +171,7 @@ def _computed(analysis: Analysis) -> list[str]:
         marginal = analysis.marginals[name]
         error = float(np.nanmax(marginal.mcse().values))
         how = {
-            "draws": f"by Monte Carlo, standard error of the mean at most {error:.1g}",
+            "draws": f"by Monte Carlo, with a Monte Carlo error of the mean of at most {error:.1g}",
             "quadrature": "by numerical integration",
         }.get(marginal.method, "in closed form")
         ways.setdefault(how, []).append(analysis.metric(name).title)

@@ -35,8 +35,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     )
     said = [
         Sentence(
-            "Acting on these probabilities does more good than treating all or none, with a probability of at least "
-            f"{percentage(ci_prob)} at each threshold taken alone, "
+            "Acting on these probabilities does more good than treating everybody or nobody, with a probability of at "
+            f"least {percentage(ci_prob)} at each of these thresholds: "
             f"{' '.join(ranges_in_words(each.decisions, ci_prob))}.",
             ", ".join(each.names),
             ("probabilities", "in_words"),
