@@ -46,6 +46,8 @@ Mix = Literal["same", "own"]
 _TWO_CLASSES = ("prevalence", "recall", "specificity")
 # The rate that a metric depends on, if it depends on one.
 _RATES_OF = {"recall": ("recall",), "fnr": ("recall",), "specificity": ("specificity",), "fpr": ("specificity",)}
+# Numbers that are held for a draw of a slice: its cells, its rates before and after the data, and what they come from.
+_NUMBERS = 20
 # A trial more in each slice, so that slices that are all empty weigh the same.
 _LEAST_TRIALS = 1e-9
 # The data show a gap if its odds are these many times those before the data, and speak against it if they are as much
@@ -819,6 +821,8 @@ def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
             f"counts along one dim need no sampler, but these have {list(cm.dims)}.",
             "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
+    number = cm.counts.sizes[cm.dims[0]]
+    checks.draws_in_memory(draws, _NUMBERS * number, f"the rates of {number:,} slices", "Take fewer slices.")
     if isinstance(cm, Outcomes):
         return _slices_of_outcomes(cm, draws, seed)
     if len(cm.labels) == 2 and cm.pos_label is None:
