@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from bayesperf.comparison.score_differences import differences
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import chance
 from bayesperf.distributions.drawing import dirichlet_shares
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 AVERAGE = "average over data sets"
 NEXT = "next data set"
 LARGEST = "most probable for the next data set"
+# Weights of differences that are drawn at once: they stay in the processor's cache.
+_AT_ONCE = 2**18
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -248,25 +250,75 @@ def signed_rank_test(
     width, weight = checks.rope(rope), checks.number("prior", prior)
     if not 0 <= weight < np.inf:
         raise InputError("prior", f"must be the weight of a difference of 0, at least 0; it is {prior}.")
-    z = np.append(0, values)
-    middles = np.round((z + z[:, None]) / 2, decimals)
-    below, above = (np.heaviside(side * middles - width, 0.5) for side in (-1, 1))
-    regions = np.stack([below, 1 - below - above, above])
-    concentration = np.append(weight, np.ones(len(z) - 1))
-    total = concentration.sum()
-    # E[w_i w_j] of a Dirichlet.
-    pairs = (np.outer(concentration, concentration) + np.diag(concentration)) / (total * (total + 1))
-    w = _dirichlet(concentration, draws, random_seed)
-    shares = np.stack([((w @ region) * w).sum(-1) for region in regions], -1)
+    concentration = np.append(weight, np.ones(len(values)))
+    pairs = _MiddlesOfPairs.of(np.append(0, values), width, decimals)
+    shares = pairs.drawn_regions(concentration, draws, random_seed)
     return NextDataset(
         method="signed-rank test",
         names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
         shares=labelled(shares, width),
-        prob_rope=labelled((regions * pairs).sum((1, 2)), width, mcse=0.0),
+        prob_rope=labelled(pairs.expected_regions(concentration), width, mcse=0.0),
         prob_largest=mean_of_draws(largest(shares)[None], width, independent=True),
     )
+
+
+class _MiddlesOfPairs(NamedTuple):
+    """Where the middles of pairs of n differences lie: below, inside or above a rope.
+
+    The differences are sorted, so that the ones whose middle with a given difference is below an edge are the first
+    few. Their weight is a cumulative sum: time and memory grow with n, and not with its square.
+
+    Attributes
+    ----------
+    order : array (n,)
+        The positions of the differences, from the smallest.
+    below, up_to : array (2, n)
+        At the lower and the upper edge of the rope, how many middles with each difference are below the edge, and how
+        many below it or on it.
+    """
+
+    order: Codes
+    below: Codes
+    up_to: Codes
+
+    @classmethod
+    def of(cls, values: Array, rope: float, decimals: int) -> Self:
+        """Return the places of the middles of differences that are accurate to so many decimals."""
+        order = np.argsort(values, kind="stable")
+        ordered, least = values[order], 10.0**-decimals
+        reached = 2 * np.array([[-rope], [rope]]) - ordered
+        below, up_to = (np.searchsorted(ordered, reached + side * least) for side in (-1, 1))
+        return cls(order, below, up_to)
+
+    def drawn_regions(self, concentration: Array, draws: int, random_seed: Any) -> Array:
+        """Return draws of the weights of pairs below, inside and above the rope, (draws, 3)."""
+        rng, draws = np.random.default_rng(checks.seed(random_seed)), checks.count("draws", draws, least=2)
+        number = len(concentration)
+        parts = [(part.stop - part.start, number) for part in blocks(draws, number, _AT_ONCE)]
+        return np.concatenate([self._regions(dirichlet_shares(rng, concentration, shape)) for shape in parts])
+
+    def expected_regions(self, concentration: Array) -> Array:
+        """Return the means of these weights, (3,): E[w_i w_j] = (α_i α_j + α_i[i = j])/(Σα (Σα + 1))."""
+        total, place = concentration.sum(), np.arange(len(concentration))
+        below_low, below_high = ((self.below > place) + 1.0 * (self.up_to > place)) / 2
+        with_itself = np.stack([below_low, below_high - below_low, 1 - below_high]) @ concentration[self.order]
+        return np.asarray((self._regions(concentration[None])[0] + with_itself) / (total * (total + 1)))
+
+    def _regions(self, weights: Array) -> Array:
+        """Return the weights of pairs in the regions, (draws, 3), for weights (draws, n); those on an edge are halved.
+
+        Each region is a sum of its own, so that none is missed by rounding: regions may be equal, or empty.
+        """
+        weights = weights[:, self.order]
+        cumulative = np.concatenate([np.zeros((len(weights), 1)), weights.cumsum(-1)], -1)
+        low, high = (
+            (cumulative[:, below] + cumulative[:, up_to]) / 2
+            for below, up_to in zip(self.below, self.up_to, strict=True)
+        )
+        partners = (low, high - low, cumulative[:, -1:] - high)
+        return np.stack([np.einsum("dn,dn->d", weights, of_region) for of_region in partners], -1)
 
 
 # ── Regions ──

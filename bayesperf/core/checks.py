@@ -16,6 +16,8 @@ from bayesperf.core.words import INTERVAL_KINDS
 MOST_EXAMPLES = 10**12
 # What is drawn at random, and the most of it that is.
 _DRAWN, _MOST_DRAWS = ("draws", "tune", "n_resamples", "simulations"), 10**7
+# Numbers that draws may hold in memory, two gigabytes, and the fewest draws worth having.
+_MOST_NUMBERS, _ENOUGH_DRAWS = 2**28, 200
 
 
 def instance[T](name: str, value: Any, *kinds: type[T], advice: str = "") -> T:
@@ -71,6 +73,29 @@ def count(name: str, value: Any, least: int = 1) -> int:
             "The Monte Carlo error of so many is 0.0003 standard deviations.",
         )
     return int(value)
+
+
+def draws_in_memory(draws: int, numbers: int, what: str, instead: str) -> None:
+    """Refuse draws that memory would not hold.
+
+    Parameters
+    ----------
+    draws : int
+        Number of draws.
+    numbers : int
+        How many numbers are held for each draw.
+    what : str
+        What is drawn, in words.
+    instead : str
+        What to do if even few draws would not fit.
+    """
+    most = _MOST_NUMBERS // numbers
+    if draws > most:
+        raise InputError(
+            "draws",
+            f"{draws:,} draws of {what} would take {8 * draws * numbers / 1e9:,.0f} GB of memory.",
+            f"Give at most {most:,} `draws`." if most >= _ENOUGH_DRAWS else instead,
+        )
 
 
 def beta_weight(name: str, value: Any) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.random_streams import stream
 from bayesperf.core.weights import at_random, cluster_weights, tallied
@@ -42,6 +43,8 @@ def cluster_cells(
         same, so that they never differ.
     """
     systems, size = len(alpha), alpha[0].size
+    what = f"the {alpha.size:,} cells of {systems:,} systems" if systems > 1 else f"{size:,} cells"
+    checks.draws_in_memory(draws, 2 * alpha.size, what, "Merge rare classes, or pool fewer systems.")
     cells = np.empty((systems, draws, size))
     table = clusters.table
     tables = [table[:, place : place + size] for place in range(0, clusters.cells, size)]

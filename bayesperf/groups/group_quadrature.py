@@ -93,6 +93,9 @@ class GroupsModel(Held):
         A group's rate, given p and ρ, is Beta(κp + k, κ(1 − p) + n − k). So is the prevalence of a cluster; random
         folds have the population's.
         """
+        groups = f"the cells of {self._counts.sizes[self.dim]:,} {plural(self.dim)}"
+        # While the cells are computed, their rates and their prevalences are held beside them.
+        checks.draws_in_memory(self.n_draws, 3 * self._counts.size, groups, "Pool fewer of them.")
         return self._posterior(self._draws.cells("groups"), Scope("group", self.dim), self._counts)
 
     @cached_property

@@ -27,6 +27,8 @@ from bayesperf.groups.sliced_metrics import DRAWS, TWO_CLASSES, Slices
 from bayesperf.posteriors.arviz_trees import observed_table
 from bayesperf.posteriors.tree_attributes import POSITIVE, PRIOR, is_fit_of, options_of
 
+# Numbers that are held for a draw of a slice: its cells, its rates before and after the data, and what they come from.
+_NUMBERS = 20
 # Rates of a prior, away from 0 and 1, where metrics are undefined.
 _LEAST_RATE = 1e-12
 
@@ -142,6 +144,8 @@ def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
             f"counts along one dim need no sampler, but these have {list(cm.dims)}.",
             "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
+    number = cm.counts.sizes[cm.dims[0]]
+    checks.draws_in_memory(draws, _NUMBERS * number, f"the rates of {number:,} slices", "Take fewer slices.")
     if not cm.graded and len(cm.labels) == 2 and cm.pos_label is None:
         raise missing_positive_label(cm.labels)
     dim = str(cm.dims[0])

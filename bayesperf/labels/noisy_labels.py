@@ -144,6 +144,9 @@ def noise(
     resolved = priors.resolve_dirichlet(prior, len(cm.labels), "labels that may be wrong")
     columns = _columns(cm, resolved)
     recorded = columns.recorded
+    # The draws are put together from parts, so that they are held twice.
+    what = f"the cells of {len(cm.labels):,} classes"
+    checks.draws_in_memory(n, 2 * columns.template.size, what, "Merge rare classes, or select few of the matrices.")
     _refuse_impossible(recorded, noise, cm.labels)
     content = np.append(recorded.counts, recorded.weights)
     rng = streams(checks.seed(random_seed), "label noise", xr.DataArray(0.0), [content])[0]

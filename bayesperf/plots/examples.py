@@ -52,7 +52,7 @@ def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure
     ----------
     cm : ConfusionMatrix
         With leading dims, each coordinate has a panel. Counts and proportions are written if the cells have room for
-        them; a class without examples is grey.
+        them; a class without examples is grey. Beyond about a hundred classes not every one is named.
     ax
         Axes to draw in, as in `bayesperf.plots.density`.
 
@@ -98,9 +98,12 @@ def _draw_matrix(axes: Axes, counts: Counts, names: list[str], side: float) -> N
     assert axes.figure is not None
     axes.figure.colorbar(image, ax=axes, shrink=0.8, aspect=25, label="share of the actual class")
     with_totals = [f"{name} (n = {total:,})" for name, total in zip(names, totals.tolist(), strict=True)]
-    axes.set_yticks(range(count), names if many else with_totals)
-    axes.set_xticks(range(count), names)
-    axes.tick_params(length=0, labelsize=np.clip(0.8 * 72 * side / count, _SMALLEST, _LARGEST))
+    size = 0.8 * 72 * side / count
+    # Of very many classes every second, third, … is named: more names would overlap, and take a minute to draw.
+    step = max(int(np.ceil(_SMALLEST / size)), 1)
+    axes.set_yticks(range(0, count, step), (names if many else with_totals)[::step])
+    axes.set_xticks(range(0, count, step), names[::step])
+    axes.tick_params(length=0, labelsize=np.clip(size, _SMALLEST, _LARGEST))
     axes.set_xlabel("predicted")
     axes.set_ylabel("actual")
     if side / count >= _LEAST_WITH_COUNT:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 # Draws for the probability of several requirements, which has no closed form: enough for three digits near 0 or 1.
 _JOINT_DRAWS = 100_000
+# Cells that may be drawn one by one, which takes about twenty seconds.
+_MOST_CELLS = 2**30
 # Prior weight of a cell below which the distribution of a metric of two classes is not integrated.
 _TINY = 0.1
 # Relative rounding error of sums of weights.
@@ -209,6 +211,13 @@ class Dirichlet(CellsByMatrix):
 
     def draw_blocks(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
         omega = self.flat[index]
+        if draws * omega.size > _MOST_CELLS:
+            raise InputError(
+                "draws",
+                f"under the prior {post.prior_text}, {draws:,} draws of all {omega.size:,} cells would take minutes.",
+                f"Use prior='shared' or 'perks', which leave empty cells empty, or posterior(..., "
+                f"draws={max(_MOST_CELLS // omega.size, 1):,}).",
+            )
         for block in blocks(draws, omega.size):
             size = block.stop - block.start
             gamma = gamma_masses(rng, omega, (size, *omega.shape))
