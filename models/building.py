@@ -247,6 +247,12 @@ def of_pymc(prior: Prior) -> Prior:
 
     Inside of one PreliZ adds a variable to it, for which it wants a name.
     """
+    if not getattr(prior, "is_frozen", True):
+        family = type(prior).__name__
+        raise ValueError(
+            f"priors: a {family} of PreliZ has no parameters yet. Give them, as pz.{family}(…), or let pz.maxent find "
+            "them."
+        )
     return prior.to_pymc() if hasattr(prior, "to_pymc") else prior
 
 

@@ -195,6 +195,7 @@ PRIOR_ERRORS = [
     ("rates", SYSTEMS, {"recall": 0.3}, "priors: 'recall' must be an unnamed PyMC distribution, as pm.Beta.dist(9, "
      "1), a PreliZ distribution, or an object with create_variable(name); it is 0.3."),
     ("rates", SYSTEMS, {"recall": "flat"}, "it is 'flat'."),
+    ("rates", SYSTEMS, {"recall": pz.Beta()}, "priors: a Beta of PreliZ has no parameters yet. Give them, as pz.Beta(…)"),
     ("rates", SYSTEMS, {"recall": stats.beta(9, 1)}, "priors: 'recall' must be an unnamed PyMC distribution"),
     ("rates", SYSTEMS, {"recall": pm.math.sigmoid(pm.Normal.dist(0, 1))}, "must be an unnamed PyMC distribution"),
     ("multinomial", SYSTEMS, {"shares": pm.Dirichlet.dist(np.ones(3))}, "priors: 'shares' has shape (2, 3); its "
