@@ -92,6 +92,7 @@ INTERPRETED = "FAST_COMPILE"
 EXAMPLES = {
     "dirichlet": "pm.Dirichlet.dist(…)",
     "gamma": "pm.Gamma.dist(2, 1)",
+    "halfnormal": "pm.HalfNormal.dist(1)",
     "logistic": "pm.Logistic.dist(0, 1)",
     "normal": "pm.Normal.dist(0, 1)",
 }

@@ -11,6 +11,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
+from bayesperf.models.building import EXAMPLES
 from bayesperf.sampling.backend import INTERPRETED
 from bayesperf.sampling.fit_tree import priors_in_words
 from tests.shared.fits import (
@@ -213,6 +214,13 @@ PRIOR_ERRORS = [
     ("markov", (Y_TRUE, Y_PRED), {"stay_dispersion": pm.Beta.dist(1, 9)}, "priors: 'stay_dispersion' is of no use "
      "without options={'sequences': 'varying'}."),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", bp.models.names())
+def test_the_example_in_an_error_is_of_the_family_of_the_prior(name):
+    prior = next(iter(getattr(bp.models, name).PRIORS.values()))
+    family = (prior(2) if callable(prior) else prior).owner.op.name
+    assert EXAMPLES.get(family, "pm.Beta.dist(9, 1)").lower().startswith(f"pm.{family}.dist(")
 
 
 @pytest.mark.parametrize(("model", "data", "priors", "words"), PRIOR_ERRORS)
