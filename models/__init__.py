@@ -72,6 +72,9 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "names", "table"]
 
+# Options that are of the data rather than of a model's `build`, by the kind of data.
+OPTIONS_OF_DATA = {"transitions": ["by"], "probabilities": ["by"], "judged pairs": ["covariates"]}
+
 
 def names() -> list[str]:
     """Return the names of the models.
@@ -99,7 +102,9 @@ def table() -> pd.DataFrame:
             "name": name,
             "data": module.DATA,
             "priors": ", ".join(module.PRIORS),
-            "options": ", ".join(list(inspect.signature(module.build).parameters)[2:]),
+            "options": ", ".join(
+                [*list(inspect.signature(module.build).parameters)[2:], *OPTIONS_OF_DATA.get(module.DATA, [])]
+            ),
             "exact": hasattr(module, "exact") or hasattr(module, "EXACT"),
             "description": (module.__doc__ or "").partition("\n")[0],
         }

@@ -13,9 +13,10 @@ A model file imports nothing else of bayesperf, so that a copy of it works in an
 
 `coords`, `positive` and `per_example` are of labelled counts, `outcomes_of_rates`, `cells_of_rates`, `rows_of_rates`
 and `draws_of_rates` of two classes; `cells_over_groups`, `correlated`, `correlated_second`, `log_likelihood_of_groups`,
-`mean_rate`, `tables_of_rates` and `normal_nodes` of rates that are logit-normal over groups; `given_rates` and
-`in_rows` read priors of rates where the parameters are others; `prior_variables` adds variables whose priors a caller
-may replace, `conjugate_parameters` reads them for a closed form, and `zero_sum` makes deviations that sum to 0.
+`mean_rate`, `tables_of_rates` and `normal_nodes` of rates that are logit-normal over groups; `given_rates`,
+`in_rows` and `variables_with_rates` read priors of rates where the parameters are others; `prior_variables` adds
+variables whose priors a caller may replace, `conjugate_parameters` reads them for a closed form, and `zero_sum` makes
+deviations that sum to 0.
 `DirichletMultinomial`, `LogitBinomial`, `CrossedBinomial` and `PatternCounts` are likelihoods of counts whose densities
 leave out the coefficients, on which no posterior depends: a sampler would compute them again at every step.
 """
@@ -80,6 +81,7 @@ __all__ = [
     "softmax",
     "stationary",
     "tables_of_rates",
+    "variables_with_rates",
     "zero_sum",
 ]
 
@@ -93,6 +95,7 @@ INTERPRETED = "FAST_COMPILE"
 EXAMPLES = {
     "dirichlet": "pm.Dirichlet.dist(…)",
     "gamma": "pm.Gamma.dist(2, 1)",
+    "halfnormal": "pm.HalfNormal.dist(1)",
     "logistic": "pm.Logistic.dist(0, 1)",
     "normal": "pm.Normal.dist(0, 1)",
 }
@@ -258,6 +261,12 @@ def of_pymc(prior: Prior) -> Prior:
 
     Inside of one PreliZ adds a variable to it, for which it wants a name.
     """
+    if not getattr(prior, "is_frozen", True):
+        family = type(prior).__name__
+        raise ValueError(
+            f"priors: a {family} of PreliZ has no parameters yet. Give them, as pz.{family}(…), or let pz.maxent find "
+            "them."
+        )
     return prior.to_pymc() if hasattr(prior, "to_pymc") else prior
 
 
@@ -359,6 +368,41 @@ def given_rates(
         if own in (priors or {}):
             raise ValueError(f"priors: {name!r} and {own!r} are priors of the same quantity. Leave one of them out.")
     return given
+
+
+def variables_with_rates(
+    defaults: Mapping[str, Prior],
+    priors: Mapping[str, Prior] | None,
+    counts: xr.DataArray,
+    rates: Sequence[str],
+    unused: Mapping[str, str] | None = None,
+) -> AddVariable:
+    """Return a function as `prior_variables` does, of a model whose ``location`` has the logits of rates, its last dim.
+
+    If a rate is among the priors, the location is a function of the variables ``typical_recall`` and so on, of which
+    those without a prior are uniform: that is what Logistic(0, 1) is of their logits.
+
+    Parameters
+    ----------
+    defaults, priors, unused
+        As in `prior_variables`.
+    counts : xarray.DataArray
+        Counts (…, actual, predicted).
+    rates : sequence of str
+        The rates, in the order of the location.
+    """
+    given = given_rates(priors, counts, "location", EXAMPLES["logistic"], rates)
+    own = {f"typical_{name}" if name in given else name: prior for name, prior in (priors or {}).items()}
+    typical = {f"typical_{name}": pm.Beta.dist(1, 1) for name in rates} if given else {}
+    add = prior_variables({**defaults, **typical}, own, unused=unused)
+
+    def variable(name: str, dims: Sequence[str]) -> Any:
+        if not typical or name != "location":
+            return add(name, dims)
+        logits = [pm.math.logit(add(rate, dims[:-1])) for rate in typical]
+        return pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=dims)
+
+    return variable
 
 
 def _beta_parameters(prior: Any) -> np.ndarray | None:

@@ -40,17 +40,15 @@ from scipy.special import expit
 
 from bayesperf.models.building import (
     OUTCOMES,
-    AddVariable,
     cells_of_rates,
     coords,
     correlated_second,
-    given_rates,
     log_likelihood_of_groups,
     log_sum,
     normal_nodes,
     outcomes_of_rates,
     positive,
-    prior_variables,
+    variables_with_rates,
 )
 
 DATA = "counts"
@@ -71,8 +69,6 @@ PRIORS = {
     "coefficient": pm.Normal.dist(0, 1),
 }
 RATES = list(OUTCOMES)
-# The rates at μ, where one of them has a prior of its own: uniform, which is what Logistic(0, 1) is of their logits.
-TYPICAL = {f"typical_{name}": pm.Beta.dist(1, 1) for name in RATES}
 
 
 def build(
@@ -118,9 +114,9 @@ def build(
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
     unused = {"coefficient": "options={'covariates': ...}"} if covariates is None else {}
-    variable, typical = own_variables(priors, counts, groups, unused)
+    variable = variables_with_rates(PRIORS | {"spread": SPREAD[groups]}, priors, counts, RATES, unused)
     with pm.Model(coords=labels) as model:
-        location = location_of(typical, variable, systems)
+        location = variable("location", [*systems, "rate"])
         spread = of_every_rate(variable("spread", [*systems, "varying_rate"]), groups)
         z = None if repeats > 1 else deviations(systems, dim, groups, lkj)
         means = [location[..., i, None] for i in range(len(RATES))]
@@ -148,24 +144,6 @@ def build(
             describe_groups(group, positive(counts), [*systems, dim])
         describe_population(location, spread, positive(counts), systems)
     return model
-
-
-def own_variables(
-    priors: Mapping[str, Any] | None, counts: xr.DataArray, groups: str, unused: Mapping[str, str]
-) -> tuple[AddVariable, bool]:
-    """Return the function that adds variables, and whether there are rates of a typical group among them."""
-    typical = given_rates(priors, counts, "location", "pm.Logistic.dist(0, 1)")
-    own = {f"typical_{name}" if name in typical else name: prior for name, prior in (priors or {}).items()}
-    defaults = PRIORS | {"spread": SPREAD[groups]} | (TYPICAL if typical else {})
-    return prior_variables(defaults, own, unused=unused), bool(typical)
-
-
-def location_of(typical: bool, variable: AddVariable, systems: list[str]) -> Any:
-    """Return the location of every rate: a variable, or the logits of the rates of a typical group."""
-    if not typical:
-        return variable("location", [*systems, "rate"])
-    logits = [pm.math.logit(variable(name, systems)) for name in TYPICAL]
-    return pm.Deterministic("location", pm.math.stack(logits, axis=-1), dims=[*systems, "rate"])
 
 
 def describe_groups(group: Mapping[str, Any], positive: int, dims: list[str]) -> None:

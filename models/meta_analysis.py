@@ -42,7 +42,7 @@ from bayesperf.models.building import (
     log_likelihood_of_groups,
     outcomes_of_rates,
     positive,
-    prior_variables,
+    variables_with_rates,
 )
 
 DATA = "counts"
@@ -75,7 +75,8 @@ def build(
     data : xarray.DataArray
         Counts; the attribute ``pos_label`` is the positive class. Tests along other dims are independent.
     priors : mapping, optional
-        Priors that replace those of `PRIORS`, by name.
+        Priors that replace those of `PRIORS`, by name. ``recall`` and ``specificity`` are understood as well, as those
+        of the median study: their logits are the ``location``.
     dim : str
         The dim of the studies.
     covariates : xarray.DataArray, optional
@@ -90,7 +91,7 @@ def build(
     if covariates is not None:
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"], unused = covariates["covariate"].values, {}
-    variable = prior_variables(PRIORS, priors, unused=unused)
+    variable = variables_with_rates(PRIORS, priors, counts, list(RATES), unused)
     with pm.Model(coords=labels) as model:
         location, spread = (variable(name, [*tests, "rate"]) for name in ("location", "spread"))
         correlation = variable("correlation", tests)[..., None]

@@ -551,6 +551,19 @@ def binary_table(table: Array, classes: int, positive: int | None, rows: int | N
 PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane, shared)}
 
 
+# What a distribution of PyMC or PreliZ is for, and how its Beta is said here.
+OF_A_FIT = (
+    "Distributions of PyMC and PreliZ are priors of bayesperf.fit, as fit(cm, 'rates', priors={'recall': "
+    "pm.Beta.dist(9, 1)}); here, prior.elicited(recall=0.9, weight=10) is this Beta."
+)
+
+
+def _of_a_fit(prior: Any) -> bool:
+    """Whether a prior is a distribution of PyMC or PreliZ, or a mapping of them."""
+    each = prior.values() if isinstance(prior, Mapping) else [prior]
+    return any(hasattr(one, "owner") or hasattr(one, "to_pymc") for one in each)
+
+
 def resolve(prior: str | Prior | None, classes: int) -> Prior:
     """Return the prior specified by a `Prior`, a name, or None for the default for a number of classes."""
     if isinstance(prior, Prior):
@@ -558,7 +571,11 @@ def resolve(prior: str | Prior | None, classes: int) -> Prior:
     if prior is None:
         return jeffreys() if classes == 2 else shared()
     if not isinstance(prior, str) or prior not in PRESETS:
-        raise InputError("prior", f"must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.")
+        raise InputError(
+            "prior",
+            f"must be one of {', '.join(PRESETS)}, or a bayesperf.prior.Prior; it is {prior!r}.",
+            OF_A_FIT if _of_a_fit(prior) else "",
+        )
     return PRESETS[prior]()
 
 

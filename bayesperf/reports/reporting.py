@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
@@ -257,6 +258,8 @@ def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) 
         return ConfusionMatrix(data.observed.astype("int64"), data.pos_label), data
     if y_pred is None:
         raise InputTypeError(
-            "data", f"must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}."
+            "data",
+            f"must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}.",
+            "Give Posterior.from_datatree(tree)." if isinstance(data, xr.DataTree) else "",
         )
     return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None

@@ -224,9 +224,12 @@ def _example_ratings(_: Any) -> list[Ratings]:
 def _judged_pairs(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
     """Return counts (comparison, outcome) of a frame; the option ``covariates``, which belongs to it, is removed."""
     covariates = options.pop("covariates", ())
-    if isinstance(covariates, str):
+    if isinstance(covariates, str | Mapping | pd.DataFrame):
+        given = repr(covariates) if isinstance(covariates, str) else type(covariates).__name__
         raise InputTypeError(
-            "options['covariates']", f"must be a sequence of names, as ['length']; it is {covariates!r}."
+            "options['covariates']",
+            f"must be a sequence of names, as ['length']; it is {given}.",
+            "The frame has the values: of ['length'] in columns length_a and length_b.",
         )
     return judged_pairs(data, tuple(covariates))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf import models
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.cross_validation import check_repeats, refuse_sum
@@ -30,7 +31,8 @@ def check_options(model: str, module: ModuleType, options: Options, data: xr.Dat
     parameters = list(inspect.signature(module.build).parameters.values())[2:]
     defaults = {parameter.name: parameter.default for parameter in parameters}
     if unknown := [name for name in options if name not in defaults]:
-        has = f"it has {', '.join(map(repr, defaults))}" if defaults else "it has none"
+        known = [*defaults, *models.OPTIONS_OF_DATA.get(module.DATA, [])]
+        has = f"it has {', '.join(map(repr, known))}" if known else "it has none"
         raise InputError("options", f"the model {model!r} has no {unknown[0]!r}; {has}.")
     declared = getattr(module, "OPTIONS", {})
     if "dim of groups" in declared.values():

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 SAMPLERS = ("nutpie", "pymc", "numpyro", "blackjax")
 # Settings of the samplers that a fit makes itself, with what the caller says instead or why there is no choice.
 SETTINGS_OF_FIT = {
+    "prior": "say priors",
+    "sampler": "say nuts_sampler",
     "seed": "say random_seed",
     "progress_bar": "say progressbar",
     "quiet": "say progressbar",

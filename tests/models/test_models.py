@@ -53,6 +53,7 @@ def test_table():
     assert table.loc["markov", "data"] == "transitions"
     assert table.loc["groups_logit", "options"] == "dim, groups, lkj, covariates, repeats"
     assert table.loc["multinomial", "options"] == ""
+    assert table.loc["preferences", "options"] == "order, covariates"
     assert table.index[table["exact"]].tolist() == [
         "binormal_roc",
         "classes",

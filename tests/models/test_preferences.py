@@ -234,8 +234,11 @@ def test_frames_that_are_refused(changes, words):
 def test_columns_that_are_refused():
     with pytest.raises(InputError, match="has no column 'winner'"):
         judged_pairs(JUDGED.drop(columns="winner"))
-    with pytest.raises(TypeError, match="must be a sequence of names"):
-        bp.models.build(JUDGED, "preferences", options={"covariates": "length"})
+    for covariates in ("length", {"length": np.zeros(len(JUDGED))}):
+        with pytest.raises(TypeError, match="must be a sequence of names"):
+            bp.models.build(JUDGED, "preferences", options={"covariates": covariates})
+    with pytest.raises(ValueError, match="has no 'covariate'; it has 'order', 'covariates'"):
+        bp.models.build(JUDGED, "preferences", options={"covariate": ["length"]})
 
 
 def test_systems_that_never_met_are_named():

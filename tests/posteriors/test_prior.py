@@ -3,6 +3,8 @@
 import itertools
 
 import numpy as np
+import preliz as pz
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import stats
@@ -529,6 +531,8 @@ BAD_INPUT = {
         r"prior must be one of flat.*\[\[1, 1\]",
     ),
     "function": (lambda: bp.posterior(TWO, prior.flat), "prior must be one of flat"),
+    "distribution": (lambda: bp.posterior(TWO, pz.Beta(9, 1)), r"it is Beta\(.*\)\. Distributions of PyMC and PreliZ"),
+    "distributions": (lambda: bp.posterior(TWO, {"recall": pm.Beta.dist(9, 1)}), "are priors of bayesperf.fit"),
     "interval in percent": (lambda: prior.flat().in_words(95), "ci_prob must be a number between 0 and 1"),
 }
 

@@ -5,6 +5,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayesperf as bp
 from bayesperf.files.option_table import Settings
@@ -95,6 +96,7 @@ def test_paired_matrices_are_compared_example_by_example():
         ((bp.posterior(CM),), {"prior": "flat"}, TypeError, "data is a posterior, which has one already"),
         ((bp.posterior(CM).predict(),), {}, ValueError, "this posterior knows of no counts"),
         (([1, 0],), {}, TypeError, "data must be a matrix, a posterior, or actual labels beside y_pred; it is list"),
+        ((xr.DataTree(),), {}, TypeError, "it is DataTree. Give Posterior.from_datatree(tree)."),
         ((CM,), {"requirements": "recall>=0.8"}, TypeError, "Write ['recall>=0.8']"),
         ((CM,), {"requirements": ["recall<=0.8"]}, ValueError, "greater is better: use >="),
         ((CM,), {"ci_prob": 2}, ValueError, "ci_prob"),

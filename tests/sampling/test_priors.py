@@ -8,9 +8,10 @@ import preliz as pz
 import pymc as pm
 import pytest
 import xarray as xr
-from scipy import stats
+from scipy import special, stats
 
 import bayesperf as bp
+from bayesperf.models.building import EXAMPLES
 from bayesperf.sampling.backend import INTERPRETED
 from bayesperf.sampling.fit_tree import priors_in_words
 from tests.shared.fits import (
@@ -161,6 +162,16 @@ def test_a_prior_of_a_typical_group_is_not_called_that_of_the_mean():
     assert made.named_vars_to_dims["location"] == ["rate"]
 
 
+def test_a_prior_of_a_rate_of_the_median_study_is_that_of_its_logit():
+    made = built(
+        "meta_analysis", SITES, {"dim": "site"}, {"specificity": pz.Beta(9, 1), "spread": pm.HalfNormal.dist(2)}
+    )
+    location = pm.draw(made["location"], 4000, random_seed=1, mode=INTERPRETED)
+    for logit, expected in zip(location.T, [stats.beta(1, 1), stats.beta(9, 1)], strict=True):
+        assert stats.kstest(special.expit(logit), expected.cdf).pvalue > 1e-4
+    assert {"typical_recall", "typical_specificity", "spread"} <= {variable.name for variable in made.free_RVs}
+
+
 @pytest.mark.slow
 def test_models_that_differ_by_the_family_of_a_rate_are_compiled_apart():
     for model in ("multinomial", "groups", "groups_logit"):
@@ -195,6 +206,7 @@ PRIOR_ERRORS = [
     ("rates", SYSTEMS, {"recall": 0.3}, "priors: 'recall' must be an unnamed PyMC distribution, as pm.Beta.dist(9, "
      "1), a PreliZ distribution, or an object with create_variable(name); it is 0.3."),
     ("rates", SYSTEMS, {"recall": "flat"}, "it is 'flat'."),
+    ("rates", SYSTEMS, {"recall": pz.Beta()}, "a Beta of PreliZ has no parameters yet. Give them, as pz.Beta(…)"),
     ("rates", SYSTEMS, {"recall": stats.beta(9, 1)}, "priors: 'recall' must be an unnamed PyMC distribution"),
     ("rates", SYSTEMS, {"recall": pm.math.sigmoid(pm.Normal.dist(0, 1))}, "must be an unnamed PyMC distribution"),
     ("multinomial", SYSTEMS, {"shares": pm.Dirichlet.dist(np.ones(3))}, "priors: 'shares' has shape (2, 3); its "
@@ -212,6 +224,13 @@ PRIOR_ERRORS = [
     ("markov", (Y_TRUE, Y_PRED), {"stay_dispersion": pm.Beta.dist(1, 9)}, "priors: 'stay_dispersion' is of no use "
      "without options={'sequences': 'varying'}."),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", bp.models.names())
+def test_the_example_in_an_error_is_of_the_family_of_the_prior(name):
+    prior = next(iter(getattr(bp.models, name).PRIORS.values()))
+    family = (prior(2) if callable(prior) else prior).owner.op.name
+    assert EXAMPLES.get(family, "pm.Beta.dist(9, 1)").lower().startswith(f"pm.{family}.dist(")
 
 
 @pytest.mark.parametrize(("model", "data", "priors", "words"), PRIOR_ERRORS)

@@ -96,6 +96,7 @@ ERRORS = [
     (ValueError, BINARY, "rates", {"nuts_sampler": "stan"}, "nuts_sampler must be one of 'nutpie', 'pymc', 'numpyro', "
      "'blackjax'; it is 'stan'."),
     (TypeError, BINARY, "rates", {"seed": 3}, "seed is not for the caller of a fit to set: say random_seed."),
+    (TypeError, BINARY, "rates", {"prior": {}}, "prior is not for the caller of a fit to set: say priors."),
     (TypeError, BINARY, "rates", {"progress_bar": False}, "progress_bar is not for the caller of a fit to set: say "
      "progressbar."),
     (TypeError, BINARY, "rates", {"save_warmup": True}, "save_warmup is not for the caller of a fit to set: the "
