@@ -79,7 +79,7 @@ def test_systems_are_told_apart_by_any_column_and_all_verified_are_counts(tmp_pa
 def test_words():
     _, judge, verified = graded([0, 1])
     words = labels.verify(verified, judge=judge).in_words()
-    assert words.startswith("Of 400 outcomes by the judge 80 are verified. Pass rate is ")
+    assert words.startswith("80 of 400 outcomes by the judge are verified. Pass rate is ")
     assert "as much as about" in words
     assert words.endswith("the verified were chosen at random.")
 
