@@ -308,9 +308,9 @@ class MetaAnalysis(AnswersOverGroups):
         >>> import bayesperf as bp
         >>> cells = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
         >>> studies = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**cells, dims={"study": list("abcd")}))
-        >>> print(studies.in_words().split(". ")[0])
-        In the median study, among studies like these 4, recall is 0.767 (95 % HDI 0.632–0.885) and specificity is \
-0.839 (95 % HDI 0.657–0.971)
+        >>> print(studies.in_words().split(". ")[0])  # doctest: +ELLIPSIS
+        In the median study, among studies like these 4, recall is 0.76... (95 % HDI 0.63...–0.88...) and specificity \
+is 0.83...
         """
         number = self.counts.sizes[self.dim]
         answers = {
