@@ -302,8 +302,8 @@ def test_words_and_table(audit_c, few):
     assert "In a new study, recall is" in words
     assert "Studies with a higher recall have a lower specificity (probability 99" in words
     factor = np.exp(np.sqrt(2) * stats.norm.ppf(0.75) * np.median(audit_c.drawn["spread"].sel(rate="recall")))
-    assert f"the odds of recall differ by a factor of {factor:.1f} in the median" in words
-    assert "is not settled: the correlation of the logits is" in few.in_words()
+    assert f"the odds of recall differ by a median factor of {factor:.1f}" in words
+    assert "It is open whether studies with a higher recall have a lower specificity: the correlation" in few.in_words()
     table = few.summary(["recall"])
     assert table["answer"].tolist() == ["median study", "mean", "new study", *["study"] * 4]
     assert table["mean"].iloc[0] == pytest.approx(few.median_group["recall"].mean().item())

@@ -501,7 +501,8 @@ def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
         shares.append(np.abs(others - own.mean().item()).max() / np.ptp(own.hdi().values))
     assert shares[0] > shares[1]
     assert table.moves == pytest.approx(shares[0])
-    assert "of its interval's width (never wrong, by " in table.in_words
+    assert "of its interval's width (by " in table.in_words
+    assert table.in_words.endswith(", for never wrong)")
 
 
 # ── Methods and terms ──
