@@ -47,15 +47,9 @@ class NoisyLabels(StoredDraws):
     ----------
     error_rates : numpy.ndarray (draw,), optional
         The rate of wrong labels in each draw; None if the errors are fixed.
-    joint : bool
-        Whether the draws of systems tested on the same examples are joint, example by example.
     """
 
     error_rates: Array | None = field(default=None, kw_only=True)
-    joint: bool = field(default=False, kw_only=True)
-
-    def joint_over(self, dim: str) -> bool:
-        return self.joint
 
     @property
     def label_error(self) -> Marginal:
@@ -174,8 +168,8 @@ def noise(
     source = NoisyLabels(
         stored(cells, columns.template, chains),
         independent=chains == 1,
+        systems_dim="" if cm.patterns is None else cm.patterns.dim,
         error_rates=rates,
-        joint=cm.patterns is not None,
     )
     prior_text = f"{resolved.describe(cm)}; {_in_words(noise)}"
     return Posterior(source=source, pos_label=cm.pos_label, prior_text=prior_text, observed=cm.counts)

@@ -11,9 +11,9 @@ account for it. Each of several systems has the figures that it has alone; `baye
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,8 +40,6 @@ from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.source import Source
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 # The default number of draws falls with the square of the number of classes, as strata become many, down to the
@@ -182,14 +180,11 @@ class Verified(StoredDraws):
         The named prior of each system; None for the default.
     random_seed : int
         Seed of the draws.
-    reweighted : bool
-        Whether the cells have another prevalence than the sample.
     """
 
     sample: VerifiedSample = field(kw_only=True)
     prior: priors.Prior | None = field(kw_only=True)
     random_seed: int = field(kw_only=True)
-    reweighted: bool = field(default=False, kw_only=True)
     counted_together = "labels.verify(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
 
     @classmethod
@@ -200,6 +195,7 @@ class Verified(StoredDraws):
         return cls(
             labelled_cells(sample, np.stack(each, 1), sample.systems),
             independent=not used.shared_by_classes,
+            systems_dim=MODEL,
             sample=sample,
             prior=prior,
             random_seed=random_seed,
@@ -220,12 +216,6 @@ class Verified(StoredDraws):
     def _prior_text(self) -> str:
         return described(resolved(self.prior, self.sample), self.sample)
 
-    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
-        return StoredDraws(self.cells, self.independent).predict(post, n, draws, random_seed)
-
-    def at_prevalence(self, prevalence: Prevalence) -> Self:
-        return replace(super().at_prevalence(prevalence), reweighted=True)
-
     def of_systems(
         self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
     ) -> tuple[Marginal, str]:
@@ -233,9 +223,6 @@ class Verified(StoredDraws):
             return super().of_systems(post, metric, dim, draws, random_seed)
         prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
         return marginal_of_verified_systems(self, post, post.applicable(metric), draws, random_seed), prior_text
-
-    def joint_over(self, dim: str) -> bool:
-        return dim == MODEL
 
     def known_counts(self) -> ConfusionMatrix | None:
         return self.sample.verified_only()
@@ -297,11 +284,6 @@ class Verified(StoredDraws):
         without = np.nanvar(metric.evaluate(alone, positive), axis=-1)
         known = evaluate(metric, self.cells, positive).var(("chain", "draw"))
         return (verified * without / known).transpose(*dims).rename("effective_number")
-
-    def refuse_other_prevalence(self, what: str) -> None:
-        """Raise if the cells have another prevalence than the sample."""
-        if self.reweighted:
-            raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
     def strata(self) -> pd.DataFrame:
         """Return the strata: names, numbers of examples, and verified examples by their true class."""

@@ -84,6 +84,14 @@ def test_words():
     assert words.endswith("the verified were chosen at random.")
 
 
+def test_a_prediction_knows_nothing_of_the_sample():
+    _, judge, verified = graded([0, 1])
+    predicted = labels.verify(verified, judge=judge).predict(50)
+    assert "verified" not in predicted.in_words()
+    with pytest.raises(ValueError, match="knows of no counts, as a prediction"):
+        bp.report(predicted)
+
+
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [

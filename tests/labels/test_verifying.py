@@ -116,6 +116,13 @@ def test_every_verb_works():
         post.update(post.source.sample.verified_only())
 
 
+def test_its_own_seed_draws_for_it():
+    _, verified, judge, predicted, _ = simulated()
+    post = labels.verify(verified, predicted, judge=judge, random_seed=7)
+    assert post.joint_draws(100).identical(post.joint_draws(100, 7))
+    assert not post.joint_draws(100).identical(post.joint_draws(100, 0))
+
+
 def test_it_is_saved_with_its_sample(tmp_path):
     _, verified, judge, old, new = simulated(classes=3)
     post = labels.verify(verified, {"old": old, "new": new}, judge=judge)

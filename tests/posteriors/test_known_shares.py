@@ -207,6 +207,10 @@ def test_predictions_and_another_prevalence():
     assert new.sd().item() == pytest.approx(np.sqrt(v + (p * (1 - p) - v) / 40), rel=0.05)
     assert post.at_prevalence(0.1)["recall"].mean().item() == pytest.approx(post["recall"].mean().item(), rel=1e-6)
     assert post.at_prevalence(0.1)["prevalence"].mean().item() == pytest.approx(0.1)
+    assert "drawn at random" in post.in_words("accuracy")
+    assert "drawn at random" not in post.at_prevalence(0.1).in_words("accuracy")
+    with pytest.raises(InputError, match="before at_prevalence"):
+        post.at_prevalence(0.1).source.effective_number("accuracy")
     with pytest.raises(InputError, match="Update the counts of the strata"):
         post.update(MATRIX.sum("site"))
 
@@ -224,12 +228,15 @@ def test_predictions_and_another_prevalence():
         ({"strata": "site", "shares": MIX, "shares_of": "sample"}, "must be the numbers of its examples"),
         ({"strata": "site", "shares": MIX, "shares_of": "town"}, "shares_of must be one of"),
         ({"strata": "site", "shares": MIX, "design": "by_actual"}, "design must be 'joint' with strata"),
+        ({"shares_of": "sample"}, "shares_of says where shares come from, and there are none"),
         ({"strata": "site", "shares": MIX, "prior": "shared"}, "'shared' is not available for strata"),
     ],
 )
 def test_refused(arguments, message):
     with pytest.raises((InputError, TypeError), match=message):
         bp.posterior(MATRIX, **arguments)
+    with pytest.raises(TypeError, match="design: the posterior has its own"):
+        bp.posterior(bp.posterior(MATRIX), strata="site", shares=MIX, design="by_actual")
 
 
 def test_weights_of_rows_name_the_way():

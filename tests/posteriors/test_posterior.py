@@ -555,7 +555,7 @@ def test_trees_are_checked_and_aligned():
         bp.Posterior.from_datatree(tree)
     with pytest.raises(TypeError, match=r"must be an xarray\.DataTree"):
         bp.Posterior.from_datatree({})
-    with pytest.raises(ValueError, match="are for exact posteriors"):
+    with pytest.raises(ValueError, match="apply to exact posteriors"):
         bp.Posterior.from_datatree(bp.posterior(cm).to_datatree(draws=50)).to_datatree(draws=10)
 
 

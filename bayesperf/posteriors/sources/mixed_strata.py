@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import DrawsOfKnownMoments
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.source import Source, Task
+from bayesperf.posteriors.sources.source import Task
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 if TYPE_CHECKING:
@@ -47,10 +47,6 @@ class MixedStrata(StoredDraws):
         How common each stratum is, row by row.
     prior_examples : float
         Weight of the prior in all strata together, in examples; 0 if it has no such weight.
-    systems_dim : str
-        The dim of systems on the same examples; empty if there are none.
-    reweighted : bool
-        Whether the classes have another prevalence than in the strata.
     random_seed : int
         Seed of the draws.
     """
@@ -60,16 +56,11 @@ class MixedStrata(StoredDraws):
     strata_dims: tuple[str, ...] = field(kw_only=True)
     shares: Prevalence = field(kw_only=True)
     prior_examples: float = field(default=0.0, kw_only=True)
-    systems_dim: str = field(default="", kw_only=True)
-    reweighted: bool = field(default=False, kw_only=True)
     random_seed: int = field(default=0, kw_only=True)
 
     def refused_tasks(self, post: Posterior) -> dict[Task, str]:
         advice = "the population is a mixture. Update the counts of the strata, and mix them again."
         return super().refused_tasks(post) | {"update": advice}
-
-    def joint_over(self, dim: str) -> bool:
-        return dim == self.systems_dim
 
     def _distribution(self, post: Posterior, metric: Metric) -> Distribution:
         drawn = super()._distribution(post, metric)
@@ -91,12 +82,6 @@ class MixedStrata(StoredDraws):
         share, covariance = self.shares.mean, self.shares.covariance
         between = np.einsum("ih,hk,ik->i", mean, covariance, mean)
         return mean @ share, np.sqrt(sd**2 @ (share**2 + np.diag(covariance)) + between)
-
-    def predict(self, post: Posterior, n: int | None, draws: int, random_seed: Any) -> Source:
-        return StoredDraws(self.cells, self.independent).predict(post, n, draws, random_seed)
-
-    def at_prevalence(self, prevalence: Prevalence) -> Self:
-        return replace(super().at_prevalence(prevalence), reweighted=True)
 
     # ── What the figures rest on ──
 
@@ -152,6 +137,7 @@ class MixedStrata(StoredDraws):
         xarray.DataArray
             Over the leading dims.
         """
+        self.refuse_other_prevalence("effective_number")
         post = self.population
         metric = post.applicable(metric)
         cells = np.ones((1, *self.template.shape[-2:]))
@@ -202,9 +188,9 @@ class MixedStrata(StoredDraws):
         return said
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
-        if self.learned_from is None or metric.trials(self.template.values, post.positive) is None or post.dims:
+        if self.reweighted or self.learned_from is None or post.dims or metric.average is not None:
             return []
-        if metric.average is not None:
+        if metric.trials(self.template.values, post.positive) is None:
             return []
         number = float(self.effective_number(metric))
         seen = metric.trials(self.learned_from.values, post.positive)

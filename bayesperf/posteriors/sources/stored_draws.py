@@ -45,6 +45,10 @@ class StoredDraws(Source):
         The posterior that predicts these test sets, if it knows proportions in them exactly.
     size : int, optional
         Number of examples in each test set; None for the number observed.
+    reweighted : bool
+        Whether the cells have another prevalence than when they were drawn.
+    systems_dim : str
+        The dim of systems whose draws are joint, example by example; empty if there is none.
     """
 
     cells: xr.DataArray
@@ -52,6 +56,8 @@ class StoredDraws(Source):
     refusal: str = ""
     predicted_from: Posterior | None = None
     size: int | None = None
+    reweighted: bool = False
+    systems_dim: str = ""
 
     @cached_property
     def template(self) -> xr.DataArray:
@@ -112,7 +118,8 @@ class StoredDraws(Source):
 
     def generator(self, random_seed: Any, purpose: int) -> np.random.Generator:
         """Return a random generator for a purpose: 0 for selecting draws, 1 for new test sets, 2 for prevalence."""
-        return np.random.default_rng([0 if random_seed is None else checks.seed(random_seed), purpose])
+        seed = self.random_seed if random_seed is None else checks.seed(random_seed)
+        return np.random.default_rng([seed, purpose])
 
     def _subset(self, draws: int, rng: np.random.Generator) -> xr.DataArray:
         """Return some of the draws in their original order, with dims (…, draw, actual, predicted)."""
@@ -126,9 +133,13 @@ class StoredDraws(Source):
     ) -> xr.DataArray:
         if not draws == chains == random_seed is None:
             raise InputError(
-                "draws, chains and random_seed", "are for exact posteriors; these draws are what they are."
+                "draws, chains and random_seed",
+                "apply to exact posteriors; this posterior already consists of draws.",
             )
         return self.cells
+
+    def joint_over(self, dim: str) -> bool:
+        return dim == self.systems_dim
 
     # ── Other sources ──
 
@@ -139,13 +150,20 @@ class StoredDraws(Source):
         flat = cells.values.reshape(*cells.shape[:-2], -1)
         new = self.generator(random_seed, 1).multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = stored(new / new.sum((-2, -1), keepdims=True), self.template)
-        return replace(self, cells=shares, refusal=PREDICTED)
+        # What a child knows of the examples that it was drawn from is not known of new ones.
+        return StoredDraws(shares, self.independent, PREDICTED, systems_dim=self.systems_dim)
 
     def at_prevalence(self, prevalence: Prevalence) -> Self:
         shape = self.cells.shape[:-1]
         shares = prevalence.draw(self.generator(None, 2), int(np.prod(shape[:-1]))).reshape(shape)
         target = xr.DataArray(shares, dims=self.cells.dims[:-1])
-        return replace(self, cells=(self.cells / self.cells.sum("predicted") * target).transpose(*self.cells.dims))
+        cells = (self.cells / self.cells.sum("predicted") * target).transpose(*self.cells.dims)
+        return replace(self, cells=cells, reweighted=True)
+
+    def refuse_other_prevalence(self, what: str) -> None:
+        """Raise if the cells have another prevalence than when they were drawn."""
+        if self.reweighted:
+            raise InputError(what, "the posterior is of another prevalence.", "Take it before at_prevalence.")
 
 
 def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArray:
