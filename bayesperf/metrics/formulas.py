@@ -379,7 +379,7 @@ def markedness_level(t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numb
 @row(aliases=("delta_p",), bounds=(-1.0, 1.0), of_rates=Level(applied(markedness_level)),
       exact=_sum_less_one(ProportionPair(PRECISION, NPV)))  # fmt: skip
 def markedness(tp, fn, fp, tn):
-    """Return precision + npv − 1."""
+    """The counterpart of Youden's J in the predicted classes: precision + npv − 1."""
     return tp / (tp + fp) + tn / (fn + tn) - 1
 
 

@@ -128,8 +128,11 @@ def posterior(
     """
     if strata is None and (shares is not None or isinstance(cm, Posterior)):
         raise InputTypeError("strata", "name the dim of the strata, as strata='site'.")
+    if strata is None and shares_of != "population":
+        raise InputTypeError("shares_of", "says where shares come from, and there are none.", "Give `shares`.")
     if isinstance(cm, Posterior):
-        given = {"y_pred": y_pred, "prior": prior, "draws": draws, "labels": labels, "pos_label": pos_label, "by": by}
+        given = {"y_pred": y_pred, "prior": prior, "draws": draws, "labels": labels, "pos_label": pos_label, "by": by,
+                 "design": None if design == "joint" else design}  # fmt: skip
         if unused := [name for name, value in given.items() if value is not None]:
             raise InputTypeError(unused[0], "the posterior has its own.", f"Call it without `{unused[0]}`.")
         assert strata is not None

@@ -63,6 +63,7 @@ def test_names_resolve_to_themselves(name):
     assert metric.name == name
     assert metrics.get(metric) is metric
     assert metric.description
+    assert not metric.description.startswith("Return")
 
 
 def test_names_are_those_of_the_table():
