@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayesperf.core.arrays import Array, decoded
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.words import INTERVAL_KINDS
 
 # The most examples of a matrix: of more, figures lose digits, as cells round and intervals are ever narrower.
 MOST_EXAMPLES = 10**12
 # What is drawn at random, and the most of it that is.
 _DRAWN, _MOST_DRAWS = ("draws", "tune", "n_resamples", "simulations"), 10**7
+
+
+def instance[T](name: str, value: Any, *kinds: type[T], advice: str = "") -> T:
+    """Return a value that must be of one of several classes."""
+    if not isinstance(value, kinds):
+        asked = " or ".join(kind.__name__ for kind in kinds)
+        raise InputTypeError(name, f"must be a {asked}; it is {type(value).__name__}.", advice)
+    return value
+
+
+def none_given(problem: str, **values: Any) -> None:
+    """Refuse arguments that do not belong here; None is an argument that was not given."""
+    for name, value in values.items():
+        if value is not None:
+            raise InputTypeError(name, problem, f"Call it without `{name}`.")
+
+
+def leading_dim(name: str, dim: Any, dims: Sequence[Hashable], advice: str = "") -> None:
+    """Refuse a name that is no leading dim."""
+    if dim not in dims:
+        raise InputError(name, f"{dim!r} is not a leading dim; they are {list(dims)}.", advice)
 
 
 def probability(name: str, value: Any) -> float:
@@ -52,10 +74,23 @@ def count(name: str, value: Any, least: int = 1) -> int:
 
 
 def beta_weight(name: str, value: Any) -> float:
-    """Return the weight of a symmetric Beta prior."""
+    """Return a weight of a Beta, on one side or on each."""
     if not 0 < number(name, value) < np.inf:
         raise InputError(name, f"must be greater than 0 and finite, the weight of a Beta on each side; it is {value}.")
     return float(value)
+
+
+def beta_weights(name: str, value: Any) -> tuple[float, float]:
+    """Return the two weights of a Beta."""
+    if np.shape(value) != (2,):
+        raise InputError(name, f"must be the two weights of a Beta, such as (1, 1); it is {value!r}.")
+    a, b = (beta_weight(name, weight) for weight in value)
+    return a, b
+
+
+def interval(ci_prob: Any, ci_kind: Any) -> tuple[float, Literal["hdi", "eti"]]:
+    """Return the probability and the kind of an interval."""
+    return probability("ci_prob", ci_prob), one_of("ci_kind", ci_kind, INTERVAL_KINDS)  # type: ignore[return-value]
 
 
 def seed(random_seed: Any) -> int:
@@ -67,6 +102,11 @@ def seed(random_seed: Any) -> int:
     return int(random_seed)
 
 
+def new_seed(random_seed: Any) -> int:
+    """Return an integer seed, by default a new one."""
+    return int(np.random.default_rng().integers(2**31)) if random_seed is None else seed(random_seed)
+
+
 def rope(value: Any) -> float:
     """Return the half-width of a region of practical equivalence: a finite number, at least 0."""
     half_width = number("rope", value)
@@ -76,7 +116,7 @@ def rope(value: Any) -> float:
 
 
 def two_names(names: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the names of two systems, optionally required to be different."""
+    """Return the two names; refuse anything but two."""
     if isinstance(names, str) or len(names) != 2:
         raise InputError("names", f"must be two, of a and of b; they are {names!r}.")
     return names[0], names[1]

@@ -36,7 +36,7 @@ _NAMED = frozenset({"column", "metric", "requirement", "transform"})
 # A problem that begins with one of these words says it of the argument; any other follows a colon.
 _PREDICATES = frozenset({
     "must", "has", "have", "holds", "hold", "is", "are", "needs", "need", "may", "takes", "does", "do",
-    "cannot", "differ", "differs", "says", "got",
+    "cannot", "differ", "differs", "says", "got", "applies", "apply",
 })  # fmt: skip
 
 
@@ -89,7 +89,7 @@ class InputTypeError(InputError, TypeError):
 
 
 class FileFaultError(ValueError):
-    """A fault of a file, in words that follow its name where this is caught."""
+    """A fault of a file. The message is a predicate, to which the catcher puts the file's name."""
 
 
 def _named(argument: str, names: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.sparse import csr_array
 
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError
 
 # Fewest clusters: of two the weights would be 0. And how many are enough to be silent.
@@ -149,6 +149,12 @@ def alike(codes: Codes) -> tuple[Codes, Counts]:
 def tallied(rows: Codes, columns: Codes, shape: tuple[int, int], dtype: Any = float) -> csr_array:
     """Return the number of examples in each row and column, given the position of each example."""
     return csr_array((np.ones(len(rows), dtype), (rows, columns)), shape=shape)
+
+
+def indicators(of_class: Codes, classes: int, kept: Booleans | None = None) -> csr_array:
+    """Return the matrix (n, K) that sums values, or only those kept, by class."""
+    rows = np.arange(len(of_class)) if kept is None else np.flatnonzero(kept)
+    return tallied(rows, of_class[rows], (len(of_class), classes))
 
 
 def at_random(units: int, most: int, rng: np.random.Generator) -> Codes:

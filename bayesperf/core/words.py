@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     import xarray as xr
 
@@ -174,6 +176,13 @@ def enumerated(parts: Sequence[str], most: int | None = None) -> str:
     if most is not None and len(parts) > most:
         parts = [*parts[:most], f"{len(parts) - most:,} more"]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def at_place(leading: xr.DataArray, index: Any) -> str:
+    """Return the coordinates of a flat index of leading dims for an error, as " at site=a"; empty if there are none."""
+    positions = zip(leading.dims, np.unravel_index(int(index), leading.shape), strict=True)
+    named = ", ".join(f"{dim}={leading[dim].values[position]!s}" for dim, position in positions)
+    return f" at {named}" if named else ""
 
 
 def place_names(leading: xr.DataArray) -> list[str]:

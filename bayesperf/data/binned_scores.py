@@ -235,9 +235,7 @@ class BinnedScores(Saved):
         """
         edges, number_of = bins_of(bins, limits)
         columns, rows = count_rows(frame, [actual, score], {score: number_of})
-        if not len(rows):
-            raise InputError("frame", "has no rows: there is nothing to count.")
-        refuse_missing_rows(actual, columns[actual], rows)
+        refuse_missing_rows(columns, rows, [actual])
         numbers = np.asarray(columns[score], np.int64)
         _refuse_unbinned(score, numbers, rows, edges)
         labels = encode(columns[actual], f"column {actual!r}")
@@ -385,13 +383,7 @@ def scores_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> Scores 
 
 def refuse_beside_bins(**given: Any) -> None:
     """Refuse arguments that are for single examples."""
-    for name, value in given.items():
-        if value is not None:
-            raise InputTypeError(
-                name,
-                "BinnedScores hold classes and scores of their own, and no examples.",
-                f"Call it without `{name}`.",
-            )
+    checks.none_given("BinnedScores hold classes and scores of their own, and no examples.", **given)
 
 
 def _whole_numbers(name: str, counts: ArrayLike) -> Counts:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 
-from bayesperf.core.errors import InputError
+from bayesperf.core import checks
+from bayesperf.core.errors import InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.data.clusters import Clusters
 from bayesperf.data.cross_validation import refuse_sum
@@ -107,10 +108,15 @@ class Counted(Saved, HasPositive):
 
     def _named_dims(self, dim: str | Sequence[str]) -> list[str]:
         dims = [dim] if isinstance(dim, str) else list(dim)
-        unknown = [name for name in dims if name not in self.dims]
-        if unknown:
-            raise InputError("dim", f"{unknown[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        for name in dims:
+            checks.leading_dim("dim", name, self.dims)
         return dims
+
+
+def check_counted(cm: Any) -> None:
+    """Refuse anything but counts."""
+    if not isinstance(cm, Counted):
+        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
 
 
 def _positions(counts: xr.DataArray) -> xr.DataArray:

@@ -179,7 +179,7 @@ def clusters_of_totals(
     """Return the clusters of counts; `predicted` is a column, or one per system; other arguments as for `tabulate`."""
     systems = [predicted] if isinstance(predicted, str) else list(predicted)
     columns = encode_totals(values, rows, [actual, *systems], by, labels, (actual, *systems))
-    refuse_missing_rows(cluster, values[cluster], rows)
+    refuse_missing_rows(values, rows, [cluster])
     return clusters_of_rows(cluster_column({cluster: values[cluster]}), columns, rows)
 
 
@@ -192,20 +192,19 @@ def encode_totals(
     dims: tuple[str, ...] = CELL_DIMS,
 ) -> EncodedColumns:
     """Encode the columns of a table of totals: class labels, as cell dims, and those of leading dims."""
-    if not len(rows):
-        raise InputError("frame", "has no rows: there is nothing to count.")
-    for name in (*columns, *by):
-        refuse_missing_rows(name, values[name], rows)
+    refuse_missing_rows(values, rows, [*columns, *by])
     of_labels = {f"column {name!r}": encode(values[name], f"column {name!r}") for name in columns}
     return encode_columns(of_labels, {name: values[name] for name in by}, labels, dims)
 
 
-def refuse_missing_rows(name: str, values: Any, rows: Counts) -> None:
-    """Refuse a column of labels with missing values; each entry stands for several rows."""
-    missing = rows[np.asarray(pd.isna(np.asarray(values)))].sum()
-    if missing:
-        raise InputError(
-            "column",
-            f"{name!r} has {missing} missing value{'s' * bool(missing > 1)}.",
-            "Drop those rows, or name the missing ones with a label of their own.",
-        )
+def refuse_missing_rows(values: Mapping[str, Any], rows: Counts, names: Iterable[str]) -> None:
+    """Refuse a table of totals without rows, or with missing values in a column of labels."""
+    if not len(rows):
+        raise InputError("frame", "has no rows: there is nothing to count.")
+    for name in names:
+        if missing := rows[np.asarray(pd.isna(np.asarray(values[name])))].sum():
+            raise InputError(
+                "column",
+                f"{name!r} has {missing} missing value{'s' * bool(missing > 1)}.",
+                "Drop those rows, or name the missing ones with a label of their own.",
+            )

@@ -51,10 +51,7 @@ def judged_pairs(frame: Any, covariates: Sequence[str] = ()) -> xr.DataArray:
     by = [name for name in ("prompt", "judge") if name in _columns(frame)]
     numbers = [f"{name}_{side}" for name in covariates for side in ("a", "b")]
     values, rows = count_rows(frame, ["a", "b", "winner", *by, *numbers], dict.fromkeys(numbers, _itself))
-    if not len(rows):
-        raise InputError("frame", "has no rows: there is nothing to count.")
-    for name in values:
-        refuse_missing_rows(name, values[name], rows)
+    refuse_missing_rows(values, rows, values)
     models, (first, second) = _models(values)
     facts = {
         "first": first,

@@ -249,10 +249,7 @@ class Outcomes(Counted):
             raise InputError(asked, "name a column; or one for each system, and then no `example`.")
         lazy_frame(frame, [*systems, *keys, *within])
         values, rows = count_rows(frame, [*systems, *keys, *within[:1]])
-        if not len(rows):
-            raise InputError("frame", "has no rows: there is nothing to count.")
-        for name in values:
-            refuse_missing_rows(name, values[name], rows)
+        refuse_missing_rows(values, rows, values)
         kept = RIGHT if correct is not None else scale
         columns = encode_grades({name: values[name] for name in systems}, {name: values[name] for name in keys}, kept)
         clusters = None

@@ -11,9 +11,10 @@ from scipy import special
 
 from bayesperf.core.arrays import Array, Codes, complex_step
 from bayesperf.core.errors import InputError
-from bayesperf.core.fields import Applied, by_name
+from bayesperf.core.fields import Applied
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import beta_nodes
+from bayesperf.metrics.exact_forms import UNCHANGED
 
 # A number whose distance from 1 has lost three of its digits.
 _SMALL = 1e-3
@@ -55,6 +56,8 @@ class Beta(Distribution):
     b: Array
     bounds: tuple[float, float] = (0.0, 1.0)
     method: ClassVar[str] = "exact"
+    forward: ClassVar[Applied] = UNCHANGED
+    inverse: ClassVar[Applied] = UNCHANGED
 
     @property
     def size(self) -> int:
@@ -67,18 +70,6 @@ class Beta(Distribution):
     def base(self) -> Beta:
         """The distribution itself, for a common interface with `TransformedBeta`."""
         return self
-
-    @staticmethod
-    @by_name
-    def forward(x: Any) -> Any:
-        """Return the quantity as a function of its Beta variable: the identity."""
-        return x
-
-    @staticmethod
-    @by_name
-    def inverse(t: Any) -> Any:
-        """Return the Beta variable as a function of the quantity: the identity."""
-        return t
 
     def cdf(self, x: Array) -> Array:
         return special.betainc(self.a, self.b, np.clip(x, 0, 1))

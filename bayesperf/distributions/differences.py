@@ -213,7 +213,7 @@ def _independent[T: IndependentContrast](
 ) -> T:
     """Return the distribution of the contrast of X and Y by the operation `apart`, whose inverse is `together`."""
     x, y = first.base, second.base
-    contrast = ContrastFunctions(*_both_ways(first), apart, together)
+    contrast = ContrastFunctions(first.forward, first.inverse, apart, together)
     mirrored = FunctionOfTwoBetas(
         Beta(y.b, y.a),
         Beta(x.b, x.a),
@@ -223,13 +223,6 @@ def _independent[T: IndependentContrast](
     )
     form = LevelSets(applied(contrast.x_at), applied(contrast.y_at), increasing_outer=False)
     return kind(x, y, form, applied(contrast.value), bounds, first, second, mirrored, equal)
-
-
-def _both_ways(quantity: ExactDistribution) -> tuple[Applied, Applied]:
-    """Return the function that makes the quantity from a Beta, and its inverse."""
-    if isinstance(quantity, TransformedBeta):
-        return quantity.forward, quantity.inverse
-    return applied(Beta.forward), applied(Beta.inverse)
 
 
 def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array, Array]:

@@ -271,8 +271,7 @@ class BetaTables(NamedTuple):
         differences are integrals of the density by the corrected trapezoidal rule with both derivatives.
         """
         a, b = beta.a, beta.b
-        mode, width = np.log(a / b), np.minimum(np.sqrt(1 / a + 1 / b), 1)
-        axis = Axis.between(mode - 42 / a - 9 * width, mode + 42 / b + 9 * width, mode, width, _CELLS + 1)
+        axis = Axis.of_beta(a, b, _CELLS + 1)
         v = axis.positions(_CELLS + 1)
         logit, pace = axis.logits(v), axis.pace(v)
         log_density = a * special.log_expit(logit) + b * special.log_expit(-logit)

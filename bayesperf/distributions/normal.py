@@ -122,10 +122,9 @@ class JointNormal(Normal):
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
     ) -> Normal | None:
-        return self.difference(*rows) if what == "difference" else None
-
-    def difference(self, first: Codes, second: Codes) -> Normal:
-        """Return the distributions of the differences between some rows and others."""
+        if what != "difference":
+            return None
+        first, second = rows
         variances = np.diagonal(self.covariance)
         sums = variances[first] + variances[second]
         left = sums - 2 * self.covariance[first, second]

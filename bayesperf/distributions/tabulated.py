@@ -47,6 +47,13 @@ class Axis(NamedTuple):
         first, last = np.arcsinh((low - centre) / scale), np.arcsinh((high - centre) / scale)
         return cls(centre, scale, first, (last - first) / (nodes - 1))
 
+    @classmethod
+    def of_beta(cls, a: Array, b: Array, nodes: int, centre: Array | None = None, scale: Array | None = None) -> Axis:
+        """Return an axis to where the density of the logit of a Beta is negligible; by default about its mode."""
+        middle = np.log(a / b) if centre is None else centre
+        width = np.minimum(np.sqrt(1 / a + 1 / b), 1) if scale is None else scale
+        return cls.between(middle - 42 / a - 9 * width, middle + 42 / b + 9 * width, middle, width, nodes)
+
     def positions(self, nodes: int) -> Array:
         """Return v at the first `nodes` nodes, (m, nodes)."""
         return self.lowest + self.step * np.arange(nodes)
@@ -126,8 +133,7 @@ class Tabulated(Distribution):
     @classmethod
     def beta(cls, a: Array, b: Array, nodes: int = 65) -> Self:
         """Return Beta(a, b) with parameters (m, 1), whose quantiles take a tenth of the time of exact ones."""
-        mode, width = np.log(a / b), np.minimum(np.sqrt(1 / a + 1 / b), 1)
-        axis = Axis.between(mode - 42 / a - 9 * width, mode + 42 / b + 9 * width, mode, width, nodes)
+        axis = Axis.of_beta(a, b, nodes)
         logit = axis.nodes(nodes)[0]
         return cls.of(axis, a * special.log_expit(logit) + b * special.log_expit(-logit))
 

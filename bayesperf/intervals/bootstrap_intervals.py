@@ -28,7 +28,7 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.intervals.limits import ADVICE, labelled, warn_of_no_width
+from bayesperf.intervals.limits import ADVICE, labelled_limits, warn_of_no_width
 from bayesperf.intervals.statistic import Statistic, strata
 from bayesperf.metrics.metric import Metric
 
@@ -153,7 +153,7 @@ def bootstrap(
     tail = (1 - checks.probability("confidence", confidence)) / 2
     checks.one_of("method", method, ("percentile", "basic", "bca"))
     n_resamples = checks.count("n_resamples", n_resamples, least=2)
-    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    seed = checks.new_seed(random_seed)
     statistic, matrices = _resampled_units(Statistic.of(cm, metric, contrast), design, cluster)
     observed = statistic.defined()
     rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
@@ -170,8 +170,8 @@ def bootstrap(
     facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
              "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
     errors = np.stack([each.standard_error for each in intervals]).reshape(observed.shape)
-    labelled_limits = labelled(limits, statistic.leading, statistic.metric.name, errors, **facts)
-    return (labelled_limits, _labelled_samples(samples, statistic)) if return_samples else labelled_limits
+    answer = labelled_limits(limits, statistic.leading, statistic.metric.name, errors, **facts)
+    return (answer, _labelled_samples(samples, statistic)) if return_samples else answer
 
 
 def _labelled_samples(samples: list[Array], statistic: Statistic) -> xr.DataArray:
@@ -189,8 +189,7 @@ def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> 
     if cluster is None:
         cells = strata(design, counts.values, axes)
         return statistic, [Units(number, shape) for number in cells.reshape(-1, *cells.shape[-2:])]
-    if cluster not in counts.dims[:-axes]:
-        raise InputError("cluster", f"{cluster!r} is not a leading dim; they are {list(counts.dims[:-axes])}.")
+    checks.leading_dim("cluster", cluster, counts.dims[:-axes])
     if design != "joint":
         raise InputError("cluster", "whole groups are resampled, so the classes' totals cannot be fixed by design too.")
     if counts.sizes[cluster] < 2:

@@ -12,8 +12,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
-from bayesperf.intervals.limits import labelled
+from bayesperf.intervals.limits import labelled_limits
 from bayesperf.intervals.proportions import broadcast, check_counts
 
 # Newton's steps end when they change a limit by less than this fraction of it, or after this many.
@@ -79,20 +78,12 @@ def confidence_sequence(
            [0.869, 0.957]])
     """
     checks.probability("confidence", confidence)
-    a, b = _weights(prior)
+    a, b = checks.beta_weights("prior", prior)
     (k, n), leading = broadcast({"successes": successes, "trials": trials})
     check_counts(k, n, "successes", "trials")
     log_bound = np.log1p(-confidence) + betaln(a + k, b + n - k) - betaln(a, b)
     limits = np.stack([_lower(k, n, log_bound), 1 - _lower(n - k, n, log_bound)], -1)
-    return limits if leading is None else labelled(limits, leading, None, confidence=confidence, prior=[a, b])
-
-
-def _weights(prior: tuple[float, float]) -> tuple[float, float]:
-    """Return the two weights of a Beta."""
-    if np.shape(prior) != (2,):
-        raise InputError("prior", f"must be the two weights of a Beta, such as (1, 1); it is {prior!r}.")
-    a, b = (checks.beta_weight("prior", weight) for weight in prior)
-    return a, b
+    return labelled_limits(limits, leading, None, confidence=confidence, prior=[a, b])
 
 
 def _lower(k: Array, n: Array, log_bound: Array) -> Array:

@@ -12,11 +12,12 @@ from scipy.special import expit, logit
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, complex_step
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import at_place
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.intervals.limits import ADVICE, labelled, normal_quantile, warn_of_no_width
+from bayesperf.intervals.limits import ADVICE, labelled_limits, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportions import wilson
-from bayesperf.intervals.statistic import Statistic, place, strata
+from bayesperf.intervals.statistic import Statistic, strata
 from bayesperf.metrics.metric import ARGUMENTS, BINARY_ARGUMENTS, GivenSums, Metric, OneVsRest
 
 # How many complex cells are held at once.
@@ -138,18 +139,16 @@ def delta(
     limits = transformation.limits(values, z * error)
     missing = np.flatnonzero(~np.isfinite(limits).all(-1))
     if len(missing):
-        at = place(statistic.leading, missing[0])
         raise InputError(
             "transform",
-            f"{transform!r}: metric {statistic.metric.name!r} is "
-            f"{values.flat[missing[0]]:g}{f' at {at}' if at else ''}, not inside its bounds "
-            f"{statistic.bounds}.",
+            f"{transform!r}: metric {statistic.metric.name!r} is {values.flat[missing[0]]:g}"
+            f"{at_place(statistic.leading, missing[0])}, not inside its bounds {statistic.bounds}.",
             "Take transform=None.",
         )
     limits = np.clip(limits, *statistic.bounds)
     warn_of_no_width(limits, f"metric {statistic.metric.name!r}", ADVICE)
     facts = {"confidence": confidence, "method": "delta", "transform": str(transform), "design": design}
-    return labelled(limits, statistic.leading, statistic.metric.name, error, **facts)
+    return labelled_limits(limits, statistic.leading, statistic.metric.name, error, **facts)
 
 
 @checked
@@ -179,15 +178,13 @@ def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
     array([0.484, 0.893])
     """
     z = normal_quantile(confidence)
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
     statistic = Statistic.of(cm, "f1")
     assert statistic.positive is not None
     tp, fn, fp = (ARGUMENTS[name](cm.counts.values, statistic.positive) for name in ("tp", "fn", "fp"))
     tried = tp + fn + fp
     jaccard = wilson(tp.astype(float), np.maximum(tried, 1).astype(float), confidence, z)
     limits = np.stack([np.where(tried > 0, 2 * j / (1 + j), end) for j, end in zip(jaccard, (0, 1), strict=True)], -1)
-    return labelled(limits, statistic.leading, "f1", confidence=confidence, method="wilson")
+    return labelled_limits(limits, statistic.leading, "f1", confidence=confidence, method="wilson")
 
 
 def _transformation(statistic: Statistic, transform: str | None) -> Transformation:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
+from bayesperf.core.words import at_place
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import TABLE_DIMS, of_two_systems
 from bayesperf.metrics.metric import Metric
@@ -43,8 +44,7 @@ class Statistic:
     @classmethod
     def of(cls, cm: Any, metric: str | Metric, contrast: str | None = None) -> Statistic:
         """Return the statistic of each matrix, or its difference between two systems tested on the same examples."""
-        if not isinstance(cm, ConfusionMatrix):
-            raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+        checks.instance("cm", cm, ConfusionMatrix)
         if contrast is not None:
             checks.one_of("contrast", contrast, ("difference",))
         counts = cm.counts if contrast is None else of_two_systems(cm, "cm", with_dims=True).table()
@@ -104,20 +104,13 @@ class Statistic:
         leading = self.leading
         missing = np.flatnonzero(~np.isfinite(values))
         if len(missing):
-            at = place(leading, missing[0])
             raise InputError(
                 "metric",
-                f"{self.metric.name!r}{f' at {at}' if at else ''}: its denominator is 0 in these "
+                f"{self.metric.name!r}{at_place(leading, missing[0])}: its denominator is 0 in these "
                 "counts, so it has no interval of this kind.",
                 "Leave them out, or ask the posterior: bayesperf.posterior(cm).",
             )
         return values
-
-
-def place(leading: xr.DataArray, index: Any) -> str:
-    """Return the coordinates of a flat index of leading dims, in words."""
-    indices = np.unravel_index(int(index), leading.shape)
-    return ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, indices, strict=True))
 
 
 def strata(design: str, cells: NDArray[Any], axes: int) -> NDArray[Any]:

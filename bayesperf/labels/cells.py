@@ -1,29 +1,38 @@
-"""Joint draws of the cells of systems with some verified predictions."""
+"""Partly verified samples: joint draws of the cells of systems, and what sources made of them have in common."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import xarray as xr
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import CELL_DIMS, check_size
+from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample
 from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
+from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.paired_systems import pseudo_counts
-from bayesperf.posteriors.sources.stored_draws import stored
+from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
+# The default number of draws falls with the square of the number of classes, as strata become many, down to the
+# minimum.
+_DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 _SHARED_TEXT = (
-    "shared by the strata (true classes ~ Dirichlet(κ m), log m a sum of how popular the class is and of how good each "
-    "vote for it is; 1/(1 + κ) ~ Beta(1, 9); strata of total weight 1)"
+    "shared by the strata (true classes ~ Dirichlet(κ m), log m = the popularity of the class + the quality of each "
+    "vote for it; 1/(1 + κ) ~ Beta(1, 9); strata of total weight 1)"
 )
 
 
@@ -107,3 +116,70 @@ def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any])
     leading = sample.counts.isel(stratum=0, drop=True)
     dims: dict[str, list[Any]] = ({MODEL: list(systems)} if systems else {}) | dict.fromkeys(CELL_DIMS, sample.labels)
     return stored(cells, leading.expand_dims(dims, range(leading.ndim, leading.ndim + len(dims))))
+
+
+@dataclass(frozen=True, eq=False)
+class PartlyVerified(StoredDraws):
+    """Draws of the cells of systems of which people verified some examples. Made by `bayesperf.labels.verify`.
+
+    Attributes
+    ----------
+    sample : VerifiedSample
+        The sample, with its verified examples.
+    prior : Prior or None
+        The named prior of each system; None for the default.
+    random_seed : int
+        Seed of the draws.
+    """
+
+    sample: VerifiedSample = field(kw_only=True)
+    prior: priors.Prior | None = field(kw_only=True)
+    random_seed: int = field(kw_only=True)
+
+    @classmethod
+    def posterior_of(
+        cls, sample: VerifiedSample, prior: str | priors.Prior | None, draws: int | None, random_seed: Any
+    ) -> Posterior:
+        """Return the posterior of each system of a sample; of a complete one that of its counts."""
+        seed, classes = checks.seed(random_seed), len(sample.labels)
+        if sample.is_complete:
+            return posterior_of_counts.posterior(cls.verified_part(sample), prior, random_seed=seed, draws=draws)
+        fewer = max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
+        draws = fewer if draws is None else checks.count("draws", draws, least=2)
+        what = "partly verified samples"
+        named = None if prior is None else priors.resolve_dirichlet(prior, classes, what, shared=True)
+        return cls.of(sample, named, draws, seed).posterior
+
+    @classmethod
+    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> Self:
+        """Return the source of each system of a sample."""
+        used = resolved(prior, sample)
+        cells = cls.drawn_cells(sample, used, draws, random_seed)
+        independent = not used.shared_by_classes
+        return cls(cells, independent=independent, sample=sample, prior=prior, random_seed=random_seed)
+
+    @staticmethod
+    @abstractmethod
+    def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
+        """Return draws of the cells of each system."""
+
+    @staticmethod
+    @abstractmethod
+    def verified_part(sample: VerifiedSample) -> Counted:
+        """Return the counts of the verified examples."""
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior of each system."""
+        text = described(resolved(self.prior, self.sample), self.sample)
+        # Learned from the numbers of all examples of the strata, whatever their class.
+        counts = self.sample.counts.sum("stratum")
+        return Posterior(source=self, pos_label=self.pos_label, prior_text=text, learned_from=counts)
+
+    @property
+    def pos_label(self) -> Any:
+        """The positive class; None if there is none."""
+        return self.sample.pos_label
+
+    def known_counts(self) -> Counted:
+        return self.verified_part(self.sample)

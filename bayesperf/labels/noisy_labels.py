@@ -14,7 +14,7 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, blocks
-from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.errors import InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import refuse_uncounted_cells
 from bayesperf.data.matrix import ConfusionMatrix
@@ -137,8 +137,7 @@ def noise(
     >>> [bp.labels.noise(cm, error)["accuracy"].mean().round(2).item() for error in (0, 0.05, (5, 95))]
     [0.89, 0.93, 0.94]
     """
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    checks.instance("cm", cm, ConfusionMatrix)
     refuse_uncounted_cells(cm.counts, "cm")
     noise = _parsed(error, len(cm.labels))
     n = checks.count("draws", draws, least=2)
@@ -150,7 +149,7 @@ def noise(
     rng = streams(checks.seed(random_seed), "label noise", xr.DataArray(0.0), [content])[0]
     chains, rates = 1, None
     shares: Iterator[Array]
-    if isinstance(noise, Rate):
+    if isinstance(noise, ErrorRate):
         rates = noise.draws(recorded, n)
         runs = zip(*np.unique(rates, return_counts=True), strict=True)
         shares = (recorded.draw_shares(noise.at(rate), size, rng) for rate, size in runs)
@@ -178,7 +177,7 @@ def noise(
 # ── The errors of labels ──
 
 
-class Rate(NamedTuple):
+class ErrorRate(NamedTuple):
     """A Beta(a, b) for the rate of wrong labels among K classes, cut off where labels are chance."""
 
     a: float
@@ -231,7 +230,7 @@ def _axis(low: float, high: float, centre: float, scale: float) -> Axis:
     return Axis.between(low_, high_, centre_, scale_, _NODES)
 
 
-def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
+def _parsed(error: Any, classes: int) -> ErrorRate | Replacement | Array:
     """Return the caller's errors of labels, checked."""
     try:
         values = np.asarray(error, dtype=float)
@@ -253,13 +252,13 @@ def _parsed(error: Any, classes: int) -> Rate | Replacement | Array:
                 "worse than chance.",
                 f"Its mean is the rate of wrong labels: is it ({b:g}, {a:g})?",
             )
-        return Rate(a, b, classes)
+        return ErrorRate(a, b, classes)
     if values.shape == ():
         rate = float(values)
         if not 0 <= rate <= most:
             raise InputError("error", f"a rate of wrong labels is between 0 and chance, {most:.3g}; it is {rate:g}.")
         _warn_if_singular(1 - rate / most)
-        return Rate(1, 1, classes).at(rate)
+        return ErrorRate(1, 1, classes).at(rate)
     return _parsed_matrix(values)
 
 
@@ -291,11 +290,11 @@ def _warn_if_singular(distance: float) -> None:
         )
 
 
-def _refuse_impossible(recorded: RecordedCounts, noise: Rate | Replacement | Array, labels: list[Any]) -> None:
+def _refuse_impossible(recorded: RecordedCounts, noise: ErrorRate | Replacement | Array, labels: list[Any]) -> None:
     """Raise if the posterior is improper, or an impossible label has been recorded."""
     if (recorded.weights <= 0).any():
         raise InputError("prior", "labels that may be wrong need weight in every cell.", "Take another, as 'jeffreys'.")
-    if isinstance(noise, Rate):
+    if isinstance(noise, ErrorRate):
         return
     if isinstance(noise, Replacement):
         noise = noise.replaced + noise.kept * np.eye(len(labels))
@@ -304,8 +303,8 @@ def _refuse_impossible(recorded: RecordedCounts, noise: Rate | Replacement | Arr
             raise InputError("error", f"by this matrix no label is ever recorded as {label!r}, and {seen:g} are.")
 
 
-def _in_words(noise: Rate | Replacement | Array) -> str:
-    if isinstance(noise, Rate):
+def _in_words(noise: ErrorRate | Replacement | Array) -> str:
+    if isinstance(noise, ErrorRate):
         return f"recorded labels wrong at a rate ~ Beta({noise.a:g}, {noise.b:g})"
     if isinstance(noise, Replacement) and np.ptp(noise.replaced) == 0:
         return f"recorded labels wrong at a rate of {noise.replaced[1:].sum():g}"

@@ -20,6 +20,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
 from bayesperf.data.count_arrays import labelled_arrays
+from bayesperf.data.cross_tabulation import count_combinations
 from bayesperf.data.label_encoding import encode, missing_positive_label, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
@@ -42,7 +43,7 @@ _LITTLE, _DOUBT = 1.1, 0.05
 _RATES = ("recall", "specificity")
 
 
-class Rate(NamedTuple):
+class KnownRate(NamedTuple):
     """A rate that is known from elsewhere: a number, or a distribution with its range but for a negligible mass.
 
     Attributes
@@ -68,7 +69,7 @@ class Rate(NamedTuple):
     draws: Array | None = None
 
     @classmethod
-    def of(cls, distribution: Distribution) -> Rate:
+    def of(cls, distribution: Distribution) -> KnownRate:
         """Return the rate with a distribution."""
         (mean,), (sd,) = distribution.mean_sd()
         if isinstance(distribution, Draws):
@@ -201,7 +202,7 @@ def prevalence(
     )
 
 
-def _rates(errors: Any, pos_label: Any) -> tuple[Rate, Rate, list[Any] | None]:
+def _rates(errors: Any, pos_label: Any) -> tuple[KnownRate, KnownRate, list[Any] | None]:
     """Return recall and specificity of a positive class, and the labels, the positive one last, if they are known."""
     if isinstance(errors, Mapping):
         if set(errors) != set(_RATES):
@@ -219,7 +220,7 @@ def _rates(errors: Any, pos_label: Any) -> tuple[Rate, Rate, list[Any] | None]:
             f"has the leading dims {', '.join(map(str, post.dims))}.",
             "Sum them, or pool them and take .new_group.",
         )
-    recall, specificity = (Rate.of(post[name].distribution) for name in _RATES)
+    recall, specificity = (KnownRate.of(post[name].distribution) for name in _RATES)
     labels = sorted(post.labels, key=lambda label: label == post.pos_label)
     if pos_label is None or pos_label == labels[-1]:
         return recall, specificity, labels
@@ -228,7 +229,9 @@ def _rates(errors: Any, pos_label: Any) -> tuple[Rate, Rate, list[Any] | None]:
     return specificity, recall, labels[::-1]
 
 
-def _observed_rates(errors: Any, recall: Rate, specificity: Rate, labels: list[Any] | None) -> tuple[float, float]:
+def _observed_rates(
+    errors: Any, recall: KnownRate, specificity: KnownRate, labels: list[Any] | None
+) -> tuple[float, float]:
     """Return how often positives, and negatives, are called positive: of counts as counted, NaN without examples."""
     if not isinstance(errors, ConfusionMatrix) or labels is None:
         return recall.value, 1 - specificity.value
@@ -239,7 +242,7 @@ def _observed_rates(errors: Any, recall: Rate, specificity: Rate, labels: list[A
     return (positives, negatives) if positives > negatives else (np.nan, np.nan)
 
 
-def _rate(name: str, known: Any) -> Rate:
+def _rate(name: str, known: Any) -> KnownRate:
     """Return a rate given as a number or as the weights of a Beta distribution."""
     argument = f"errors[{name!r}]"
     if isinstance(known, Marginal):
@@ -247,16 +250,14 @@ def _rate(name: str, known: Any) -> Rate:
             raise InputError(argument, f"must be of one system; its dims are {known.dims}.", "Select a coordinate.")
         if known.bounds != (0.0, 1.0):
             raise InputError(argument, f"must be a rate, from 0 to 1; it is {known.quantity.title}.")
-        return Rate.of(known.distribution)
+        return KnownRate.of(known.distribution)
     if isinstance(known, tuple):
-        if len(known) != 2:
-            raise InputError(argument, f"must be a number or the weights (a, b) of a Beta distribution; it is {known}.")
-        a, b = (checks.beta_weight(argument, weight) for weight in known)
-        return Rate.of(Beta(np.array([[a]]), np.array([[b]])))
+        a, b = checks.beta_weights(argument, known)
+        return KnownRate.of(Beta(np.array([[a]]), np.array([[b]])))
     value = checks.number(argument, known)
     if not 0 <= value <= 1:
         raise InputError(argument, f"must be between 0 and 1; it is {value:g}.")
-    return Rate(value)
+    return KnownRate(value)
 
 
 def _counts(
@@ -293,9 +294,8 @@ def _predicted(calls: Any, by: Mapping[str, Any] | None) -> xr.DataArray:
     names = {name: "calls" if name == "predicted" else name for name in columns}
     checks.equal_lengths({names[name]: len(each.codes) for name, each in columns.items()})
     coords = {name: each.labels for name, each in columns.items()}
-    shape = tuple(map(len, coords.values()))
-    place = np.ravel_multi_index(tuple(each.codes for each in columns.values()), shape)
-    counts = xr.DataArray(np.bincount(place, minlength=int(np.prod(shape))).reshape(shape), coords, list(coords))
+    counted = count_combinations([each.codes for each in columns.values()], tuple(map(len, coords.values())))
+    counts = xr.DataArray(counted, coords, list(coords))
     if not counts.sum("predicted").all():
         raise InputError("by", "some combinations have no example.", "Join the columns into one.")
     return counts
@@ -365,7 +365,7 @@ def _of_known_classes(counts: xr.DataArray, labels: list[Any]) -> xr.DataArray:
     return counts.reindex(predicted=labels, fill_value=0)
 
 
-def _refuse_useless(recall: Rate, specificity: Rate) -> None:
+def _refuse_useless(recall: KnownRate, specificity: KnownRate) -> None:
     """Refuse calls that do not depend on the class, or the wrong way round; warn if they may hardly depend on it."""
     if (total := recall.value + specificity.value) <= 1:
         raise InputError(
@@ -388,7 +388,9 @@ def _warn_of_confusion(doubt: float) -> None:
         )
 
 
-def _tabulated(y: float, n: float, recall: Rate, specificity: Rate, weights: tuple[float, float]) -> Tabulated:
+def _tabulated(
+    y: float, n: float, recall: KnownRate, specificity: KnownRate, weights: tuple[float, float]
+) -> Tabulated:
     """Return the posterior of the prevalence by y positive calls of n."""
     a, b = weights
     separation = recall.value + specificity.value - 1
@@ -396,16 +398,15 @@ def _tabulated(y: float, n: float, recall: Rate, specificity: Rate, weights: tup
     middle = float(np.clip((apparent + specificity.value - 1) / separation if separation > 0 else 0.5, 1e-3, 1 - 1e-3))
     error = np.sqrt(apparent * (1 - apparent) / n + (middle * recall.sd) ** 2 + ((1 - middle) * specificity.sd) ** 2)
     scale = float(np.clip(error / max(separation, 0.1) / (middle * (1 - middle)), 1e-3, 1))
-    centre = special.logit(middle)
-    ends = centre - 42 / a - 9 * scale, centre + 42 / b + 9 * scale, centre, scale
-    low, high, middle_logit, width = np.array(ends).reshape(4, 1, 1)
-    axis = Axis.between(low, high, middle_logit, width, _NODES)
+    axis = Axis.of_beta(
+        *np.array([a, b]).reshape(2, 1, 1), _NODES, np.array([[special.logit(middle)]]), np.array([[scale]])
+    )
     logit = axis.nodes(_NODES)[0]
     prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
     return Tabulated.of(axis, prior + _log_likelihood(logit[0], y, n, recall, specificity)[None, :])
 
 
-def _log_likelihood(logit: Array, y: float, n: float, recall: Rate, specificity: Rate) -> Array:
+def _log_likelihood(logit: Array, y: float, n: float, recall: KnownRate, specificity: KnownRate) -> Array:
     """Return the log probability of y positive calls of n at logits (m,) of the prevalence, up to a constant.
 
     Within the integral over one rate is that over the other, which matters more: the function left over is smooth.
@@ -431,7 +432,7 @@ def _log_likelihood(logit: Array, y: float, n: float, recall: Rate, specificity:
     return value
 
 
-def _mean_over_draws(p: Array, rest: Array, y: float, n: float, recall: Rate, specificity: Rate) -> Array:
+def _mean_over_draws(p: Array, rest: Array, y: float, n: float, recall: KnownRate, specificity: KnownRate) -> Array:
     """Return the same where a rate is known by draws; two that have as many draws were drawn jointly."""
     if recall.draws is not None and specificity.draws is not None and len(recall.draws) == len(specificity.draws):
         pairs = recall.draws, specificity.draws
@@ -444,7 +445,7 @@ def _mean_over_draws(p: Array, rest: Array, y: float, n: float, recall: Rate, sp
     return np.asarray(special.logsumexp(special.xlogy(y, called) + special.xlogy(n - y, other), b=weights, axis=-1))
 
 
-def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, rate: Rate) -> Array:
+def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, rate: KnownRate) -> Array:
     """Return the log of E[q^right (1 − q)^other], q = share·rate + wrong, over a rate (arrays broadcast).
 
     1 − q is share·(1 − rate) + left, without a loss of digits.

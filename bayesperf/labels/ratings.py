@@ -119,11 +119,7 @@ class Ratings(Saved):
         roles = {"item": item, "rater": rater, "rating": rating, "population": population, "actual": actual}
         columns = [name for name in roles.values() if name is not None]
         values, rows = count_rows(frame, columns)
-        if not len(rows):
-            raise InputError("frame", "has no rows: there is nothing to count.")
-        for name in columns:
-            if name != actual:
-                refuse_missing_rows(name, values[name], rows)
+        refuse_missing_rows(values, rows, [name for name in columns if name != actual])
         ids = encode_ids(values[item], f"column {item!r}")
         raters = encode(values[rater], f"column {rater!r}", fractions=True)
         given = encode(values[rating], f"column {rating!r}")

@@ -187,10 +187,7 @@ class VerifiedSample(Saved, HasPositive):
         """Count columns whose entries stand for `rows` examples each; see `from_frame`."""
         keys, systems = list(by), [predicted] if isinstance(predicted, str) else list(predicted)
         judges, levels = [[] if name is None else [name] for name in (judge, strata)]
-        if not len(rows):
-            raise InputError("frame", "has no rows: there is nothing to count.")
-        for name in (*judges, *systems, *levels, *keys):
-            refuse_missing_rows(name, values[name], rows)
+        refuse_missing_rows(values, rows, [*judges, *systems, *levels, *keys])
         known, named = ~_missing(values[actual]), {name: f"column {name!r}" for name in (actual, *judges, *systems)}
         columns = {named[name]: encode(values[name], named[name]) for name in (*judges, *systems)}
         truth = {named[actual]: _truth(values[actual], known, named[actual])}

@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.labels.ratings import Ratings, model_data
 from bayesperf.posteriors.tree_attributes import fit_of
 
@@ -51,8 +52,7 @@ def truth(tree: xr.DataTree, ratings: Ratings) -> pd.DataFrame:
     """
     from bayesperf.models import raters
 
-    if not isinstance(ratings, Ratings):
-        raise InputTypeError("ratings", f"must be bayesperf.Ratings; it is {type(ratings).__name__}.")
+    checks.instance("ratings", ratings, Ratings)
     posterior, options = fit_of(tree, "raters")
     _check_same(posterior, ratings, options)
     data = model_data(ratings)

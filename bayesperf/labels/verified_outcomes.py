@@ -8,11 +8,12 @@ shares of people's outcomes are sums over the strata (`bayesperf.labels.voter_ce
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, decoded
@@ -20,13 +21,12 @@ from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import format_value
 from bayesperf.data.count_arrays import as_table
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
+from bayesperf.labels.cells import PartlyVerified, joint_cells, labelled_cells
 from bayesperf.labels.sample import VerifiedSample
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 
 def sample_of_outcomes(
@@ -53,41 +53,25 @@ def _numbers(name: str, values: Any) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class VerifiedOutcomes(StoredDraws):
+class VerifiedOutcomes(PartlyVerified):
     """Draws of the shares of outcomes, of which people gave some and a judge all. Made by `bayesperf.labels.verify`.
 
-    Attributes
-    ----------
-    sample : VerifiedSample
-        The counts of people's outcomes by those of the judge.
-    prior : Prior or None
-        The named prior of each system; None for the default.
-    random_seed : int
-        Seed of the draws.
+    The sample counts people's outcomes by those of the judge.
     """
 
-    sample: VerifiedSample = field(kw_only=True)
-    prior: priors.Prior | None = field(kw_only=True)
-    random_seed: int = field(kw_only=True)
+    pos_label = None
 
-    @classmethod
-    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> VerifiedOutcomes:
-        """Return the source of each system of a sample."""
-        used = resolved(prior, sample)
-        drawn = labelled_cells(sample, joint_cells(sample, used, [0], draws, random_seed), ())
+    @staticmethod
+    def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
+        drawn = labelled_cells(sample, joint_cells(sample, prior, [0], draws, random_seed), ())
         shares = drawn.sum("predicted").rename(actual="outcome")
-        cells = as_table(shares.assign_coords(outcome=_grades(sample)))
-        independent = not used.shared_by_classes
-        return cls(cells, independent=independent, sample=sample, prior=prior, random_seed=random_seed)
+        return as_table(shares.assign_coords(outcome=_grades(sample)))
 
-    @property
-    def posterior(self) -> Posterior:
-        """The posterior of each system."""
-        text = described(resolved(self.prior, self.sample), self.sample)
-        return Posterior(source=self, pos_label=None, prior_text=text, learned_from=self.sample.counts.sum("stratum"))
-
-    def known_counts(self) -> Outcomes:  # type: ignore[override]
-        return verified_part(self.sample)
+    @staticmethod
+    def verified_part(sample: VerifiedSample) -> Outcomes:
+        """Return people's outcomes of the verified examples."""
+        counts = sample.verified.sum("stratum").rename(actual="outcome")
+        return Outcomes(counts.assign_coords(outcome=_grades(sample)))
 
     def preface(self) -> list[str]:
         known, n = int(self.sample.verified.sum()), int(self.sample.counts.sum())
@@ -108,9 +92,3 @@ class VerifiedOutcomes(StoredDraws):
 def _grades(sample: VerifiedSample) -> Array:
     grades = np.asarray(sample.labels, float)
     return grades.astype(int) if (grades % 1 == 0).all() else grades
-
-
-def verified_part(sample: VerifiedSample) -> Outcomes:
-    """Return people's outcomes of the verified examples."""
-    counts = sample.verified.sum("stratum").rename(actual="outcome")
-    return Outcomes(counts.assign_coords(outcome=_grades(sample)))

@@ -11,7 +11,7 @@ account for it. Each of several systems has the figures that it has alone; `baye
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,23 +28,18 @@ from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import distinct_patterns
 from bayesperf.distributions.drawing import dirichlet_shares
-from bayesperf.labels.cells import described, joint_cells, labelled_cells, resolved
+from bayesperf.labels.cells import PartlyVerified, described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
-from bayesperf.labels.verified_outcomes import VerifiedOutcomes, sample_of_outcomes, verified_part
+from bayesperf.labels.verified_outcomes import VerifiedOutcomes, sample_of_outcomes
 from bayesperf.labels.voter_cells import Strata, agreement
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import applicable
-from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
-from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
-
-# The default number of draws falls with the square of the number of classes, as strata become many, down to the
-# minimum.
-_DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 
 
 @checked
@@ -123,8 +118,7 @@ def verify(
     """
     if isinstance(y_true, VerifiedSample):
         given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
-        if unused := [name for name, value in given.items() if value is not None]:
-            raise InputTypeError(f"{unused[0]}", "the VerifiedSample has its own.", f"Give it without `{unused[0]}`.")
+        checks.none_given("the VerifiedSample has its own.", **given)
         sample = y_true
     elif y_pred is None and judge is None:
         raise InputTypeError(
@@ -135,86 +129,37 @@ def verify(
     elif y_pred is None:
         if pos_label is not None:
             raise InputTypeError("pos_label", "outcomes have no classes.", "Remove `pos_label`, or give `y_pred`.")
-        return _of_outcomes(sample_of_outcomes(y_true, judge, strata, labels, by), prior, draws, random_seed)
+        sample = sample_of_outcomes(y_true, judge, strata, labels, by)
+        return VerifiedOutcomes.posterior_of(sample, prior, draws, random_seed)
     else:
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
         )
-    seed = checks.seed(random_seed)
-    if sample.is_complete:
-        return posterior_of_counts.posterior(sample.verified_only(), prior, random_seed=seed, draws=draws)
-    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
-    what = "partly verified samples"
-    named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), what, shared=True)
-    source = Verified.of(sample, named, draws, seed)
-    _warn_of_unknown(source)
-    warn_of_selection(sample)
-    return source.posterior
-
-
-def _of_outcomes(
-    sample: VerifiedSample, prior: str | priors.Prior | None, draws: int | None, random_seed: Any
-) -> Posterior:
-    """Return the posterior of outcomes that a judge gave all examples, and people some."""
-    seed = checks.seed(random_seed)
-    if sample.is_complete:
-        return posterior_of_counts.posterior(verified_part(sample), prior, random_seed=seed, draws=draws)
-    named = None if prior is None else priors.resolve_dirichlet(prior, len(sample.labels), "verified outcomes")
-    draws = _default_draws(len(sample.labels)) if draws is None else checks.count("draws", draws, least=2)
-    return VerifiedOutcomes.of(sample, named, draws, seed).posterior
-
-
-def _default_draws(classes: int) -> int:
-    return max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
+    post = Verified.posterior_of(sample, prior, draws, random_seed)
+    if isinstance(post.source, Verified):
+        _warn_of_unknown(post.source)
+        warn_of_selection(sample)
+    return post
 
 
 @dataclass(frozen=True, eq=False)
-class Verified(StoredDraws):
+class Verified(PartlyVerified):
     """Draws of the cells of systems with some verified predictions. Made by `bayesperf.labels.verify`.
 
-    Attributes
-    ----------
-    sample : VerifiedSample
-        The sample, with its verified examples.
-    prior : Prior or None
-        The named prior of each system; None for the default.
-    random_seed : int
-        Seed of the draws.
+    The source has the sample, with its verified examples, the named prior of each system, and the seed of the draws.
     """
 
-    sample: VerifiedSample = field(kw_only=True)
-    prior: priors.Prior | None = field(kw_only=True)
-    random_seed: int = field(kw_only=True)
+    systems_dim: str = MODEL
     counted_together = "labels.verify(y_true, {'a': y_pred_a, 'b': y_pred_b}, judge=...)"
 
-    @classmethod
-    def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> Verified:
-        """Return the source of each system of a sample."""
-        used = resolved(prior, sample)
-        each = [joint_cells(sample, used, [system], draws, random_seed)[:, -1] for system in sample.positions]
-        return cls(
-            labelled_cells(sample, np.stack(each, 1), sample.systems),
-            independent=not used.shared_by_classes,
-            systems_dim=MODEL,
-            sample=sample,
-            prior=prior,
-            random_seed=random_seed,
-        )
+    @staticmethod
+    def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
+        each = [joint_cells(sample, prior, [system], draws, random_seed)[:, -1] for system in sample.positions]
+        return labelled_cells(sample, np.stack(each, 1), sample.systems)
 
-    @property
-    def posterior(self) -> Posterior:
-        """The posterior of each system."""
-        return Posterior(
-            source=self,
-            pos_label=self.sample.pos_label,
-            prior_text=self._prior_text,
-            # Numbers of all examples of the strata, whatever their class.
-            learned_from=self.sample.counts.sum("stratum"),
-        )
-
-    @property
-    def _prior_text(self) -> str:
-        return described(resolved(self.prior, self.sample), self.sample)
+    @staticmethod
+    def verified_part(sample: VerifiedSample) -> ConfusionMatrix:
+        return sample.verified_only()
 
     def of_systems(
         self, post: Posterior, metric: str | Metric, dim: str, draws: int, random_seed: int
@@ -223,9 +168,6 @@ class Verified(StoredDraws):
             return super().of_systems(post, metric, dim, draws, random_seed)
         prior_text = described(resolved(self.prior, self.sample, systems=2), self.sample)
         return marginal_of_verified_systems(self, post, post.applicable(metric), draws, random_seed), prior_text
-
-    def known_counts(self) -> ConfusionMatrix | None:
-        return self.sample.verified_only()
 
     # ── What the figures rest on ──
 
@@ -237,7 +179,7 @@ class Verified(StoredDraws):
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         source = StoredDraws(labelled_cells(self.sample, cells[:, :1], ()), self.independent)
-        return Posterior(source=source, pos_label=self.sample.pos_label, prior_text=self._prior_text)
+        return replace(self.posterior, source=source, learned_from=None)
 
     @cached_property
     def unknown(self) -> xr.DataArray:

@@ -10,6 +10,7 @@ Shared parameters make strata err together, and the sum is scaled to the present
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -65,13 +66,9 @@ class LabelValue(Held):
         """Return the number of labels, where they tell most, that leave a variance; inf if all leave more."""
         if self.variance(self.available) > variance:
             return np.inf
-        low, high = 0.0, float((self.worth + self.available).max()) / max(float(self.scale.max()), _LEAST)
+        high = float((self.worth + self.available).max()) / max(float(self.scale.max()), _LEAST)
         high *= float(self.scale.max()) / max(float(self.scale[self.scale > 0].min(initial=1)), _LEAST)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            enough = self.variance(np.clip(middle * self.scale - self.worth, 0, self.available)) <= variance
-            low, high = (low, middle) if enough else (middle, high)
-        return float(np.clip(high * self.scale - self.worth, 0, self.available).sum())
+        return float(self._fewest(high, lambda labels: self.variance(labels) <= variance).sum())
 
     def by_chance(self, n: int) -> Array:
         """Return the expected number in each stratum of n labels chosen at random."""
@@ -80,12 +77,23 @@ class LabelValue(Held):
     def allocation(self, n: int) -> Counts:
         """Return the allocation of n labels that leaves the smallest variance, in whole numbers."""
         least = float(self.scale[self.scale > 0].min(initial=np.inf))
-        low, high = 0.0, float((self.worth + n).max()) / max(least, 1e-12)
+        labels = self._fewest(float((self.worth + n).max()) / max(least, 1e-12), lambda labels: labels.sum() >= n)
+        return _whole_numbers(labels, n, self.available)
+
+    def _fewest(self, highest: float, enough: Callable[[Array], bool]) -> Array:
+        """Return the labels, where they tell most, at the lowest level that is enough.
+
+        At a level the labels of a stratum and what it is worth are in proportion to its scale.
+        """
+
+        def labels_at(level: float) -> Array:
+            return np.clip(level * self.scale - self.worth, 0, self.available)
+
+        low, high = 0.0, highest
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            labels = np.clip(middle * self.scale - self.worth, 0, self.available)
-            low, high = (middle, high) if labels.sum() < n else (low, middle)
-        return _whole_numbers(np.clip(high * self.scale - self.worth, 0, self.available), n, self.available)
+            low, high = (low, middle) if enough(labels_at(middle)) else (middle, high)
+        return labels_at(high)
 
 
 def _whole_numbers(labels: Array, n: int, available: Counts) -> Counts:

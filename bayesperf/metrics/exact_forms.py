@@ -15,6 +15,15 @@ from bayesperf.core.arrays import Numbers
 from bayesperf.core.fields import Applied, Held, applied, by_name
 
 
+@by_name
+def unchanged(x: Any) -> Any:
+    """Return a proportion as a function of itself."""
+    return x
+
+
+UNCHANGED = applied(unchanged)
+
+
 @dataclass(frozen=True)
 class Proportion(Held):
     """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names).
@@ -30,6 +39,12 @@ class Proportion(Held):
     failure: tuple[str, ...]
     by_cell: bool = False
     method: ClassVar[str] = "exact"
+    forward: ClassVar[Applied] = UNCHANGED
+
+    @property
+    def proportion(self) -> Proportion:
+        """The proportion itself, for a common interface with `IncreasingFunction`."""
+        return self
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Numbers
-from bayesperf.core.errors import InputTypeError
 from bayesperf.data.count_arrays import CELL_DIMS, has_uncounted_negatives, refuse_uncounted_cells
-from bayesperf.data.counted import Counted
+from bayesperf.data.counted import Counted, check_counted
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 
@@ -70,8 +69,7 @@ def score(cm: Counted, metric: str | Metric) -> xr.DataArray:
     >>> bp.score(cm, "recall").item()
     0.8
     """
-    if not isinstance(cm, Counted):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
+    check_counted(cm)
     positive = cm.positive
     metric = applicable(metric, cm.labels, positive, cm.dims, cm.graded)
     refuse_uncounted(metric, cm.cells)

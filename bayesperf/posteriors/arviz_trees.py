@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, as_table
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
@@ -93,9 +93,8 @@ def _without_scalars(group: xr.Dataset) -> xr.Dataset:
 
 def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str, Any]:
     """Validate a tree, and return the fields of the posterior that its draws of cells make."""
-    if not isinstance(tree, xr.DataTree):
-        raise InputTypeError("tree", f"must be an xarray.DataTree; it is {type(tree).__name__}.")
-    name, kind = PARTS[checks.one_of("part", part, tuple(PARTS))]
+    checks.instance("tree", tree, xr.DataTree)
+    name, kind = PARTS[checks.one_of("part", part, PARTS)]
     if "posterior" not in tree.children or name not in tree["posterior"].data_vars:
         advice = "Take the mean: the model has no groups." if name != "cells" else ""
         raise InputError("tree", f"has no variable {name!r} in a group 'posterior'.", advice)

@@ -68,8 +68,8 @@ def posterior_of_strata(
         If a stratum with a share has no examples, of one system or of all: its cells come from the prior alone.
     """
     dims = (strata,) if isinstance(strata, str) else tuple(strata)
-    if unknown := [dim for dim in dims if dim not in data.dims]:
-        raise InputError("strata", f"there is no {unknown[0]!r} among the leading dims, {list(map(str, data.dims))}.")
+    for dim in dims:
+        checks.leading_dim("strata", dim, data.dims)
     known = _known_shares(shares, dims, checks.one_of("shares_of", shares_of, _SHARES_OF))
     seed = checks.seed(random_seed)
     counted = data if isinstance(data, Posterior) else _with_all(data, dims, known)
@@ -90,7 +90,8 @@ def posterior_of_strata(
         random_seed=seed,
     )
     if source.empty:
-        said = f"strata: no example is of {listed(source.empty)}, where the figures are the prior's alone."
+        have = "has no examples, so its figures" if len(source.empty) == 1 else "have no examples, so their figures"
+        said = f"strata: {listed(source.empty)} {have} come from the prior alone."
         warn(PriorWarning, "BP206", f"{said} Test some, or let strata learn from each other: pool(cm, dim).by_group.")
     return source.population
 

@@ -226,8 +226,8 @@ class Marginal(Saved):
         return self._selected("isel", indexers)
 
     def _selected(self, how: str, indexers: Mapping[str, Any]) -> Marginal:
-        if missing := [dim for dim in indexers if dim not in self.dims]:
-            raise InputError(how, f"{missing[0]!r} is not a leading dim; they are {list(self.dims)}.")
+        for dim in indexers:
+            checks.leading_dim(how, dim, self.dims)
         # Which of the distributions each place of the leading dims has.
         places = getattr(positions(self.leading), how)(indexers)
         if not places.size:
@@ -304,8 +304,7 @@ class Marginal(Saved):
         ValueError
             If `ci_prob` is not between 0 and 1, or `ci_kind` is something else.
         """
-        ci_prob = checks.probability("ci_prob", ci_prob)
-        checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
+        ci_prob, ci_kind = checks.interval(ci_prob, ci_kind)
         return self._label(self.distribution.each(lambda d: d.mcse_interval(ci_prob, ci_kind)))
 
     def pdf(self, x: ArrayLike) -> xr.DataArray:
@@ -349,10 +348,10 @@ class Marginal(Saved):
         return self._at(lambda d, q: d.ppf(q), q, "q")
 
     def prob_above(self, x: ArrayLike) -> xr.DataArray:
-        """Return the probability that the metric is greater than x, named as a question, such as "P(recall ≥ 0.8)".
+        """Return P(metric ≥ x); in predictions of a new test set, P(metric > x).
 
-        If x itself has a positive probability, as a median grade has, it counts as above. In predictions of a new test
-        set, which are named "P(recall > 0.8)", it does not.
+        The result is named so: "P(recall ≥ 0.8)". The two differ if x itself has a positive probability, as a median
+        grade has.
 
         Raises
         ------
@@ -441,8 +440,7 @@ class Marginal(Saved):
 
     def interval(self, ci_prob: float, ci_kind: Kind) -> xr.DataArray:
         """Return the interval of the given kind, "hdi" or "eti"."""
-        ci_prob = checks.probability("ci_prob", ci_prob)
-        checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
+        ci_prob, ci_kind = checks.interval(ci_prob, ci_kind)
         values = self.distribution.each(lambda d: d.interval(ci_prob, ci_kind))
         return self._label(values, CI_BOUND, {"ci_kind": ci_kind, "ci_prob": ci_prob})
 

@@ -17,11 +17,11 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Numbers, labelled
-from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.words import plural
 from bayesperf.data.clusters import within
 from bayesperf.data.count_arrays import CELL_DIMS, as_outcomes, has_uncounted_negatives, refuse_uncounted_cells
-from bayesperf.data.counted import Counted
+from bayesperf.data.counted import Counted, check_counted
 from bayesperf.data.label_encoding import HasPositive
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
@@ -531,8 +531,7 @@ class Posterior(Answer, HasPositive):
 
     def _more_counts(self, cm: Counted) -> xr.DataArray:
         """Return the counts to update with; raise if labels or leading coordinates differ from the observed ones."""
-        if not isinstance(cm, Counted):
-            raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
+        check_counted(cm)
         if cm.graded != self.graded or cm.labels != self.labels or cm.pos_label != self.pos_label:
             raise InputError(
                 "cm",

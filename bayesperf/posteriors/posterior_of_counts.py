@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, overload
 
+from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.counted import Counted
@@ -131,25 +132,22 @@ def posterior(
     if strata is None and shares_of != "population":
         raise InputTypeError("shares_of", "says where shares come from, and there are none.", "Give `shares`.")
     if isinstance(cm, Posterior):
-        given = {"y_pred": y_pred, "prior": prior, "draws": draws, "labels": labels, "pos_label": pos_label, "by": by,
-                 "design": None if design == "joint" else design}  # fmt: skip
-        if unused := [name for name, value in given.items() if value is not None]:
-            raise InputTypeError(unused[0], "the posterior has its own.", f"Call it without `{unused[0]}`.")
+        other = None if design == "joint" else design
+        own = {"y_pred": y_pred, "prior": prior, "design": other, "draws": draws}
+        checks.none_given("the posterior has its own.", **own, labels=labels, pos_label=pos_label, by=by)
         assert strata is not None
         return posterior_of_strata(cm, strata, shares, shares_of, random_seed=random_seed)
     if isinstance(cm, Counted):
-        of_labels = {"labels": labels, "pos_label": pos_label, "by": by, "y_true": y_true}
-        if unused := [name for name, value in of_labels.items() if value is not None]:
-            raise InputTypeError(unused[0], f"the {type(cm).__name__} has its own.", f"Call it without `{unused[0]}`.")
+        has_own = f"the {type(cm).__name__} has its own."
+        checks.none_given(has_own, labels=labels, pos_label=pos_label, by=by, y_true=y_true)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     elif cm is not None and y_true is None and (y_pred is None or isinstance(y_pred, str | priors.Prior)):
-        if by is not None:
-            raise InputTypeError("by", "the counts have dims of their own.", "Call it without `by`.")
+        checks.none_given("the counts have dims of their own.", by=by)
         cm = matrix_of(cm, labels, pos_label)
         prior, design, random_seed = _after_matrix(y_pred, prior, design, random_seed)
     else:
-        if cm is not None and y_true is not None:
-            raise InputTypeError("y_true", "the first argument holds them already.", "Call it without `y_true`.")
+        if cm is not None:
+            checks.none_given("the first argument holds them already.", y_true=y_true)
         actual = y_true if cm is None else cm
         if actual is None or y_pred is None:
             raise InputTypeError("", "posterior takes a ConfusionMatrix, Outcomes, or actual and predicted labels.")

@@ -594,7 +594,7 @@ def resolve_dirichlet(
     if resolved.rates and not rates:
         raise InputError(
             "prior",
-            f"a rate prior is none of the whole matrix, which {what} need.",
+            f"a rate prior says nothing of the whole matrix, which {what} need.",
             "Use a Dirichlet prior, as 'flat'.",
         )
     return resolved

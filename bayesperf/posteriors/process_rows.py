@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
+from bayesperf.core.weights import indicators
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import GivenSums
 
@@ -44,9 +44,9 @@ def class_sums(
     """
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)
-    rows = _indicators(actual, classes)
-    hits = [_indicators(actual, classes, right) for right in actual == predicted.T]
-    false_alarms = [_indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
+    rows = indicators(actual, classes)
+    hits = [indicators(actual, classes, right) for right in actual == predicted.T]
+    false_alarms = [indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
     places = [_Places(of_one) for of_one in alpha]
     for block in blocks(n, max((STICKS + 2) * classes, len(counts)), _BLOCK):
         size = block.stop - block.start
@@ -65,12 +65,6 @@ def class_sums(
             sums[:, system] = tp, mass - tp, fp + seen @ false_alarms[system]
         # A class without any piece has the smallest mass whose ratios are still normal numbers.
         yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
-
-
-def _indicators(of_class: Codes, classes: int, kept: Array | None = None) -> csr_array:
-    """Return the matrix (patterns, K) that sums all patterns, or only some, by class."""
-    ones = np.ones(len(of_class)) if kept is None else kept.astype(float)
-    return csr_array((ones, (np.arange(len(of_class)), of_class)), shape=(len(of_class), classes))
 
 
 def _pieces(rng: np.random.Generator, weight: Array, n: int) -> Array:

@@ -25,10 +25,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
-from bayesperf.core.weights import tallied
+from bayesperf.core.weights import indicators
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
 from bayesperf.metrics.metric import ClassSums
 from bayesperf.posteriors.shared_class_errors import SharedErrors
@@ -68,7 +67,7 @@ class SparseRows(ClassSums):
         on_stick = np.minimum(weight, 0.0 if weight.min() > _LARGE else 1.0)
         prior = gamma_masses(self.rng, on_stick, (n, classes))
         spread = gamma_masses(self.rng, weight - on_stick, (n, classes))
-        scale = self.fn / (prior + spread + seen @ _indicators(actual, classes))
+        scale = self.fn / (prior + spread + seen @ indicators(actual, classes))
         seen *= scale[:, actual]
         prior *= scale
         spread *= scale
@@ -91,7 +90,7 @@ class SparseRows(ClassSums):
         cell = errors.atoms.reshape(n, -1) + classes * np.arange(n)[:, None]
         of_prior = np.bincount(cell.ravel(), errors.prior.ravel(), n * classes).reshape(n, classes)
         # A class that no atom fell on is not predicted by mistake at all.
-        of_seen = errors.seen @ _indicators(errors.predicted, classes)
+        of_seen = errors.seen @ indicators(errors.predicted, classes)
         of_spread = errors.base * sums_of_others(errors.spread)
         return np.asarray(np.maximum(of_prior + of_seen + of_spread, LEAST_MASS))
 
@@ -132,11 +131,6 @@ class SparseErrors(NamedTuple):
     prior: Array
     spread: Array
     base: Array
-
-
-def _indicators(of_class: Codes, classes: int) -> csr_array:
-    """Return the matrix (cells, K) that sums cells by class."""
-    return tallied(np.arange(len(of_class)), of_class, (len(of_class), classes))
 
 
 def _of_all_rows(popularity: Array, weight: Array, mass: Array, rng: np.random.Generator) -> Array:

@@ -72,11 +72,10 @@ def summary_rows(
     They have the observed values of each metric, if given, the mode, if requested, and the fraction ``undefined``, if
     any draw is undefined. In the column ``label``, a metric without classes has "".
     """
-    prob = checks.probability("ci_prob", ci_prob)
-    checks.one_of("ci_kind", ci_kind, ("hdi", "eti"))
+    prob, kind = checks.interval(ci_prob, ci_kind)
     sizes = [marginal.leading.size for marginal in marginals]
     dims = dict.fromkeys(str(dim) for marginal in marginals for dim in marginal.dims)
-    figures = _of_each([m.distribution for m in marginals], lambda d: _figures(d, prob, ci_kind))
+    figures = _of_each([m.distribution for m in marginals], lambda d: _figures(d, prob, kind))
     columns: dict[str, NDArray[Any]] = {
         "metric": np.repeat([marginal.name for marginal in marginals], sizes),
         "method": np.repeat([marginal.method for marginal in marginals], sizes),

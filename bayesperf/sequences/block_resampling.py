@@ -16,7 +16,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.intervals.bootstrap_intervals import limits_of, warn_of_resamples
 from bayesperf.intervals.delta_method import gradient_of
-from bayesperf.intervals.limits import labelled
+from bayesperf.intervals.limits import labelled_limits
 from bayesperf.intervals.statistic import Statistic
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -100,7 +100,7 @@ def block_bootstrap(
     """
     tail = (1 - checks.probability("confidence", confidence)) / 2
     n_resamples = checks.count("n_resamples", n_resamples, least=2)
-    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    seed = checks.new_seed(random_seed)
     sequences = label_sequences(y_true, y_pred, by, labels, pos_label)
     cm = sequences.cm
     positive = cm.positive
@@ -123,7 +123,7 @@ def block_bootstrap(
     facts = {"confidence": confidence, "method": "circular blocks, percentile", "block": block,
              "n_resamples": n_resamples, "random_seed": seed, "undefined": interval.undefined}  # fmt: skip
     error = interval.standard_error[0]
-    return labelled(interval.limits[0], statistic.leading, statistic.metric.name, error, **facts)
+    return labelled_limits(interval.limits[0], statistic.leading, statistic.metric.name, error, **facts)
 
 
 @dataclass(frozen=True)

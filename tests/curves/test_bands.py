@@ -298,7 +298,7 @@ def test_bad_parts():
     data = DATA["continuous"]
     with pytest.raises(TypeError, match="fpr and recall: a part of the curve lies between two rates of one kind"):
         bp.roc_auc(*data, fpr=(0, 0.1), recall=(0, 1))
-    with pytest.raises(TypeError, match="standardized: it is of a part of the curve"):
+    with pytest.raises(TypeError, match="standardized applies to a part of the curve"):
         bp.roc_auc(*data, standardized=True)
     with pytest.raises(ValueError, match="recall must be recalls, 0 ≤ low < high ≤ 1"):
         bp.roc_auc(*data, recall=(0.5, 0.5))

@@ -292,7 +292,7 @@ def test_infinite_measures_are_left_out_and_said_to_be():
         (
             lambda y, p: bp.curves.calibration(y, p, labels=[0, 1]),
             TypeError,
-            "labels: they are of y_prob with a column",
+            "labels apply to y_prob with a column",
         ),
         (lambda y, p: bp.curves.calibration(y, p, draws=1), ValueError, "draws must be a whole number of at least 2"),
         (lambda y, p: bp.curves.calibration(y, np.stack([p, p], 1)), ValueError, "must add up to 1; those of example"),

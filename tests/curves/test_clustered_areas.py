@@ -312,7 +312,7 @@ ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 30)
             lambda: bp.curves.weighted_score("brier", Y, PROBABILITY_A, cluster=[1]),
             ValueError, "y_score 120, cluster 1"),
         (lambda: bp.curves.weighted_score("brier", Y, PROBABILITY_A, cluster=[1, 2, 3]), ValueError, "unequal length"),
-        (lambda: bp.curves.det_curve(Y, A, cluster=CLUSTER, method="beta"), ValueError, "cluster is of method="),
+        (lambda: bp.curves.det_curve(Y, A, cluster=CLUSTER, method="beta"), ValueError, "cluster applies to method="),
     ],
 )  # fmt: skip
 def test_bad_clusters(call, error, match):

@@ -575,9 +575,19 @@ MISSING = (np.array([0, 1, 1]), np.array([0.1, np.nan, 0.3]))
         ((DEV, TEST), {"resample": "dev"}, ValueError, "resample must be one of 'test', 'both'"),
         ((DEV, TEST), {"draws": 1}, ValueError, "draws must be a whole number of at least 2"),
         ((DEV, TEST), {"random_seed": -1}, ValueError, "random_seed must be a non-negative integer"),
-        ((DEV, TEST), {"method": "bootstrap", "prior": "flat"}, ValueError, "prior: the bootstrap resamples"),
+        (
+            (DEV, TEST),
+            {"method": "bootstrap", "prior": "flat"},
+            ValueError,
+            "prior applies to method='bayesian_bootstrap'",
+        ),
         ((DEV, TEST), {"prior": "none"}, ValueError, "prior must be one of flat"),
-        ((DEV, TEST), {"prior": bp.prior.rate(1, 1)}, ValueError, "prior: a rate prior is none of the whole matrix"),
+        (
+            (DEV, TEST),
+            {"prior": bp.prior.rate(1, 1)},
+            ValueError,
+            "prior: a rate prior says nothing of the whole matrix",
+        ),
         (
             (DEV, TEST),
             {"prior": bp.prior.dirichlet(np.ones((3, 3)))},

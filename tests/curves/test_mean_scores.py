@@ -141,10 +141,10 @@ def test_direction_is_that_of_credit_unless_it_is_said():
         ("mean", ([0.5],), {"bounds": (0, np.inf)}, "^bounds must be two finite numbers"),
         ("mean", ([0.5],), {"bounds": "01"}, "^bounds must be the smallest and the largest"),
         ("rmse", ([0.5, 1], {"a": [1, 2], "b": [1]}), {}, r"unequal length: y_true 2, .*y_score\['b'\] 1"),
-        ("mae", ([0.5, 1], [1, 2]), {"greater_is_better": True}, "^greater_is_better: it is of a function"),
+        ("mae", ([0.5, 1], [1, 2]), {"greater_is_better": True}, "^greater_is_better applies to a function"),
         ("mean", ([0, 1],), {"per_class": True}, "^per_class: 'mean' is of real values"),
         ("mean", ([0, 1],), {"pos_label": 1}, "^pos_label: 'mean' is of real values"),
-        ("brier", ([0, 1], [0.1, 0.9]), {"bounds": (0, 1)}, "^bounds: they are of 'mean', 'mae', 'rmse'"),
+        ("brier", ([0, 1], [0.1, 0.9]), {"bounds": (0, 1)}, "^bounds apply to 'mean', 'mae', 'rmse'"),
         ("mean", ([0, 1, 1],), {"cluster": [1, 1, 2]}, "^cluster"),
     ],
 )  # fmt: skip

@@ -398,7 +398,7 @@ Y, P = [0, 1, 0, 1], [0.2, 0.6, 0.4, 0.8]
     [
         (ValueError, {"method": "platt"}, "method must be one of 'logistic', 'isotonic'"),
         (ValueError, {"method": "isotonic"}, "there are 4 examples, 2 of the rarer class.*Take method='logistic'"),
-        (TypeError, {"method": "isotonic", "by": list("abab")}, "by: groups are of method='logistic'"),
+        (TypeError, {"method": "isotonic", "by": list("abab")}, "by applies to method='logistic'"),
         (ValueError, {"y_prob": [0.2, 0.6, 0.4, 1.0]}, "y_prob: 1 probability is 0 or 1.*Clip them"),
         (ValueError, {"y_prob": [0.2, 0.6, 0.4, 1.1]}, "y_prob must hold probabilities"),
         (TypeError, {"y_prob": None}, "y_prob: give the probabilities of the labels"),

@@ -280,7 +280,7 @@ def test_words_name_where_the_band_leaves_out_the_diagonal():
         (lambda y, p: bp.reliability_curve(y * 0, p), ValueError, "y_true must hold two classes"),
         (lambda y, p: bp.reliability_curve(y), TypeError, "y_prob: give the probabilities of the labels"),
         (lambda y, p: bp.reliability_curve(y, p, method="spline"), ValueError, "method must be one of 'isotonic'"),
-        (lambda y, p: bp.reliability_curve(y, p, bins=5), ValueError, "bins is of method='bins'"),
+        (lambda y, p: bp.reliability_curve(y, p, bins=5), ValueError, "bins applies to method='bins'"),
         (lambda y, p: bp.reliability_curve(y, p, method="bins", bins=0), ValueError, "bins must be a whole number"),
         (lambda y, p: bp.reliability_curve(y, p.round(), method="logistic"), ValueError, "150 probabilities are 0 or"),
         (lambda y, p: bp.reliability_curve(y, p).band(kind="pointwise"), ValueError, "no pointwise band"),

@@ -259,7 +259,7 @@ def test_one_example_of_each_class():
         ([0, 1], [1, 2, 3], {}, "unequal length: y_true 2, y_score 3"),
         ([0, 1], [[1, 2]], {}, "y_score must be one-dimensional"),
         ([0, 1], [1, 2], {"method": "delong"}, "method must be one of 'bayesian_bootstrap', 'beta', 'binormal'"),
-        ([0, 1], [1, 2], {"prior": "flat"}, "prior is of method='beta'"),
+        ([0, 1], [1, 2], {"prior": "flat"}, "prior applies to method='beta'"),
         ([0, 1], [1, 2], {"method": "beta", "prior": "flt"}, "prior must be one of"),
         ([0, 1], [1, 2], {"draws": 1}, "draws must be a whole number of at least 2"),
         ([0, 1], [1, 2], {"random_seed": -1}, "random_seed must be"),
@@ -375,7 +375,7 @@ def test_clusters_that_differ_widen_the_band_and_single_ones_do_not():
 
 def test_bad_clusters():
     y, score, cluster = clustered(20, 6)
-    with pytest.raises(ValueError, match="cluster is of method='bayesian_bootstrap'"):
+    with pytest.raises(ValueError, match="cluster applies to method='bayesian_bootstrap'"):
         bp.roc_curve(y, score, cluster=cluster, method="beta")
     with pytest.raises(ValueError, match="cluster: there is only one"):
         bp.roc_curve(y, score, cluster=0 * cluster)

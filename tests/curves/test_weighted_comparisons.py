@@ -225,7 +225,7 @@ def test_functions_of_one_s_own():
         (
             lambda: scores_compared("brier", Y, A, B, greater_is_better=True),
             ValueError,
-            "greater_is_better: it is of a function",
+            "greater_is_better applies to a function",
         ),
         (lambda: areas_compared(Y, A, B, fpr=(0.2, 0.1)), ValueError, "fpr must be false positive rates"),
         (lambda: areas_compared(Y, A, B, fpr=0.2), TypeError, "fpr must be two false positive rates"),

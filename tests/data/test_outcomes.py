@@ -118,7 +118,7 @@ def test_sums_and_selections_keep_what_belongs_together(tmp_path):
         (lambda: Outcomes.from_counts(right=5, n=4), "greater than n"),
         (lambda: Outcomes.from_counts(right=-1, n=4), "right"),
         (lambda: Outcomes.from_frame(FRAME), "name a column of right and wrong"),
-        (lambda: Outcomes.from_frame(FRAME, correct="passed", scale=[0, 1]), "scale: applies to grades"),
+        (lambda: Outcomes.from_frame(FRAME, correct="passed", scale=[0, 1]), "scale applies to grades"),
         (lambda: Outcomes.from_frame(FRAME, correct="stars"), "must say by true and false"),
         (lambda: Outcomes.from_frame(FRAME, correct="passes"), "no column 'passes'"),
         (lambda: Outcomes.from_frame(FRAME[:0], correct="passed"), "no rows"),

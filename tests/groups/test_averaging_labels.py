@@ -93,7 +93,7 @@ def test_each_label_has_the_figures_of_any_matrix():
     [
         ({"metric": "f1_macro"}, "averages over classes"),
         ({"metric": "f1", "prior": "shared"}, "'shared' is not available for averages over labels"),
-        ({"metric": "f1", "prior": bp.prior.rate(1, 1)}, "a rate prior is none of the whole matrix"),
+        ({"metric": "f1", "prior": bp.prior.rate(1, 1)}, "a rate prior says nothing of the whole matrix"),
         ({"metric": "f1", "labels": ["a"]}, "labels: name at least two"),
     ],
 )

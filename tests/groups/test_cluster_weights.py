@@ -299,7 +299,7 @@ def test_questions_to_a_model_are_refused(answer):
         ({"prior": "shared"}, "prior: 'shared' is not available"),
         ({"prior": "haldane"}, "prior: each cell needs pseudo-examples"),
         ({"prior": bp.prior.rate(1, 1)}, "prior: a rate prior"),
-        ({"method": "model", "prior": "flat"}, "prior: applies to method='bayesian_bootstrap'"),
+        ({"method": "model", "prior": "flat"}, "prior applies to method='bayesian_bootstrap'"),
         ({"draws": 1}, "draws must be"),
         ({"design": "by_predicted"}, "design must be"),
     ],

@@ -231,7 +231,7 @@ BAD = {
     "far margin": ((PAIR,), {"margin": 1.5}, "margin must be between -1 and 1, both excluded; it is 1.5"),
     "second": ((CM, (6, 5)), {"metric": "recall"}, "b: 6 successes of 5 trials"),
     "confidence": ((PAIR,), {"confidence": 0.3}, "confidence must be above 0.5"),
-    "prior": ((PAIR,), {"prior": bp.prior.rate(1, 1)}, "prior: a rate prior is none of the whole matrix"),
+    "prior": ((PAIR,), {"prior": bp.prior.rate(1, 1)}, "prior: a rate prior says nothing of the whole matrix"),
 }  # fmt: skip
 
 

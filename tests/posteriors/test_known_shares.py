@@ -170,7 +170,7 @@ def test_shares_are_read_by_the_names_of_their_dims():
 def test_a_stratum_in_which_one_system_alone_has_no_examples():
     cells = {"tp": [[40, 10], [20, 0]], "fn": [[1, 9], [3, 0]], "fp": [[1, 2], [3, 0]], "tn": [[40, 10], [10, 0]]}
     cm = bp.ConfusionMatrix.from_counts(**cells, dims={"model": ["m", "n"], "site": ["a", "b"]})
-    with pytest.warns(PriorWarning, match="no example is of 'b, n'.*BP206"):
+    with pytest.warns(PriorWarning, match="'b, n' has no examples.*BP206"):
         post = bp.posterior(cm, strata="site", shares={"a": 0.1, "b": 0.9})
     observed = post["accuracy"].observed.values
     assert observed[0] == pytest.approx(0.1 * 80 / 82 + 0.9 * 20 / 31)
@@ -193,7 +193,7 @@ def test_effective_number_of_examples():
 
 
 def test_a_stratum_without_examples_has_its_prior_and_is_named():
-    with pytest.warns(PriorWarning, match="no example is of 'd'.*BP206"):
+    with pytest.warns(PriorWarning, match="'d' has no examples.*BP206"):
         post = bp.posterior(MATRIX, strata="site", shares={"a": 0.2, "b": 0.4, "c": 0.3, "d": 0.1})
     assert post.source.empty == ["d"]
     assert "d has no examples, so the prior decides there." in post.in_words()
@@ -218,7 +218,7 @@ def test_predictions_and_another_prevalence():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"strata": "age", "shares": MIX}, "strata: there is no 'age' among the leading dims"),
+        ({"strata": "age", "shares": MIX}, "strata: 'age' is not a leading dim; they are"),
         ({"strata": "site"}, "shares must map each stratum to its share"),
         ({"shares": MIX}, "strata: name the dim of the strata"),
         ({"strata": "site", "shares": {"a": 0.5, "b": 0.5}}, "shares has no share of 'c'"),

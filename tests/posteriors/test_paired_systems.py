@@ -216,7 +216,10 @@ def test_what_an_improper_prior_leaves_out_is_refused_by_metric():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"prior": bp.prior.rate(1, 1)}, "prior: a rate prior is none of the whole matrix.*Dirichlet prior, as 'flat'"),
+        (
+            {"prior": bp.prior.rate(1, 1)},
+            "prior: a rate prior says nothing of the whole matrix.*Dirichlet prior, as 'flat'",
+        ),
         ({"prior": "gaussian"}, "prior must be one of flat"),
         ({"draws": 1}, "draws must be a whole number of at least 2"),
         ({"random_seed": -1}, "random_seed must be"),

@@ -234,7 +234,7 @@ def test_settings_and_a_folder_of_other_data(tmp_path):
         ({"ci_kind": "hpd"}, "ci_kind must be one of 'hdi', 'eti'; it is 'hpd'"),
         (
             {"prior": bp.prior.rate(1, 1)},
-            "prior: a rate prior is none of the whole matrix, which studies of splits need",
+            "prior: a rate prior says nothing of the whole matrix, which studies of splits need",
         ),
     ],
 )

@@ -125,15 +125,14 @@ def weighted_score(
     """
     if greater_is_better is not None and not callable(score_function) and score_function != "mean":
         raise InputError(
-            "greater_is_better", f"it is of a function; {score_function!r} has its own.", "Say it of a function alone."
+            "greater_is_better", f"applies to a function only; {score_function!r} has its own.", "Leave it out."
         )
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
     if isinstance(score_function, str) and score_function in MEAN_SCORES:
         _refuse_classes(score_function, per_class, pos_label)
         options: dict[str, Any] = {"cluster": cluster, "draws": draws, "seed": seed, "progressbar": progressbar}
         return mean_score(score_function, y_true, y_score, bounds, greater_is_better, **options)
-    if bounds is not None:
-        raise InputError("bounds", f"they are of {', '.join(map(repr, MEAN_SCORES))}.", "Remove `bounds`.")
+    checks.none_given(f"apply to {', '.join(map(repr, MEAN_SCORES))} only.", bounds=bounds)
     of_classes: dict[str, Any] = {"per_class": per_class, "pos_label": pos_label, "cluster": cluster}
     return _score_of_classes(
         score_function,
@@ -163,8 +162,7 @@ def _score_of_classes(
     """Return the posterior of a score of labels and scores, or of a function; see `weighted_score`."""
     sizes = None
     if y_score is None:
-        if cluster is not None:
-            raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
+        checks.none_given("bins do not tell the examples of a cluster.", cluster=cluster)
         y_true, y_score, sizes = _examples_of_bins(score_function, y_true, pos_label)
     systems = systems_of(y_score)
     given = [y_score] if systems is None else list(systems.values())

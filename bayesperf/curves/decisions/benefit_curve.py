@@ -96,7 +96,7 @@ class DecisionCurve(Curve):
         prevalence = positives / (positives + negatives)
         if self.elsewhere is not None:
             prevalence = xr.full_like(prevalence, self.elsewhere.mean[1])
-        fp, tp = (self.data.labelled(called) for called in np.moveaxis(self.data.called, 2, 0))
+        fp, tp = (self.data.over_dims(called) for called in np.moveaxis(self.data.called, 2, 0))
         rates = {"prevalence": prevalence, "fpr": fp / negatives, "recall": tp / positives}
         return with_net_benefit(xr.Dataset(rates)).drop_vars(list(rates))
 
@@ -114,7 +114,7 @@ class DecisionCurve(Curve):
             of_positive = self.elsewhere.draw(rng, self.n_draws)[:, 1]
             prevalence = prevalence.copy(data=np.broadcast_to(of_positive, prevalence.shape))
         fpr, recall = (np.stack([getattr(each, name) for each in drawn]) for name in ("fpr", "recall"))
-        rates = {"fpr": self.data.labelled(fpr, "draw"), "recall": self.data.labelled(recall, "draw")}
+        rates = {"fpr": self.data.over_dims(fpr, "draw"), "recall": self.data.labelled(recall, "draw")}
         return with_net_benefit(xr.Dataset(rates | {"prevalence": prevalence})).transpose(*self.data.dims, "draw")
 
     # ── Distributions ──

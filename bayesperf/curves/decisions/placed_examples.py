@@ -181,7 +181,7 @@ class DecisionData(Held):
         """Return the random stream of each group."""
         return streams(seed, "decision curve", self.leading, (group.counts for group in self.groups))
 
-    def labelled(self, values: ArrayLike, *more: str) -> xr.DataArray:
+    def over_dims(self, values: ArrayLike, *more: str) -> xr.DataArray:
         """Return values (groups, S, T, …) over all dims, and `more` of them."""
         coords = dict(self.leading.coords) | {"threshold": self.thresholds}
         shape = list(self.leading.shape)

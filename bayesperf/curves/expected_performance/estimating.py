@@ -205,12 +205,7 @@ def _curve(
 def _pseudo_counts(prior: str | priors.Prior | None, method: str) -> tuple[Array, str]:
     """Return the prior's pseudo-counts (actual, predicted), and the prior in words; a bootstrap has none."""
     if method == "bootstrap":
-        if prior is not None:
-            raise InputError(
-                "prior",
-                "the bootstrap resamples examples and has none.",
-                "Call it without `prior`, or take the Bayesian bootstrap.",
-            )
+        checks.none_given("applies to method='bayesian_bootstrap' only.", prior=prior)
         return np.zeros((2, 2)), "none (examples resampled)"
     dirichlet = priors.resolve_dirichlet(prior, 2, "expected performance curves")
     binary = ConfusionMatrix.from_counts(tp=0, fn=0, fp=0, tn=0)

@@ -95,12 +95,11 @@ def calibration(
     """
     seed, count = checks.seed(random_seed), checks.count("draws", draws, least=2)
     if has_columns(y_prob):
-        if pos_label is not None:
-            raise InputTypeError("pos_label", "probabilities of all classes have none.", "Call it without `pos_label`.")
+        checks.none_given("probabilities of all classes have none.", pos_label=pos_label)
         by_name = _counts_by_class(ClassProbabilities.of(y_true, y_prob, labels))
     elif labels is not None:
         raise InputTypeError(
-            "labels", "they are of y_prob with a column for each class.", "Name the positive one, in `pos_label`."
+            "labels", "apply to y_prob with a column for each class.", "Name the positive one, in `pos_label`."
         )
     else:
         by_name = {"": ProbabilityCounts.of(y_true, y_prob, pos_label)}

@@ -287,8 +287,8 @@ def reliability_curve(
     array([0. , 0. , 0.5, 0.5, 1. , 1. ])
     """
     checks.one_of("method", method, METHODS)
-    if bins is not None and method != "bins":
-        raise InputError("bins", f"is of method='bins'; method={method!r} has none.")
+    if method != "bins":
+        checks.none_given("applies to method='bins' only.", bins=bins)
     systems: Mapping[Any, Any] = systems_of(y_prob) or {NAMELESS: y_prob}
     parts = {name: ProbabilityCounts.of(y_true, of_system, pos_label) for name, of_system in systems.items()}
     if method == "logistic":

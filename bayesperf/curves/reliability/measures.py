@@ -52,12 +52,12 @@ class Measure(NamedTuple):
 
     # Least and greatest possible value.
     bounds: tuple[float, float]
-    # What its posterior is called; if `has_posterior` is false, why it has none that is honest.
-    posterior: str
+    # What its posterior is called; empty if it has none that is honest.
+    inference: str
     # On which side of a calibrated system's value it is worse; None if labels drawn from the probabilities do not say
     # what that is.
     worse: str | None = None
-    has_posterior: bool = True
+    no_posterior_because: str = ""
     greater_is_better: bool | None = None
     # The value of a calibrated system, where that is known.
     calibrated: float = np.nan
@@ -66,9 +66,9 @@ class Measure(NamedTuple):
 _DECOMPOSED = {
     score: {
         score: Measure((0, greatest), _BOOTSTRAP, "both", greater_is_better=False),
-        f"{score}_miscalibration": Measure((0, greatest), _REFITTED, "above", has_posterior=False),
-        f"{score}_discrimination": Measure((0, greatest), _REFITTED, "both", has_posterior=False),
-        f"{score}_uncertainty": Measure((0, greatest), _OF_LABELS, has_posterior=False),
+        f"{score}_miscalibration": Measure((0, greatest), "", "above", _REFITTED),
+        f"{score}_discrimination": Measure((0, greatest), "", "both", _REFITTED),
+        f"{score}_uncertainty": Measure((0, greatest), "", None, _OF_LABELS),
     }
     for score, greatest in {"brier": 1.0, "log_loss": np.inf}.items()
 }
@@ -76,7 +76,7 @@ MEASURES: dict[str, Measure] = {
     "calibration_in_the_large": Measure((-1, 1), _BOOTSTRAP, "both"),
     "calibration_intercept": Measure((-np.inf, np.inf), _LINE, calibrated=0.0),
     "calibration_slope": Measure((-np.inf, np.inf), _LINE, calibrated=1.0),
-    "squared_calibration_error": Measure((-1, 1), _NO_ROOM, "above", has_posterior=False),
+    "squared_calibration_error": Measure((-1, 1), "", "above", _NO_ROOM),
     **_DECOMPOSED["brier"],
     **_DECOMPOSED["log_loss"],
 }
@@ -137,13 +137,9 @@ class Calibration(Answer):
     def __getitem__(self, measure: str) -> Marginal:
         """Return the posterior of a measure, over ``label`` if there are several; an error says why one has none."""
         checks.one_of("measure", measure, MEASURES)
-        facts = MEASURES[measure]
-        if not facts.has_posterior:
-            raise InputError(
-                measure,
-                f"has no posterior here: {facts.posterior}. summary() sets it beside what a perfectly "
-                "calibrated system would show.",
-            )
+        if why := MEASURES[measure].no_posterior_because:
+            beside = "summary() sets it beside what a perfectly calibrated system would show."
+            raise InputError(measure, f"has no posterior here: {why}. {beside}")
         for part in self.parts.values():
             if measure in part.left_out:
                 raise InputError("", part.left_out[measure])
@@ -156,7 +152,7 @@ class Calibration(Answer):
         facts = MEASURES[measure]
         words = metric_title(measure)
         quantity = Quantity(measure, greater_is_better=facts.greater_is_better, words=words, bounds=facts.bounds)
-        return marginal_of_scores(quantity, draws, self.random_seed, leading, inference=facts.posterior)
+        return marginal_of_scores(quantity, draws, self.random_seed, leading, inference=facts.inference)
 
     def _rows(self) -> Iterator[tuple[Any, CalibrationFigures, str]]:
         """Yield the label, its figures and the measure of each row of the summary."""

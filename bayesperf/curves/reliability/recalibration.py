@@ -120,8 +120,8 @@ class Recalibration(Answer):
 
     def _lines(self, at: Array, group: Any = None) -> Array:
         """Return drawn lines at probabilities (k,), (draws, k)."""
-        if not self.dim and group is not None:
-            raise InputError("group", "there are no groups.", "Call it without `group`, or recalibrate with `by`.")
+        if not self.dim:
+            checks.none_given("there are no groups: recalibrate with `by`.", group=group)
         if self.method == "isotonic":
             return interpolated(self.parameters["frequency"].values, self.parameters["probability"].values, at)
         checks.none_certain("new_prob", int(((at == 0) | (at == 1)).sum()))
@@ -317,7 +317,7 @@ def recalibrate(
     if by is not None:
         if method == "isotonic":
             raise InputTypeError(
-                "by", "groups are of method='logistic'.", "Take that, or recalibrate each group by itself."
+                "by", "applies to method='logistic' only.", "Take that, or recalibrate each group by itself."
             )
         if isinstance(y_true, BinnedScores):
             raise InputTypeError(

@@ -192,7 +192,7 @@ def part_of_curve(fpr: Any, recall: Any, standardized: bool) -> PartOfCurve | No
     if not given:
         if standardized:
             raise InputTypeError(
-                "standardized", "it is of a part of the curve.", "Give fpr=(low, high) or recall=(low, high)."
+                "standardized", "applies to a part of the curve.", "Give fpr=(low, high) or recall=(low, high)."
             )
         return None
     ((rate, ends),) = given.items()

@@ -13,7 +13,6 @@ from scipy.special import expit, logit
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import estimate, plural, sentence
 from bayesperf.curves.curve import Curve
 from bayesperf.distributions.draws import Draws
@@ -165,10 +164,5 @@ def summary_roc(studies: MetaAnalysis) -> SummaryCurve:
     >>> bp.curves.summary_roc(studies).at(0.1)["recall"].round(1).item()
     0.7
     """
-    if not isinstance(studies, MetaAnalysis):
-        raise InputTypeError(
-            "studies",
-            f"must be a MetaAnalysis; it is {type(studies).__name__}.",
-            "Call bayesperf.groups.meta_analysis(cm).",
-        )
+    checks.instance("studies", studies, MetaAnalysis, advice="Call bayesperf.groups.meta_analysis(cm).")
     return SummaryCurve(studies)

@@ -632,8 +632,8 @@ def _curve(
 ) -> ThresholdCurve:
     """Return a curve by its name; checks the other arguments, which are those of `roc_curve`."""
     checks.one_of("method", method, METHODS)
-    if method != "beta" and prior is not None:
-        raise InputError("prior", f"is of method='beta'; method={method!r} takes none.")
+    if method != "beta":
+        checks.none_given("applies to method='beta' only.", prior=prior)
     priors.resolve(prior, 2)
     scores = scores_of(y_true, y_score, pos_label)
     if isinstance(scores, BinnedScores):
@@ -647,10 +647,8 @@ def _curve(
             "holds inf, which as a threshold means that nothing is called positive: put a number "
             "above all others in its place.",
         )
-    if cluster is not None and method != "bayesian_bootstrap":
-        raise InputError(
-            "cluster", f"is of method='bayesian_bootstrap', which draws clusters; method={method!r} does not."
-        )
+    if method != "bayesian_bootstrap":
+        checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
     return ThresholdCurve(
         name=name,
         scores=scores,

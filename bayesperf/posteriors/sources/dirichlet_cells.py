@@ -13,6 +13,7 @@ import xarray as xr
 from bayesperf.core.arrays import Array, Codes, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import applied, by_name
+from bayesperf.core.words import at_place
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta, TransformedBeta
@@ -39,7 +40,7 @@ _TINY = 0.1
 _ROUNDING = 1e-9
 # Proportions of these cells are better when smaller, so a rate prior is mirrored for them.
 _ERRORS = {"fn", "fp", "wrong", "beyond_one"}
-_ONLY_RATES = "needs a prior of the whole matrix, and a rate prior is none. Use a Dirichlet prior, as 'flat'."
+_ONLY_RATES = "needs a prior of the whole matrix, of which a rate prior says nothing. Use a Dirichlet prior, as 'flat'."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -197,11 +198,9 @@ class Dirichlet(CellsByMatrix):
             leading = post.leading_of(metric)
             empty = np.flatnonzero(weight.reshape(leading.size, -1).min(-1) <= 0)
             if len(empty):
-                index = np.unravel_index(empty[0], leading.shape)
-                at = ", ".join(f"{dim}={leading[dim].values[i]!s}" for dim, i in zip(leading.dims, index, strict=True))
                 raise InputError(
                     "metric",
-                    f"{metric.name!r}{f' at {at}' if at else ''}: no example has been seen in {name} and "
+                    f"{metric.name!r}{at_place(leading, empty[0])}: no example has been seen in {name} and "
                     f"the prior ({post.prior_text}) puts no weight there, so the posterior is improper.",
                     "Use a proper prior, as 'flat' or 'jeffreys'.",
                 )
@@ -265,8 +264,7 @@ class Dirichlet(CellsByMatrix):
         of_these_classes = self._is_exact(post, metric) and not isinstance(post.prevalence, Prevalence)
         if not of_these_classes or not isinstance(form, Proportion | IncreasingFunction):
             return None
-        proportion = form if isinstance(form, Proportion) else form.proportion
-        counts = self._counts(post)
+        proportion, counts = form.proportion, self._counts(post)
         argument, of_all = self._argument_weights(post, metric.average == "per_class"), post.leading_of(metric).size
         success, failure = (
             np.sum([argument(name) for name in names], 0).ravel() for names in (proportion.success, proportion.failure)
@@ -283,8 +281,7 @@ class Dirichlet(CellsByMatrix):
         most = MOST_EXAMPLES if rest.any() else MOST_TRIALS
         if min(success.min(), failure.min()) <= 0 or not 0 < trials.min() <= trials.max() <= most:
             return None
-        forward = applied(Beta.forward) if isinstance(form, Proportion) else form.forward
-        return trials.astype(int), success, failure, rest, forward
+        return trials.astype(int), success, failure, rest, form.forward
 
     def updated(self, counts: xr.DataArray, n_draws: int | None = None) -> Self:
         after = (self.concentration + counts).transpose(..., *CELL_DIMS)
