@@ -82,7 +82,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
             power = pm.Data("power", centring(data), dims=[dim, "parameter"])
             deviation = pm.Normal("deviation", power * mean, spread**power, dims=[dim, "parameter"])
             line = mean + spread ** (1 - power) * (deviation - power * mean)
-            group = pm.Data("group", cases["group"].astype(int), dims="case")
+            group = pm.Data("group_data", cases["group"].astype(int), dims="case")
             intercept = pm.Deterministic("intercept_group", line[:, 0], dims=dim)[group]
             slope = pm.Deterministic("slope_group", line[:, 1], dims=dim)[group]
         log_odds = pm.Data("log_odds", cases["log_odds"], dims="case")

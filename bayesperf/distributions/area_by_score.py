@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.arrays import Array, Booleans
 from bayesperf.distributions.base import TAIL, Distribution
 from bayesperf.distributions.quadrature import tanh_sinh
 
@@ -47,15 +47,6 @@ class AreaByScore(Distribution):
     negative: Array
     bounds: tuple[float, float] = (0.0, 1.0)
     method: ClassVar[str] = "normal"
-
-    @property
-    def size(self) -> int:
-        return len(self.observed)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(
-            self, observed=self.observed[index], positive=self.positive[index], negative=self.negative[index]
-        )
 
     def cdf(self, x: Array) -> Array:
         return np.where(x < 0, 0.0, np.where(x >= 1, 1.0, special.ndtr(self._standard(x))))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans, Codes
-from bayesperf.core.fields import Held
+from bayesperf.core.fields import Held, fields_of
 from bayesperf.distributions.highest_density_intervals import highest_density
 from bayesperf.distributions.quadrature import tanh_sinh
 
@@ -37,9 +37,10 @@ class Distribution(Held, ABC):
     bounds: tuple[float, float]
 
     @property
-    @abstractmethod
     def size(self) -> int:
-        """The number of distributions, m."""
+        """The number of distributions, m: that of the first field."""
+        first, *_ = fields_of(self).values()
+        return len(first) if isinstance(first, np.ndarray) else int(first.size)
 
     @abstractmethod
     def cdf(self, x: Array) -> Array:
@@ -65,9 +66,15 @@ class Distribution(Held, ABC):
     def guess(self, q: Array) -> Array:
         """Return approximate quantiles, strictly inside the bounds."""
 
-    @abstractmethod
     def take(self, index: Codes | slice) -> Self:
-        """Return a subset of the m distributions."""
+        """Return a subset of the m distributions: these rows of every field that has rows."""
+
+        def taken(value: Any) -> Any:
+            if isinstance(value, np.ndarray):
+                return value[index]
+            return value.take(index) if hasattr(value, "take") else value
+
+        return type(self)(**{name: taken(value) for name, value in fields_of(self).items()})
 
     def pdf(self, x: Array) -> Array:
         """Return the density."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Codes, complex_step
+from bayesperf.core.arrays import Array, complex_step
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.base import TAIL, Distribution
@@ -58,13 +58,6 @@ class Beta(Distribution):
     method: ClassVar[str] = "exact"
     forward: ClassVar[Applied] = UNCHANGED
     inverse: ClassVar[Applied] = UNCHANGED
-
-    @property
-    def size(self) -> int:
-        return len(self.a)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, a=self.a[index], b=self.b[index])
 
     @property
     def base(self) -> Beta:
@@ -172,13 +165,6 @@ class TransformedBeta(Distribution):
     forward: Applied
     inverse: Applied
     method: ClassVar[str] = "exact"
-
-    @property
-    def size(self) -> int:
-        return self.base.size
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, base=self.base.take(index))
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]

@@ -8,12 +8,12 @@ examples that one system gets right and the other wrong.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array
 from bayesperf.core.fields import Applied, Held, applied, by_name
 from bayesperf.distributions.base import TAIL
 from bayesperf.distributions.beta import Beta, TransformedBeta, skewness_of_product
@@ -46,14 +46,6 @@ class IndependentContrast(FunctionOfTwoBetas):
     second: ExactDistribution
     mirrored: FunctionOfTwoBetas
     equal: float
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(
-            super().take(index),
-            first=self.first.take(index),
-            second=self.second.take(index),
-            mirrored=self.mirrored.take(index),
-        )
 
     def oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
         """Use 1 − X and 1 − Y where X and Y are nearly equal and both may be within rounding error of 1."""

@@ -169,13 +169,6 @@ class Draws(Sampled):
         """Return the distribution given by draws of a metric, and raise if all of them are undefined."""
         return cls(values, bounds, independent).checked(name)
 
-    @property
-    def size(self) -> int:
-        return len(self.values)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, values=self.values[index])
-
 
 @dataclass(frozen=True)
 class DrawsOfKnownMoments(Draws):
@@ -196,9 +189,6 @@ class DrawsOfKnownMoments(Draws):
     def mcse(self) -> Array:
         return np.zeros(self.size)
 
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, values=self.values[index], mean=self.mean[index], sd=self.sd[index])
-
 
 @dataclass(frozen=True)
 class DrawsWithoutMoments(Draws):
@@ -218,9 +208,6 @@ class DrawsWithoutMoments(Draws):
 
     def mcse(self) -> Array:
         return np.where(self.means == 0, super().mcse(), np.inf)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, values=self.values[index], means=self.means[index])
 
 
 @dataclass(frozen=True)

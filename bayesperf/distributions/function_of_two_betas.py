@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +79,6 @@ class FunctionOfTwoBetas(RoughlyKnown):
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, inner=self.inner.take(index), outer=self.outer.take(index))
 
     @property
     def exchangeable(self) -> bool:

@@ -31,13 +31,6 @@ class Normal(Distribution):
     bounds: tuple[float, float] = (-np.inf, np.inf)
     method: ClassVar[str] = "normal"
 
-    @property
-    def size(self) -> int:
-        return len(self.location)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, location=self.location[index], scale=self.scale[index])
-
     def cdf(self, x: Array) -> Array:
         inside = np.where(self.scale > 0, special.ndtr(self._standard(x)), x >= self.location)
         return np.where(x < self.bounds[0], 0, np.where(x >= self.bounds[1], 1, inside))
@@ -143,13 +136,6 @@ class LogitNormal(Distribution):
     bounds: tuple[float, float] = (0.0, 1.0)
     method: ClassVar[str] = "normal"
 
-    @property
-    def size(self) -> int:
-        return len(self.location)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, location=self.location[index], scale=self.scale[index])
-
     def cdf(self, x: Array) -> Array:
         return self._log_odds.cdf(special.logit(np.clip(x, 0, 1)))
 
@@ -201,13 +187,6 @@ class StudentT(Distribution):
         """Return one distribution for each element of the parameters, which are arrays of the same shape."""
         location, scale, df = (np.asarray(part, dtype=float).reshape(-1, 1) for part in (location, scale, df))
         return cls(location, scale, df)
-
-    @property
-    def size(self) -> int:
-        return len(self.location)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(self, location=self.location[index], scale=self.scale[index], df=self.df[index])
 
     def cdf(self, x: Array) -> Array:
         z = self._standard(x)

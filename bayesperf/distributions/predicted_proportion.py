@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
 
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.draws import Draws
 
@@ -48,10 +48,6 @@ class PredictedProportion(Draws):
     forward: Applied
     method: ClassVar[str] = "exact"
     chunk: ClassVar[int] = 16
-
-    def take(self, index: Codes | slice) -> Self:
-        weights = {name: getattr(self, name)[index] for name in ("examples", "success", "failure", "rest")}
-        return replace(self, values=self.values[index], **weights)
 
     @cached_property
     def _points(self) -> list[tuple[Array, Array]]:

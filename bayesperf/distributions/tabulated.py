@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, NamedTuple, Self
 
@@ -140,16 +140,6 @@ class Tabulated(Distribution):
     @property
     def size(self) -> int:
         return len(self.cumulative)
-
-    def take(self, index: Codes | slice) -> Self:
-        return replace(
-            self,
-            axis=self.axis.take(index),
-            log_density=self.log_density[index],
-            slope=self.slope[index],
-            cumulative=self.cumulative[index],
-            moments=self.moments[index],
-        )
 
     def mean_sd(self) -> tuple[Array, Array]:
         return self.moments[:, 0], self.moments[:, 1]

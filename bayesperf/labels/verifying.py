@@ -223,8 +223,8 @@ class Verified(PartlyVerified):
         rng = np.random.default_rng([self.random_seed, 1])
         shape = (*weights.shape[:-2], n, *weights.shape[-2:])
         alone = dirichlet_shares(rng, weights.values[..., None, :, :], shape, axis=(-2, -1))
-        without = np.nanvar(metric.evaluate(alone, positive), axis=-1)
-        known = evaluate(metric, self.cells, positive).var(("chain", "draw"))
+        known = evaluate(metric, self.cells, positive).var(("chain", "draw")).transpose(*dims)
+        without = known.copy(data=np.nanvar(metric.evaluate(alone, positive), axis=-1))
         return (verified * without / known).transpose(*dims).rename("effective_number")
 
     def strata(self) -> pd.DataFrame:

@@ -157,9 +157,9 @@ def test_nuts_draws_from_the_same_posterior(separated):
 @pytest.mark.slow
 def test_lines_of_separated_groups_are_sampled():
     p = special.expit(np.linspace(-12, 12, 40))
-    found = bp.curves.recalibrate(
-        (p > 0.5).astype(int), p, by={"site": np.arange(40) % 4}, random_seed=1, progressbar=False
-    )
+    # Ids without a name are those of groups.
+    found = bp.curves.recalibrate((p > 0.5).astype(int), p, by=np.arange(40) % 4, random_seed=1, progressbar=False)
+    assert found.dim == "group"
     assert found["slope"].mean() > 2
     assert found.predict(0.9).mean() > 0.9
 

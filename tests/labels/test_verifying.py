@@ -160,6 +160,16 @@ def test_effective_number_is_what_it_says():
     assert post["accuracy"].sd().item() == pytest.approx(alone, rel=0.15)
 
 
+def test_effective_number_of_each_system():
+    _, verified, judge, old, new = simulated()
+    both = labels.verify(verified, {"old": old, "new": new}, judge=judge).source.effective_number("accuracy")
+    assert both.dims == ("model",)
+    for name, predicted in (("old", old), ("new", new)):
+        alone = labels.verify(verified, predicted, judge=judge).source.effective_number("accuracy").item()
+        # Of the same variance, and other draws of what the verified examples alone say.
+        assert both.sel(model=name).item() == pytest.approx(alone, rel=4 * np.sqrt(2 * 2 / 10_000))
+
+
 @pytest.mark.parametrize(
     ("prior", "share", "decides"), [(None, 0.25, "the prior alone"), ("shared", 0.5, "what was found elsewhere")]
 )

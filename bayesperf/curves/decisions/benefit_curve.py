@@ -114,7 +114,7 @@ class DecisionCurve(Curve):
             of_positive = self.elsewhere.draw(rng, self.n_draws)[:, 1]
             prevalence = prevalence.copy(data=np.broadcast_to(of_positive, prevalence.shape))
         fpr, recall = (np.stack([getattr(each, name) for each in drawn]) for name in ("fpr", "recall"))
-        rates = {"fpr": self.data.over_dims(fpr, "draw"), "recall": self.data.labelled(recall, "draw")}
+        rates = {"fpr": self.data.over_dims(fpr, "draw"), "recall": self.data.over_dims(recall, "draw")}
         return with_net_benefit(xr.Dataset(rates | {"prevalence": prevalence})).transpose(*self.data.dims, "draw")
 
     # ── Distributions ──
