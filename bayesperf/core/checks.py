@@ -76,7 +76,7 @@ def count(name: str, value: Any, least: int = 1) -> int:
 def beta_weight(name: str, value: Any) -> float:
     """Return a weight of a Beta, on one side or on each."""
     if not 0 < number(name, value) < np.inf:
-        raise InputError(name, f"must be greater than 0 and finite, the weight of a Beta on each side; it is {value}.")
+        raise InputError(name, f"must be greater than 0 and finite, as a weight of a Beta is; it is {value:g}.")
     return float(value)
 
 

@@ -56,12 +56,12 @@ def draws_along(marginal: Marginal) -> Array:
 # ── Systems ──
 
 
-def systems_of(y_score: Any) -> dict[Any, Any] | None:
+def systems_of(y_score: Any, name: str = "y_score") -> dict[Any, Any] | None:
     """Return the scores of each system by its name, or None for a single system."""
     if not isinstance(y_score, Mapping | pd.DataFrame):
         return None
     if not len(y_score.keys()):
-        raise InputError("y_score", "must map names of systems to their scores; it is empty.")
+        raise InputError(name, "must map names of systems to their scores; it is empty.")
     return dict(y_score.items())
 
 

@@ -18,6 +18,9 @@ from bayesperf.data.cross_validation import refuse_sum
 from bayesperf.data.label_encoding import HasPositive
 from bayesperf.data.response_patterns import ResponsePatterns, unmark_same_examples
 
+# How a test set was sampled: a number of examples, or a number of each class.
+DESIGNS = ("joint", "by_actual")
+
 
 class Counted(Saved, HasPositive):
     """Counts of examples with any leading dims: a `ConfusionMatrix`, or `Outcomes`, which are a table of one row.

@@ -24,7 +24,7 @@ from scipy.special import ndtr, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array, Counts, blocks
 from bayesperf.core.errors import InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
@@ -323,9 +323,8 @@ class Units:
 
     def resample(self, statistic: Callable[[Counts], Array], n: int, rng: np.random.Generator) -> Array:
         """Return values of a function of cells (n, …) in n resamples, (n,) or (n, K)."""
-        size = max(1, _AT_ONCE // self.number.size)
-        drawn = (self._draw(min(size, n - start), rng) for start in range(0, n, size))
-        return np.concatenate([statistic(cells) for cells in drawn])
+        parts = blocks(n, self.number.size, _AT_ONCE)
+        return np.concatenate([statistic(self._draw(part.stop - part.start, rng)) for part in parts])
 
     def _draw(self, n: int, rng: np.random.Generator) -> Counts:
         """Return the cells of n resamples."""
@@ -342,9 +341,8 @@ class Units:
             if number.sum() < 2:
                 continue
             kinds = np.flatnonzero(number)
-            size = max(1, _AT_ONCE // int(np.prod(self.shape)))
-            blocks = (kinds[start : start + size] for start in range(0, len(kinds), size))
-            values = np.concatenate([statistic(self._cells_without_units(stratum, block)) for block in blocks])
+            parts = blocks(len(kinds), int(np.prod(self.shape)), _AT_ONCE)
+            values = np.concatenate([statistic(self._cells_without_units(stratum, kinds[part])) for part in parts])
             defined = np.isfinite(values)
             complete &= bool(defined.all())
             weights = defined * number[kinds].reshape(-1, *np.ones_like(values.shape[1:]))

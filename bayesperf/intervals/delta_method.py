@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.special import expit, logit
 
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, complex_step
+from bayesperf.core.arrays import Array, blocks, complex_step
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import at_place
 from bayesperf.data.matrix import ConfusionMatrix
@@ -303,11 +303,9 @@ def _by_cell(metric: Metric, positive: int | None, shares: Array) -> Array:
     directions = np.zeros((len(filled), *np.ones_like(leading), classes**2))
     directions[np.arange(len(filled)), ..., filled] = 1
     directions = directions.reshape(*directions.shape[:-1], classes, classes)
-    size = max(1, _AT_ONCE // shares.size)
     evaluate = partial(metric.evaluate, positive=positive)
-    derivatives = np.concatenate([
-        complex_step(evaluate, shares, directions[i : i + size], _STEP) for i in range(0, len(filled), size)
-    ])  # fmt: skip
+    parts = blocks(len(filled), shares.size, _AT_ONCE)
+    derivatives = np.concatenate([complex_step(evaluate, shares, directions[part], _STEP) for part in parts])
     gradient = np.zeros((classes**2, *derivatives.shape[1:]))
     gradient[filled] = derivatives
     return gradient.reshape(classes, classes, *derivatives.shape[1:])

@@ -14,13 +14,12 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import at_place
+from bayesperf.data.counted import DESIGNS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import TABLE_DIMS, of_two_systems
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import refuse_uncounted
 from bayesperf.metrics.registry import applicable
-
-DESIGNS = ("joint", "by_actual")
 
 
 @dataclass(frozen=True)

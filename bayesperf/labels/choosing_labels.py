@@ -19,6 +19,7 @@ from bayesperf.labels.sample import VerifiedSample
 from bayesperf.labels.verifying import Verified
 from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
+from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.posterior import Posterior
 
 if TYPE_CHECKING:
@@ -155,9 +156,7 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
             "Take the posterior of one part.",
         )
     source.refuse_other_prevalence("posterior")
-    metric = posterior.applicable(metric)
-    if metric.average == "per_class":
-        raise InputError("metric", f"{metric.name} has a value for each class, and not a single one.")
+    metric = single_valued(metric, posterior.labels, posterior.positive)
     return label_value(source, metric), metric
 
 

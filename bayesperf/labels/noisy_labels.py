@@ -242,9 +242,7 @@ def _parsed(error: Any, classes: int) -> ErrorRate | Replacement | Array:
         )
     most = 1 - 1 / classes
     if values.shape == (2,):
-        a, b = values.tolist()
-        if min(a, b) <= 0:
-            raise InputError("error", f"the a and b of a Beta are above 0; they are {a:g} and {b:g}.")
+        a, b = checks.beta_weights("error", values)
         if a / (a + b) >= most:
             raise InputError(
                 "error",

@@ -218,7 +218,9 @@ _OF_SCORES = {"roc_auc": "roc_auc(y_true, y_score)"}
 _OF_RIGHT = ("accuracy", "error_rate")
 
 
-def single_valued(name: str | Metric, labels: Sequence[Any], positive: int | None) -> Metric:
+def single_valued(
+    name: str | Metric, labels: Sequence[Any], positive: int | None, dims: tuple[Any, ...] = (), graded: bool = False
+) -> Metric:
     """Return the metric if it can be computed for these labels and has one value for a whole matrix.
 
     Raises
@@ -226,7 +228,7 @@ def single_valued(name: str | Metric, labels: Sequence[Any], positive: int | Non
     ValueError
         As in `applicable`, or if the metric has one value per class.
     """
-    metric = applicable(name, labels, positive)
+    metric = applicable(name, labels, positive, dims, graded)
     if metric.average == "per_class":
         raise InputError("metric", f"{metric.name!r} has a value a class: name a metric of the whole matrix.")
     return metric

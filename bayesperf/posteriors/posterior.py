@@ -28,7 +28,7 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.formulas import headline, headline_of_grades
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import point_values, refuse_uncounted
-from bayesperf.metrics.registry import applicable, get
+from bayesperf.metrics.registry import applicable, get, single_valued
 from bayesperf.posteriors.arviz_trees import in_chains, read_tree, to_tree
 from bayesperf.posteriors.marginal import Kind, Marginal, Origin
 from bayesperf.posteriors.prevalence import Prevalence, parse_prevalence
@@ -443,10 +443,8 @@ class Posterior(Answer, HasPositive):
         >>> round(post.correlation("precision", "recall").item(), 1)
         0.3
         """
-        metrics = [self.applicable(metric) for metric in (first, second)]
-        for metric in metrics:
-            if metric.average == "per_class":
-                raise InputError("correlation", f"{metric.name} has a value for each class, and not a single one.")
+        frame = self.labels, self.positive, self.dims, self.graded
+        metrics = [single_valued(metric, *frame) for metric in (first, second)]
         correlations, undefined = [], []
         for block in self.drawn_by_matrix(metrics):
             pair = np.stack([block[metric] for metric in metrics])

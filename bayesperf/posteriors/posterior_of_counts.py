@@ -8,13 +8,13 @@ from typing import Any, Literal, overload
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.counted import Counted
+from bayesperf.data.counted import DESIGNS, Counted
 from bayesperf.data.given_tables import matrix_of
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.known_shares import posterior_of_strata
 from bayesperf.posteriors.posterior import Posterior, warn_of_clusters
-from bayesperf.posteriors.posterior_under_prior import DESIGNS, posterior_under_prior
+from bayesperf.posteriors.posterior_under_prior import posterior_under_prior
 
 
 @overload

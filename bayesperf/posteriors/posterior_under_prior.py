@@ -8,7 +8,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError
-from bayesperf.data.counted import Counted
+from bayesperf.data.counted import DESIGNS, Counted
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.prevalence import Prevalence
@@ -17,7 +17,6 @@ from bayesperf.posteriors.sources.independent_rates import IndependentRates
 from bayesperf.posteriors.sources.shared_cells import SharedClasses
 from bayesperf.posteriors.sources.source import Source
 
-DESIGNS = ("joint", "by_actual")
 # Largest default number of draws; the number of cells in all of them that lowers it to `DRAWS`; the number of classes
 # in all of them that lowers it further; and the smallest number.
 _MOST_DRAWS, _DRAWN_CELLS, _DRAWN_CLASSES, _LEAST_DRAWS = 40_000, 4_000_000, 5_000_000, 1000

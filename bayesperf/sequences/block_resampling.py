@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.intervals.bootstrap_intervals import limits_of, warn_of_resamples
@@ -156,10 +156,9 @@ class Blocks:
         """Return the counts (count, 4) of resamples."""
         n = len(self.whole)
         whole_blocks = _whole_blocks(n, int(self.whole[0].sum()))
-        step = max(1, _AT_ONCE // (whole_blocks + 1))
         counts = []
-        for start in range(0, count, step):
-            first = rng.integers(n, size=(min(step, count - start), whole_blocks + 1))
+        for part in blocks(count, whole_blocks + 1, _AT_ONCE):
+            first = rng.integers(n, size=(part.stop - part.start, whole_blocks + 1))
             counts.append(self.whole[first[:, 1:]].sum(1) + self.cut[first[:, 0]])
         return np.concatenate(counts)
 

@@ -244,7 +244,7 @@ def test_ordinary_verbs_work(tmp_path):
         (0.6, None, r"error: a rate of wrong labels is between 0 and chance, 0\.5; it is 0\.6"),
         (-0.1, None, "it is -0.1"),
         ((95, 5), None, r"error: Beta\(95, 5\) expects more than 0.5 .* is it \(5, 95\)\?"),
-        ((0, 5), None, "the a and b of a Beta are above 0; they are 0 and 5"),
+        ((0, 5), None, "error must be greater than 0 and finite"),
         ("some", None, "error must be a rate, the .* or a matrix 2 × 2; it is 'some'"),
         (np.eye(3), None, "or a matrix 2 × 2"),
         ([[0.9, 0.2], [0, 1]], None, r"must be probabilities that sum to 1.*the rows sum to \[1\.1, 1\.0\]"),

@@ -57,7 +57,7 @@ def test_there_is_a_panel_a_system_and_no_more_than_four_beside_each_other():
 
 
 def test_what_has_no_joint_draws_is_refused():
-    with pytest.raises(ValueError, match="recall_per_class has a value for each class"):
+    with pytest.raises(ValueError, match="'recall_per_class' has a value a class"):
         plots.joint(bp.posterior(CAELEN), "precision", "recall_per_class")
     with pytest.raises(ValueError, match="rate prior"):
         plots.joint(bp.posterior(CAELEN, bp.prior.rate(1, 1)), "precision", "recall")

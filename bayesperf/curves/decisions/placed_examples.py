@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
@@ -19,7 +18,7 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, held_as
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, tallied, unit_weights, weight_shapes
-from bayesperf.curves.scored_systems import DIM
+from bayesperf.curves.scored_systems import DIM, systems_of
 from bayesperf.data.binned_scores import BinnedScores, refuse_beside_bins, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
 from bayesperf.data.label_encoding import encode_ids
@@ -213,10 +212,8 @@ def decision_data(
     if y_prob is None:
         raise InputTypeError("y_prob", "give a probability for each label, or BinnedScores alone in the place of both.")
     is_positive = positives(y_true, pos_label)
-    several = isinstance(y_prob, Mapping | pd.DataFrame)
-    by_system = dict(y_prob.items()) if several else {None: y_prob}
-    if not by_system:
-        raise InputError("y_prob", "a mapping of names to probabilities, of one system or more; it is empty.")
+    systems = systems_of(y_prob, "y_prob")
+    by_system = {None: y_prob} if systems is None else systems
     if taken := {TREAT_ALL, TREAT_NONE} & set(by_system):
         raise InputError(
             "y_prob", f"{min(taken)!r} is the name of a strategy, no system's.", "Name the system otherwise."
@@ -235,7 +232,7 @@ def decision_data(
                  name, rng)
         for of_group, name, rng in zip(rows, _names(leading), rngs, strict=True)
     ]  # fmt: skip
-    return DecisionData(cuts, groups, leading, list(by_system) if several else None, cluster is not None)
+    return DecisionData(cuts, groups, leading, None if systems is None else list(systems), cluster is not None)
 
 
 def checked_thresholds(thresholds: ArrayLike) -> Array:
