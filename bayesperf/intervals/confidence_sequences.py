@@ -83,7 +83,7 @@ def confidence_sequence(
     check_counts(k, n, "successes", "trials")
     log_bound = np.log1p(-confidence) + betaln(a + k, b + n - k) - betaln(a, b)
     limits = np.stack([_lower(k, n, log_bound), 1 - _lower(n - k, n, log_bound)], -1)
-    return labelled_limits(limits, leading, None, confidence=confidence, prior=[a, b])
+    return limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, prior=[a, b])
 
 
 def _lower(k: Array, n: Array, log_bound: Array) -> Array:

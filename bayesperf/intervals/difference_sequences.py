@@ -69,7 +69,9 @@ def difference_sequence(
     level = (1 + confidence) / 2
     a, b = (confidence_sequence(k, n, confidence=level, prior=prior) for k, n in ((k_a, n_a), (k_b, n_b)))
     limits = a - b[..., ::-1]
-    return labelled_limits(limits, leading, None, confidence=confidence, prior=list(prior))
+    return (
+        limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, prior=list(prior))
+    )
 
 
 @checked
@@ -125,7 +127,9 @@ def paired_sequence(
     share = confidence_sequence(a + b, n, confidence=level, prior=prior)
     won = 2 * confidence_sequence(a, a + b, confidence=level, prior=prior) - 1
     limits = np.stack([_product(share, won[..., 0], np.minimum), _product(share, won[..., 1], np.maximum)], -1)
-    return labelled_limits(limits, leading, None, confidence=confidence, prior=list(prior))
+    return (
+        limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, prior=list(prior))
+    )
 
 
 def _product(share: Array, won: Array, extreme: Any) -> Array:

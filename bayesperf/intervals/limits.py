@@ -21,14 +21,12 @@ def normal_quantile(confidence: Any) -> float:
 
 
 def labelled_limits(
-    limits: Array, leading: xr.DataArray | None, name: str | None, standard_error: Array | None = None, **facts: Any
-) -> Any:
+    limits: Array, leading: xr.DataArray, name: str | None, standard_error: Array | None = None, **facts: Any
+) -> xr.DataArray:
     """Return limits (…, 2) labelled with some leading dims and the last dim ``ci_bound``.
 
-    The standard error (…), if given, becomes a coordinate. Without `leading` the limits stay a plain array.
+    The standard error (…), if given, becomes a coordinate.
     """
-    if leading is None:
-        return limits
     coords = leading.coords | CI_BOUND.coords
     if standard_error is not None:
         coords |= xr.Coordinates({"standard_error": (leading.dims, standard_error)}, indexes={})

@@ -392,15 +392,13 @@ def _tabulated(
     y: float, n: float, recall: KnownRate, specificity: KnownRate, weights: tuple[float, float]
 ) -> Tabulated:
     """Return the posterior of the prevalence by y positive calls of n."""
-    a, b = weights
+    a, b = np.reshape(weights, (2, 1, 1))
     separation = recall.value + specificity.value - 1
     apparent = (y + 0.5) / (n + 1)
     middle = float(np.clip((apparent + specificity.value - 1) / separation if separation > 0 else 0.5, 1e-3, 1 - 1e-3))
     error = np.sqrt(apparent * (1 - apparent) / n + (middle * recall.sd) ** 2 + ((1 - middle) * specificity.sd) ** 2)
     scale = float(np.clip(error / max(separation, 0.1) / (middle * (1 - middle)), 1e-3, 1))
-    axis = Axis.of_beta(
-        *np.array([a, b]).reshape(2, 1, 1), _NODES, np.array([[special.logit(middle)]]), np.array([[scale]])
-    )
+    axis = Axis.of_beta(a, b, _NODES, np.array([[special.logit(middle)]]), np.array([[scale]]))
     logit = axis.nodes(_NODES)[0]
     prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
     return Tabulated.of(axis, prior + _log_likelihood(logit[0], y, n, recall, specificity)[None, :])

@@ -77,7 +77,7 @@ class LabelValue(Held):
     def allocation(self, n: int) -> Counts:
         """Return the allocation of n labels that leaves the smallest variance, in whole numbers."""
         least = float(self.scale[self.scale > 0].min(initial=np.inf))
-        labels = self._fewest(float((self.worth + n).max()) / max(least, 1e-12), lambda labels: labels.sum() >= n)
+        labels = self._fewest(float((self.worth + n).max()) / max(least, 1e-12), lambda labels: bool(labels.sum() >= n))
         return _whole_numbers(labels, n, self.available)
 
     def _fewest(self, highest: float, enough: Callable[[Array], bool]) -> Array:

@@ -93,7 +93,7 @@ def posterior_of_strata(
         have = "has no examples, so its figures" if len(source.empty) == 1 else "have no examples, so their figures"
         said = f"strata: {listed(source.empty)} {have} come from the prior alone."
         warn(PriorWarning, "BP206", f"{said} Test some, or let strata learn from each other: pool(cm, dim).by_group.")
-    return source.population
+    return source.posterior
 
 
 def _known_shares(shares: Any, dims: tuple[str, ...], shares_of: str) -> dict[tuple[Any, ...], float]:

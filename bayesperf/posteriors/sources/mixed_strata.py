@@ -138,7 +138,7 @@ class MixedStrata(StoredDraws):
             Over the leading dims.
         """
         self.refuse_other_prevalence("effective_number")
-        post = self.population
+        post = self.posterior
         metric = post.applicable(metric)
         cells = np.ones((1, *self.template.shape[-2:]))
         trials = metric.trials(cells, post.positive)
@@ -151,7 +151,7 @@ class MixedStrata(StoredDraws):
         return number.clip(min=0).rename("effective_number")
 
     @cached_property
-    def population(self) -> Posterior:
+    def posterior(self) -> Posterior:
         """The posterior of the population."""
         return replace(self.within, source=self, observed=self.observed, learned_from=self.learned_from)
 

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.fields import Held
-from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.counted import Counted
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.predicted_proportion import ProportionWeights
 from bayesperf.metrics.metric import Metric
@@ -138,8 +138,8 @@ class Source(Held, ABC):
 
     # ── In words and tables ──
 
-    def known_counts(self) -> ConfusionMatrix | None:
-        """Return the matrix of the examples whose cells are known, if they are not all known; else None."""
+    def known_counts(self) -> Counted | None:
+        """Return the counts of the examples whose cells are known, if they are not all known; else None."""
         return None
 
     def note(self, ci_prob: float, ci_kind: Kind) -> str:
