@@ -28,7 +28,7 @@ from bayesperf.core.arrays import Array, Counts, blocks
 from bayesperf.core.errors import InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.intervals.limits import ADVICE, labelled_limits, warn_of_no_width
+from bayesperf.intervals.limits import ADVICE, limits_over, warn_of_no_width
 from bayesperf.intervals.statistic import Statistic, strata
 from bayesperf.metrics.metric import Metric
 
@@ -170,7 +170,7 @@ def bootstrap(
     facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
              "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
     errors = np.stack([each.standard_error for each in intervals]).reshape(observed.shape)
-    answer = labelled_limits(limits, statistic.leading, statistic.metric.name, errors, **facts)
+    answer = limits_over(limits, statistic.leading, statistic.metric.name, errors, **facts)
     return (answer, _labelled_samples(samples, statistic)) if return_samples else answer
 
 

@@ -12,7 +12,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.intervals.limits import labelled_limits
+from bayesperf.intervals.limits import limits_over
 from bayesperf.intervals.proportions import broadcast, check_counts
 
 # Newton's steps end when they change a limit by less than this fraction of it, or after this many.
@@ -83,7 +83,7 @@ def confidence_sequence(
     check_counts(k, n, "successes", "trials")
     log_bound = np.log1p(-confidence) + betaln(a + k, b + n - k) - betaln(a, b)
     limits = np.stack([_lower(k, n, log_bound), 1 - _lower(n - k, n, log_bound)], -1)
-    return limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, prior=[a, b])
+    return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, prior=[a, b])
 
 
 def _lower(k: Array, n: Array, log_bound: Array) -> Array:

@@ -15,7 +15,7 @@ from bayesperf.core.arrays import Array, blocks, complex_step
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import at_place
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.intervals.limits import ADVICE, labelled_limits, normal_quantile, warn_of_no_width
+from bayesperf.intervals.limits import ADVICE, limits_over, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportions import wilson
 from bayesperf.intervals.statistic import Statistic, strata
 from bayesperf.metrics.metric import ARGUMENTS, BINARY_ARGUMENTS, GivenSums, Metric, OneVsRest
@@ -148,7 +148,7 @@ def delta(
     limits = np.clip(limits, *statistic.bounds)
     warn_of_no_width(limits, f"metric {statistic.metric.name!r}", ADVICE)
     facts = {"confidence": confidence, "method": "delta", "transform": str(transform), "design": design}
-    return labelled_limits(limits, statistic.leading, statistic.metric.name, error, **facts)
+    return limits_over(limits, statistic.leading, statistic.metric.name, error, **facts)
 
 
 @checked
@@ -184,7 +184,7 @@ def wilson_f1(cm: ConfusionMatrix, confidence: float = 0.95) -> xr.DataArray:
     tried = tp + fn + fp
     jaccard = wilson(tp.astype(float), np.maximum(tried, 1).astype(float), confidence, z)
     limits = np.stack([np.where(tried > 0, 2 * j / (1 + j), end) for j, end in zip(jaccard, (0, 1), strict=True)], -1)
-    return labelled_limits(limits, statistic.leading, "f1", confidence=confidence, method="wilson")
+    return limits_over(limits, statistic.leading, "f1", confidence=confidence, method="wilson")
 
 
 def _transformation(statistic: Statistic, transform: str | None) -> Transformation:

@@ -13,7 +13,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.intervals.confidence_sequences import confidence_sequence
-from bayesperf.intervals.limits import labelled_limits
+from bayesperf.intervals.limits import limits_over
 from bayesperf.intervals.proportions import broadcast, check_counts
 
 
@@ -69,9 +69,7 @@ def difference_sequence(
     level = (1 + confidence) / 2
     a, b = (confidence_sequence(k, n, confidence=level, prior=prior) for k, n in ((k_a, n_a), (k_b, n_b)))
     limits = a - b[..., ::-1]
-    return (
-        limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, prior=list(prior))
-    )
+    return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, prior=list(prior))
 
 
 @checked
@@ -127,9 +125,7 @@ def paired_sequence(
     share = confidence_sequence(a + b, n, confidence=level, prior=prior)
     won = 2 * confidence_sequence(a, a + b, confidence=level, prior=prior) - 1
     limits = np.stack([_product(share, won[..., 0], np.minimum), _product(share, won[..., 1], np.maximum)], -1)
-    return (
-        limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, prior=list(prior))
-    )
+    return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, prior=list(prior))
 
 
 def _product(share: Array, won: Array, extreme: Any) -> Array:

@@ -20,7 +20,7 @@ def normal_quantile(confidence: Any) -> float:
     return float(ndtri((1 + checks.probability("confidence", confidence)) / 2))
 
 
-def labelled_limits(
+def limits_over(
     limits: Array, leading: xr.DataArray, name: str | None, standard_error: Array | None = None, **facts: Any
 ) -> xr.DataArray:
     """Return limits (…, 2) labelled with some leading dims and the last dim ``ci_bound``.

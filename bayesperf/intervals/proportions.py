@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
-from bayesperf.intervals.limits import labelled_limits, normal_quantile, warn_of_no_width
+from bayesperf.intervals.limits import limits_over, normal_quantile, warn_of_no_width
 
 # From successes, trials (above 0), the confidence and its normal quantile to the lower and the upper limit.
 Limits = Callable[[Array, Array, float, float], tuple[Array, Array]]
@@ -81,7 +81,7 @@ def proportion(
     lower, upper = limits_of(k, np.where(n > 0, n, 1), confidence, z)
     limits = np.clip(np.stack([np.where(n > 0, lower, 0), np.where(n > 0, upper, 1)], -1), 0, 1)
     warn_of_no_width(limits, f"method={method!r}", "take method='wilson', which has one.")
-    return limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, method=method)
+    return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, method=method)
 
 
 def broadcast(columns: dict[str, ArrayLike | xr.DataArray]) -> tuple[list[Array], xr.DataArray | None]:
@@ -230,7 +230,7 @@ def proportion_difference(
     lower, upper = limits_of(k_a, np.where(n_a > 0, n_a, 1), k_b, np.where(n_b > 0, n_b, 1), z)
     limits = np.clip(np.stack([np.where(tried, lower, -1), np.where(tried, upper, 1)], -1), -1, 1)
     warn_of_no_width(limits, f"method={method!r}", "take method='newcombe', which has one.")
-    return limits if leading is None else labelled_limits(limits, leading, None, confidence=confidence, method=method)
+    return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, method=method)
 
 
 def _wald_of_difference(k_a: Array, n_a: Array, k_b: Array, n_b: Array, z: float) -> tuple[Array, Array]:

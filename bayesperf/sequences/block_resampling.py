@@ -16,7 +16,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.intervals.bootstrap_intervals import limits_of, warn_of_resamples
 from bayesperf.intervals.delta_method import gradient_of
-from bayesperf.intervals.limits import labelled_limits
+from bayesperf.intervals.limits import limits_over
 from bayesperf.intervals.statistic import Statistic
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
@@ -123,7 +123,7 @@ def block_bootstrap(
     facts = {"confidence": confidence, "method": "circular blocks, percentile", "block": block,
              "n_resamples": n_resamples, "random_seed": seed, "undefined": interval.undefined}  # fmt: skip
     error = interval.standard_error[0]
-    return labelled_limits(interval.limits[0], statistic.leading, statistic.metric.name, error, **facts)
+    return limits_over(interval.limits[0], statistic.leading, statistic.metric.name, error, **facts)
 
 
 @dataclass(frozen=True)
