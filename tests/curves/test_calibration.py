@@ -163,7 +163,7 @@ def test_separated_classes_have_a_slope():
 
 
 @pytest.mark.few
-@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if not measure.has_posterior])
+@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.no_posterior_because])
 def test_what_has_no_posterior_says_why(name):
     calibration = bp.curves.calibration(Y, P, draws=2)
     with pytest.raises(ValueError, match=f"{name} has no posterior here: "):
