@@ -39,7 +39,7 @@ class Distribution(Held, ABC):
     @property
     def size(self) -> int:
         """The number of distributions, m: that of the first field."""
-        first, *_ = fields_of(self).values()
+        first = next(iter(vars(self).values()))
         return len(first) if isinstance(first, np.ndarray) else int(first.size)
 
     @abstractmethod

@@ -132,7 +132,7 @@ def test_other_class_totals_are_of_other_examples():
 
 
 def test_what_counts_say_is_not_said_again():
-    with pytest.raises(TypeError, match="independent: applies to posteriors; counts and scores know"):
+    with pytest.raises(TypeError, match="independent applies to posteriors; counts and scores know"):
         bp.compare(PAIR, metric="recall", independent=True)
     # That the examples are the same is known.
     with pytest.warns(bp.errors.DependenceWarning, match="tested on the same examples"):
@@ -199,7 +199,7 @@ OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no
         ((POST, POST, "recall"), {"rope": True}, TypeError, "rope must be a number"),
         ((POST, POST, "recall"), {"random_seed": "x"}, ValueError, "random_seed must be"),
         ((POST, POST, "recall"), {"groups": 3}, TypeError, "groups is no argument of compare here"),
-        ((POST, POST, "recall"), {"prior": "flat"}, TypeError, "prior: applies to counts; posteriors have"),
+        ((POST, POST, "recall"), {"prior": "flat"}, TypeError, "prior applies to counts; posteriors have"),
         ((A, A, "recall"), {}, TypeError, "b: counts of systems tested on the same examples hold them all"),
         ((A,), {"metric": "recall"}, TypeError, r"a: these counts do not say whether .* example=ids.*bp\.posterior"),
         ((POST, A, "recall"), {}, TypeError, "b must be a Posterior.*ConfusionMatrix. Take bp.posterior"),

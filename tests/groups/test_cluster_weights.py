@@ -291,8 +291,8 @@ def test_questions_to_a_model_are_refused(answer):
     ("options", "message"),
     [
         ({"groups": "random"}, "groups: method='bayesian_bootstrap' applies to independent clusters"),
-        ({"repeats": 2}, "repeats: applies to method='model' only"),
-        ({"dispersion": (1, 9)}, "dispersion: applies to method='model' only"),
+        ({"repeats": 2}, "repeats applies to method='model' only"),
+        ({"dispersion": (1, 9)}, "dispersion applies to method='model' only"),
         ({"dim": "site"}, "dim: 'site' is not a leading dim"),
         ({"dim": None}, "dim: name the leading dim of the clusters"),
         ({"method": "bootstrap"}, "method must be one of"),
