@@ -329,7 +329,7 @@ def test_areas_say_what_was_observed_and_what_chance_is():
     assert bp.roc_auc(y, score).observed.item() == 0.75
     # Three pairs are tied, and 5 of the others right.
     assert bp.roc_auc([0, 0, 0, 1, 1, 1], [1, 2, 3, 1, 2, 5]).observed.item() == (4 + 2 / 2) / 9
-    binned = bp.curves.BinnedScores.from_counts([0, 2, 2], [2, 2, 0], values=[1, 2, 3])
+    binned = bp.curves.BinnedScores.from_counts(positives=[0, 2, 2], negatives=[2, 2, 0], values=[1, 2, 3])
     # Pairs in one bin count half: (2·2·½ + 2·2 + 2·2 + 2·2)/16.
     assert bp.roc_auc(binned).observed.item() == 14 / 16
     text = bp.roc_curve(y, score).in_words()

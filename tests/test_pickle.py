@@ -297,7 +297,7 @@ KINDS = {
         lambda scores: bp.compare(scores).prob_greater,
     ),
     "binned scores": (
-        lambda: bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1]),
+        lambda: bp.curves.BinnedScores.from_counts(positives=[1, 2, 7], negatives=[8, 3, 1], edges=[0, 0.3, 0.6, 1]),
         lambda binned: (of_curve(bp.roc_curve(binned, draws=50)), draws(bp.roc_auc(binned, draws=100))),
     ),
     "area by DeLong": (lambda: bp.roc_auc(*SCORES, method="delong", transform="logit"), draws),

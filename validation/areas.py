@@ -11,7 +11,7 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.curves.areas.auc import AREAS
 from bayesperf.data.classifier_scores import Scores
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 
 def simulate(
@@ -21,7 +21,7 @@ def simulate(
     mean = np.hypot(1, spread) * special.ndtri(auc)
     scores = Scores(np.sort(rng.normal(mean, spread, n)), np.sort(rng.normal(0, 1, n)))
     intervals = np.array([_interval(scores, name, prob, draws, rng) for name in methods])
-    return outcomes(*intervals.T, auc)
+    return interval_figures(*intervals.T, auc)
 
 
 def _interval(scores: Scores, method: str, prob: float, draws: int, rng: np.random.Generator) -> Array:

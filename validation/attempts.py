@@ -16,7 +16,7 @@ from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.group_quadrature import DISPERSION
 from bayesperf.groups.pooling import pool
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Kinds of questions: probabilities that an attempt passes, as equal shares of the questions; a pair (a, b) is a Beta.
 QUESTIONS: Mapping[str, Any] = {
@@ -65,7 +65,7 @@ def simulate(
         limits = np.stack([passing(each).eti(prob).values for each in k], 1)
         limits = np.moveaxis(limits.reshape(len(questions), len(k), -1, 2), 2, 0)
         of_interval[: len(limits)] = limits
-    return outcomes(bounds[..., 0], bounds[..., 1], np.array([anew, these]))
+    return interval_figures(bounds[..., 0], bounds[..., 1], np.array([anew, these]))
 
 
 def _rates(kind: str, n: int, rng: np.random.Generator) -> Array:

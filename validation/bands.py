@@ -22,7 +22,7 @@ from bayesperf.curves.curve import KINDS
 from bayesperf.curves.roc.curve_kinds import EVEN
 from bayesperf.curves.roc.threshold_curve import CONFIDENCE_INTERVALS, ThresholdCurve
 from bayesperf.data.classifier_scores import Scores
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Of those that take each threshold by itself there are no simultaneous bands.
 _BY_THRESHOLD = ("beta", *CONFIDENCE_INTERVALS)
@@ -44,7 +44,7 @@ def simulate(
     mean, fpr = np.hypot(1, spread) * ndtri(auc), _points(low, high)
     scores = Scores(np.sort(rng.normal(mean, spread, n)), np.sort(rng.normal(0, 1, n)))
     bands = np.array([_bands(scores, name, draws, prob, fpr, rng) for name in methods])
-    of_points = outcomes(bands[..., 0], bands[..., 1], ndtr((mean + ndtri(fpr)) / spread))
+    of_points = interval_figures(bands[..., 0], bands[..., 1], ndtr((mean + ndtri(fpr)) / spread))
     return {
         "coverage": of_points["coverage"].min(-1),
         "width": of_points["width"].mean(-1),

@@ -10,7 +10,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning
 from bayesperf.curves.reliability.before_labels import expected_metrics
 from bayesperf.curves.reliability.recalibration import recalibrate
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 METRICS = ("accuracy", "recall", "precision", "f1")
 # Frequency of positives by probability.
@@ -38,7 +38,7 @@ def simulate(
         warnings.simplefilter("ignore", IdentifiabilityWarning)
         posts = [expected_metrics(new, each) for each in (line, certain)]
     bounds = np.array([[post[metric].eti(prob).values for metric in METRICS] for post in posts])
-    return outcomes(bounds[..., 0], bounds[..., 1], true)
+    return interval_figures(bounds[..., 0], bounds[..., 1], true)
 
 
 STUDY = Study(

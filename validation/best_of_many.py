@@ -27,7 +27,7 @@ from bayesperf.groups.pooling import pool
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.ranks import joint_draws
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 ANALYSES = ("alone", "shrunk")
 
@@ -104,7 +104,7 @@ def _of_best(each: Marginal, draws: xr.DataArray, truth: Array, prob: float) -> 
         "prob_best": (draws.argmax("model") == best).mean().item(),
         "is_best": greatest[best] / greatest.sum(),
     }
-    return {**outcomes(low, high, truth[best]), **figures}
+    return {**interval_figures(low, high, truth[best]), **figures}
 
 
 STUDY = Study(

@@ -16,7 +16,7 @@ from scipy.special import softmax
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.areas_of_classes import ClassAreas
 from bayesperf.studies.interval_statistics import OUTCOMES
-from validation.study import Study, means, outcomes, table
+from validation.study import Study, interval_figures, means, table
 
 AREAS = (*((kind, average) for kind in ("ovr", "ovo") for average in ("macro", "weighted")), ("ovr", None))
 
@@ -77,7 +77,7 @@ def _outcomes(
     for area, true in zip(_areas(*examples), truth, strict=True):
         drawn = area.drawn(draws, rng, progressbar=False)[..., 0, :]
         lower, upper = np.quantile(drawn, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
-        found.append(outcomes(lower, upper, np.asarray(true)))
+        found.append(interval_figures(lower, upper, np.asarray(true)))
     return {name: np.array([np.mean(each[name]) for each in found]) for name in OUTCOMES}
 
 

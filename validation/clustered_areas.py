@@ -13,7 +13,7 @@ from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.bootstrapped_areas import bootstrapped
 from bayesperf.curves.areas.delong import Placements
 from bayesperf.distributions.normal import JointNormal
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Those of `bayesperf.roc_auc` with clusters, and without.
 INTERVALS = ("clusters", "obuchowski", "independent", "delong")
@@ -34,7 +34,7 @@ def simulate(
     """Return the outcomes (interval, target) of a data set."""
     data = clustered_scores(n_groups, correlation, auc, prevalence, label_correlation, group_size, rng)
     intervals = _intervals(*data, draws, prob, rng)
-    return outcomes(intervals[..., 0], intervals[..., 1], np.array([auc[0], auc[0] - auc[1]]))
+    return interval_figures(intervals[..., 0], intervals[..., 1], np.array([auc[0], auc[0] - auc[1]]))
 
 
 def clustered_scores(

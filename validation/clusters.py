@@ -26,7 +26,7 @@ from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.covering import binary_cells
 from bayesperf.studies.interval_statistics import OUTCOMES
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # What is said of, and where `Pooled` has it.
 TARGETS = {"mean": "mean", "groups": "by_group", "new_group": "new_group"}
@@ -84,7 +84,7 @@ def _outcomes(marginal: Any, metric: Metric, cells: xr.DataArray, prob: float) -
     true = evaluate(metric, cells.transpose(..., *CELL_DIMS), 1).transpose(..., "site").values
     bounds = marginal.eti(prob).transpose(*_DIMS, ..., "ci_bound").values
     bounds = bounds if bounds.ndim == 4 else bounds[:, :, None]
-    found = outcomes(*np.broadcast_arrays(bounds[..., 0], bounds[..., 1], true))
+    found = interval_figures(*np.broadcast_arrays(bounds[..., 0], bounds[..., 1], true))
     return {name: values.mean(-1) for name, values in found.items()}
 
 

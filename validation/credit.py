@@ -10,7 +10,7 @@ import numpy as np
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.arrays import Array
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Draws of n examples, and the mean of all.
 POPULATIONS: Mapping[str, tuple[Callable[[np.random.Generator, int], Array], float]] = {
@@ -43,7 +43,7 @@ def simulate(
                 of_range, (both.sel(model="first"), compare(both).difference.isel(pair=0)), strict=True
             ):
                 of_target[:, place] = [found.interval(prob, kind).values for kind in INTERVALS]
-    return outcomes(bounds[..., 0], bounds[..., 1], np.stack([means, FAILS * means])[:, None])
+    return interval_figures(bounds[..., 0], bounds[..., 1], np.stack([means, FAILS * means])[:, None])
 
 
 STUDY = Study(

@@ -24,7 +24,7 @@ from bayesperf.groups.pooling import pool
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.studies.running import with_random_state
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 INTERVALS, TARGETS = ("repeats", "one_repeat", "as_new_examples"), ("folds' models", "refitted model")
 # Features, their correlation within a class, and the share of the positive class.
@@ -59,7 +59,7 @@ def simulate(
             mean: Posterior = pool(cm, draws=draws, random_seed=seed).mean
         bounds.append([marginal.eti(prob).values for marginal in mean.several(wanted)])
     lower, upper = np.moveaxis(np.array(bounds)[:, None], -1, 0)
-    return outcomes(*np.broadcast_arrays(lower, upper, true))
+    return interval_figures(*np.broadcast_arrays(lower, upper, true))
 
 
 def _cross_validated(

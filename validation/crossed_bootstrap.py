@@ -17,7 +17,7 @@ from scipy import stats
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.arrays import Array
 from bayesperf.curves.areas.areas_of_readers import reader_areas
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 TARGETS = (
     "average reader",
@@ -57,7 +57,7 @@ def simulate(
     ]
     apart = average[0] - average[1]
     true = [average[0], apart, areas[0, :-1].mean(), areas[0, -1], average[0], apart]
-    return outcomes(*np.array(bounds).T, np.array(true))
+    return interval_figures(*np.array(bounds).T, np.array(true))
 
 
 STUDY = Study(

@@ -33,7 +33,7 @@ from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.curve import KINDS
 from bayesperf.curves.decisions.benefit_curve import decision_curve
 from bayesperf.curves.decisions.placed_examples import EVEN
-from validation.study import Study, means, outcomes, table
+from validation.study import Study, interval_figures, means, table
 
 # Points at which the distribution of risks is integrated, in standard deviations.
 _NODES = np.linspace(-9, 9, 40_001)
@@ -55,7 +55,9 @@ def simulate(
     actual, logits = _examples(mean_logit(prevalence, spread), spread, n, rng)
     curve = decision_curve(actual, expit(slope * logits), thresholds=thresholds, draws=draws, random_seed=rng)
     bands = np.array([curve.band(prob, kind)["net_benefit"] for kind in KINDS])
-    of_points = outcomes(bands[..., 0], bands[..., 1], net_benefit(prevalence, spread, slope, np.array(thresholds)))
+    of_points = interval_figures(
+        bands[..., 0], bands[..., 1], net_benefit(prevalence, spread, slope, np.array(thresholds))
+    )
     return {
         "coverage": of_points["coverage"].min(-1),
         "width": of_points["width"].mean(-1),

@@ -17,7 +17,7 @@ from bayesperf.curves.curve import KINDS
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import QUESTIONS
 from validation.expected_performance import true_metric
-from validation.study import Study, means, outcomes, table
+from validation.study import Study, interval_figures, means, table
 
 
 def simulate(
@@ -59,7 +59,7 @@ def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[st
     of_thresholds = results["true"]
     of_models = np.broadcast_to(0 if first == second else of_thresholds.mean(0), of_thresholds.shape)
     truth = np.stack([of_models if of == "models" else of_thresholds for of in QUESTIONS], 2)[:, :, :, None]
-    claims, found = (lower > 0) | (upper < 0), outcomes(lower, upper, truth)
+    claims, found = (lower > 0) | (upper < 0), interval_figures(lower, upper, truth)
     values = {
         "claims": claims,
         "coverage": found["coverage"],

@@ -17,7 +17,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
 from bayesperf.curves.expected_performance.estimating import epc
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
-from validation.study import Study, means, outcomes, table
+from validation.study import Study, interval_figures, means, table
 
 # How the bands are drawn: the arguments of `bayesperf.curves.epc`.
 _BANDS: dict[str, dict[str, Any]] = {
@@ -66,7 +66,7 @@ def reduce(results: Mapping[str, Array], settings: Mapping[str, Any]) -> dict[st
     # (simulation, n, analysis, kind, alpha)
     targets = np.stack([of_both.get(name, true) for name in ANALYSES], 2)[:, :, :, None]
     lower, upper = np.moveaxis(bands[:, :, which], -1, 0)
-    found = outcomes(lower, upper, targets)
+    found = interval_figures(lower, upper, targets)
     pointwise, simultaneous = (KINDS.index(kind) for kind in ("pointwise", "simultaneous"))
     of_points = {name: values[..., pointwise, :] for name, values in found.items()}
     whole = {"whole_coverage": found["coverage"][..., simultaneous, :].min(-1)}

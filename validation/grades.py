@@ -8,7 +8,7 @@ import xarray as xr
 from bayesperf.core.arrays import Array
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.posteriors.posterior_of_counts import posterior
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # How often each of the grades 1 to 5 is given.
 POPULATIONS: Mapping[str, Sequence[float]] = {
@@ -32,7 +32,7 @@ def simulate(
     seed = int(rng.integers(2**31))
     means = [posterior(Outcomes(counts), prior, random_seed=seed, draws=draws)["mean_grade"] for prior in PRIORS]
     bounds = np.array([[mean.interval(prob, kind).values for mean in means] for kind in INTERVALS])
-    return outcomes(bounds[..., 0], bounds[..., 1], shares @ GRADES)
+    return interval_figures(bounds[..., 0], bounds[..., 1], shares @ GRADES)
 
 
 STUDY = Study(

@@ -12,7 +12,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.labels.verifying import verify
 from bayesperf.posteriors.posterior_of_counts import posterior
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # The probability that a judge is right about an answer that fails, and about one that passes.
 JUDGES: Mapping[str, tuple[float, float]] = {"good": (0.9, 0.9), "lenient": (0.6, 0.95)}
@@ -40,7 +40,7 @@ def simulate(
             post = verify(np.where(known, passed, np.nan), judge=by_judge, draws=draws, random_seed=seed)
             alone = posterior(Outcomes.from_correct(passed[known]))
             limits[:, row, column] = [each["accuracy"].eti(prob).values for each in (post, alone)]
-    return outcomes(limits[..., 0], limits[..., 1], np.array(pass_rate))
+    return interval_figures(limits[..., 0], limits[..., 1], np.array(pass_rate))
 
 
 STUDY = Study(

@@ -9,7 +9,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.known_shares import posterior_of_strata
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 METRICS = ("accuracy", "recall", "precision", "f1")
 # Lowest and highest recall, specificity and prevalence of the strata.
@@ -58,7 +58,7 @@ def simulate(
         "accuracy": tp + tn, "recall": tp / (tp + fn), "precision": tp / (tp + fp), "f1": 2 * tp / (2 * tp + fp + fn),
     }  # fmt: skip
     bounds = np.array([[post[m].interval(prob, kind).values for m in metrics] for kind in ("hdi", "eti")])
-    return outcomes(bounds[..., 0], bounds[..., 1], np.array([true[m] for m in metrics]))
+    return interval_figures(bounds[..., 0], bounds[..., 1], np.array([true[m] for m in metrics]))
 
 
 STUDY = Study(

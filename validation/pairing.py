@@ -14,7 +14,7 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.core.errors import InputError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.posteriors.posterior_of_counts import posterior
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Whether the first and the second system are right, for each outcome.
 _RIGHT = np.array([[True, True], [True, False], [False, True], [False, False]])
@@ -26,7 +26,7 @@ def simulate(
     """Return the outcomes (analysis, correlation) of a test set of n examples at each correlation of the errors."""
     probabilities = outcome_probabilities(np.asarray(correlation), *accuracy)
     found = _intervals(np.array([_outcomes(n, p, rng) for p in probabilities]), prob)
-    return outcomes(found[..., 0], found[..., 1], accuracy[0] - accuracy[1])
+    return interval_figures(found[..., 0], found[..., 1], accuracy[0] - accuracy[1])
 
 
 def outcome_probabilities(correlation: NDArray[np.float64], first: float, second: float) -> NDArray[np.float64]:

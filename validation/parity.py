@@ -7,7 +7,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.parity import CRITERIA, TOO_FEW, parity
 from bayesperf.posteriors.posterior_of_counts import posterior
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Recall and false positive rate of the first group and of the others; the prevalence is 0.4 in all.
 POPULATIONS = {
@@ -40,7 +40,9 @@ def simulate(
     bounds = np.array([ratio.interval(prob, "eti").values for ratio in ratios])
     selected = PREVALENCE * recall + (1 - PREVALENCE) * fpr
     true = np.array([selected[0] / selected[1], recall[0] / recall[1]])
-    of_ratio = {f"ratio_{name}": values for name, values in outcomes(bounds[..., 0], bounds[..., 1], true).items()}
+    of_ratio = {
+        f"ratio_{name}": values for name, values in interval_figures(bounds[..., 0], bounds[..., 1], true).items()
+    }
     told = {
         "differ": np.array([answer.startswith("more") for answer in answers], float),
         "below": np.array([answer.startswith("below") for answer in by_ratio], float),

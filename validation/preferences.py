@@ -9,7 +9,7 @@ import pandas as pd
 from bayesperf.core.arrays import Array
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.sampling.fitting import fit
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 FIGURES = ("win_rate", "beats", "rank")
 TIE = 0.5
@@ -46,7 +46,7 @@ def simulate(
     found = {name: Marginal.from_datatree(tree, name).hdi(prob).values for name in ("win_rate", "beats")}
     found["rank"] = _ranks(tree["posterior"]["win_rate"].values.reshape(-1, systems), prob)
     true = {"win_rate": rate, "beats": shares[0], "rank": (-rate).argsort().argsort() + 1.0}
-    figures = [outcomes(found[name][..., 0], found[name][..., 1], true[name]) for name in FIGURES]
+    figures = [interval_figures(found[name][..., 0], found[name][..., 1], true[name]) for name in FIGURES]
     return {
         name: np.array([each[name][others if each[name].ndim == 2 else ...].mean() for each in figures])
         for name in figures[0]

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 from bayesperf.labels.prevalence_of_calls import prevalence
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 INTERVALS = ("hdi", "eti")
 # Recall, specificity, and the numbers of positives and negatives by which they are known.
@@ -28,7 +28,7 @@ def simulate(
         }
         marginal = prevalence(called, errors, n=n, prior=prior)
         bounds[:, place] = [marginal.interval(prob, kind).values for kind in INTERVALS]
-    return outcomes(bounds[..., 0], bounds[..., 1], prevalence_)
+    return interval_figures(bounds[..., 0], bounds[..., 1], prevalence_)
 
 
 STUDY = Study(

@@ -9,7 +9,7 @@ import pandas as pd
 
 from bayesperf.core.arrays import Array
 from bayesperf.labels.ratings import Ratings
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 COEFFICIENTS = ("percent_agreement", "cohen_kappa", "fleiss_kappa", "gwet_ac", "krippendorff_alpha")
 INTERVALS = ("hdi", "eti")
@@ -40,7 +40,7 @@ def simulate(
             marginal = seen.agreement(coefficient, draws=draws, random_seed=seed)
             bounds[:, i, j] = [marginal.interval(prob, kind).values for kind in INTERVALS]
             true[i, j] = everything.agreement(coefficient, draws=2).observed.item()
-    return outcomes(bounds[..., 0], bounds[..., 1], true)
+    return interval_figures(bounds[..., 0], bounds[..., 1], true)
 
 
 def patterns_of(classes: Sequence[float], right: float, raters: int) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ from bayesperf.core.arrays import Array, Booleans
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.recalibration import METHODS, recalibrate, too_few
 from validation.reliability_bands import SYSTEMS
-from validation.study import Study, means, outcomes, table
+from validation.study import Study, interval_figures, means, table
 
 QUANTILES = (0.02, 0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
 # Of so many probabilities of a system the quantiles are taken.
@@ -39,7 +39,7 @@ def simulate(
     probability = SYSTEMS[system].probabilities(rng, n)
     happened = rng.random(n) < SYSTEMS[system].frequency(probability)
     bounds = [_interval(happened, probability, method, draws, fixed, prob, checks.seed(rng)) for method in methods]
-    found = outcomes(*np.moveaxis(bounds, -1, 0), truth)
+    found = interval_figures(*np.moveaxis(bounds, -1, 0), truth)
     return {"coverage": np.where((truth > 0) & (truth < 1), found["coverage"], np.nan), "width": found["width"]}
 
 

@@ -23,7 +23,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.frequency_curve import BINS, ReliabilityCurve
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 
 class System(NamedTuple):
@@ -71,7 +71,7 @@ def _outcomes(curve: ReliabilityCurve, system: System, prob: float, kind: str) -
         truth = np.add.reduceat(frequency, first) / np.add.reduceat(counts.examples, first)
     else:
         truth = system.frequency(band["probability"].values)
-    found = outcomes(*band["frequency"].values.T, truth)
+    found = interval_figures(*band["frequency"].values.T, truth)
     return float(found["coverage"].min()), float(found["coverage"].mean()), float(found["width"].mean())
 
 

@@ -30,7 +30,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.paired_systems import joint_posterior
 from bayesperf.posteriors.posterior import Posterior
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 METHODS = ("clusters", "cluster_bootstrap", "independent", "groups")
 TARGETS = ("f1", "difference")
@@ -117,7 +117,7 @@ def _outcomes(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN")
         lower, upper = np.nanquantile(targets, [(1 - prob) / 2, (1 + prob) / 2], axis=-1)
-    return outcomes(lower, upper, truth)
+    return interval_figures(lower, upper, truth)
 
 
 # ── Values of F1 of both systems, (2, draw) ──

@@ -16,7 +16,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.distributions.beta_binomial import BetaBinomial, posterior
 from bayesperf.groups.group_quadrature import DISPERSION
 from bayesperf.studies.interval_statistics import OUTCOMES
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 # Halvings of the interval that brackets a quantile.
 _HALVINGS = 24
@@ -36,7 +36,7 @@ def simulate(
     centre, levels = special.logit(base_rate), np.array([[(1 - prob) / 2, (1 + prob) / 2]])
     k = rng.binomial(group_size, special.expit(rng.normal(centre, logit_sd, n_groups)))
     lower, upper = np.moveaxis(_intervals(k, group_size, DISPERSION[groups], levels), -1, 0)
-    of_mean = outcomes(lower, upper, true_mean(base_rate, logit_sd))
+    of_mean = interval_figures(lower, upper, true_mean(base_rate, logit_sd))
     of_new_site = _new_site_outcomes(lower, upper, centre, logit_sd)
     return {name: np.stack([of_mean[name][:, 0], of_new_site[name][:, 1]], -1) for name in OUTCOMES}
 

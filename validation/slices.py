@@ -30,7 +30,7 @@ from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.groups.slices_in_words import POINTED, SHOWN, odds_ratio
 from bayesperf.groups.slicing import slices
 from bayesperf.sampling.fitting import fit
-from validation.study import FOLDER, Study, means, outcomes, run, table
+from validation.study import FOLDER, Study, interval_figures, means, run, table
 
 TARGETS = ("slice", "worst_slice", "gap", "largest_gap")
 _DIMS = ("site", "device")
@@ -125,7 +125,7 @@ def _outcomes(found: Slices, true: Array, small: Array, prob: float) -> dict[str
         "largest_gap": (*largest.eti(prob).values, largest.mean().item(), np.ptp(levels)),
     }
     found_of = {
-        target: outcomes(low, high, truth) | {"error": abs(mean - truth)}
+        target: interval_figures(low, high, truth) | {"error": abs(mean - truth)}
         for target, (low, high, mean, truth) in estimates.items()
     }
     # Of small slices there may be none.

@@ -30,7 +30,7 @@ def means(results: Arrays, _: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def outcomes(lower: Any, upper: Any, true: Any) -> dict[str, Any]:
+def interval_figures(lower: Any, upper: Any, true: Any) -> dict[str, Any]:
     """Return whether intervals cover, where they miss, and their width; NaN where there is none."""
     there = np.isfinite(upper - lower)
     return {name: np.where(there, values, np.nan) for name, values in interval_outcomes(lower, upper, true).items()}

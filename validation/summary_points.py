@@ -14,7 +14,7 @@ from scipy import special, stats
 from bayesperf.core.arrays import Array
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.accuracy_over_studies import ellipse, meta_analysis
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 TARGETS = (
     "recall of the median study",
@@ -54,7 +54,7 @@ def simulate(
         centre, root = ellipse(found.logits(of), prob)
         bounds.append(np.array([0.0, 1.0]))
         true.append(float(np.linalg.norm(np.linalg.solve(root, point - centre))))
-    return outcomes(*np.array(bounds).T, np.array(true))
+    return interval_figures(*np.array(bounds).T, np.array(true))
 
 
 def _deviations(rng: np.random.Generator, n: int, population: str) -> Array:

@@ -17,7 +17,7 @@ from bayesperf.curves.decisions.requirements import ThresholdRequirement, requir
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.posterior_of_counts import posterior
-from validation.study import Study, means, outcomes, table
+from validation.study import Study, interval_figures, means, table
 
 # The true shares tp, fn, fp and tn.
 TrueCells = tuple[Array, Array, Array, Array]
@@ -50,7 +50,7 @@ def simulate(
         met = float(all(_is_met(each, cells) for each in requirements_of(requirements)))
         figures = _figures(chosen, wanted, cells, prob)
     mean, lower, upper, true = np.moveaxis(figures, -1, 0)
-    found = outcomes(lower, upper, true)
+    found = interval_figures(lower, upper, true)
     return {"bias": mean - true, "coverage": found["coverage"], "width": found["width"], "met": np.array(met)}
 
 

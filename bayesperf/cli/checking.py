@@ -36,11 +36,11 @@ def check(files: Files, settings: Settings) -> None:
     Several files are parts of one data set.
     """
     _refuse_what_is_not_there(settings)
-    from bayesperf.posteriors.requirement import Requirement
+    from bayesperf.posteriors.requirement import Requirement, with_direction
     from bayesperf.reports.data_in_words import what_was_read
     from bayesperf.reports.verdicts import by_probability, overall
 
-    compared = [_metric_of_versions(name) for name in settings.metrics or ("accuracy",)]
+    compared = [with_direction(name, "--metric").name for name in settings.metrics or ("accuracy",)]
     required = tuple(Requirement.parse(text).metric for text in settings.require)
     parts, in_file = replace(settings, parts=True), settings.baseline is not None
     asked = tuple(dict.fromkeys([*required, *compared])) if in_file else required or tuple(compared)
@@ -73,20 +73,6 @@ def _refuse_what_is_not_there(settings: Settings) -> None:
     for option, path in {"--against": settings.against, "--state": settings.state}.items():
         if path is not None and len(settings.systems) > 1:
             raise InputError(option, "it checks one system.", "Check each by a command of its own.")
-
-
-def _metric_of_versions(metric: str) -> str:
-    """Return the canonical name of the metric of two versions; refuse one without a better direction."""
-    from bayesperf import metrics
-
-    wanted = metrics.get(metric)
-    if wanted.greater_is_better is None:
-        raise InputError(
-            f"--metric {metric}", "neither more nor less of it is better.", "Name one that has a direction."
-        )
-    if wanted.average == "per_class":
-        raise InputError(f"--metric {metric}", "it is a value for every class.", "Name its _macro or _micro.")
-    return wanted.name
 
 
 # ── What is shown ──

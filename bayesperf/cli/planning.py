@@ -44,7 +44,7 @@ class Goal(NamedTuple):
     look_every: int | None
 
 
-class Answer(NamedTuple):
+class Planned(NamedTuple):
     """A plan, if there is one; else what would settle the question."""
 
     seen: str
@@ -133,7 +133,7 @@ def evidence_in_words(matrix: Counted, requirement: Requirement) -> str:
 
 def answered(
     goal: Goal, evidence: Counted | tuple[int, int], seen: str, prior: str | None, prevalence: float | None
-) -> Answer:
+) -> Planned:
     """Return the plan from some evidence, and the probability by it that the requirement is met."""
     from bayesperf.plan.evidence import metric_evidence
     from bayesperf.plan.plan_result import UnreachableError
@@ -149,11 +149,11 @@ def answered(
     try:
         found = sample_size(requirement.bound, goal.confidence, goal.assurance, requirement.metric, **options)
     except UnreachableError as error:
-        return Answer(seen, prob_met, None, error.settles)
-    return Answer(seen, prob_met, found, found)
+        return Planned(seen, prob_met, None, error.settles)
+    return Planned(seen, prob_met, found, found)
 
 
-def _document(goal: Goal, answer: Answer, evidence: Any) -> dict[str, Any]:
+def _document(goal: Goal, answer: Planned, evidence: Any) -> dict[str, Any]:
     """Return an answer as JSON values."""
     requirement = goal.requirement
     return {
@@ -164,7 +164,7 @@ def _document(goal: Goal, answer: Answer, evidence: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _print(goal: Goal, answer: Answer, system: str = "") -> None:
+def _print(goal: Goal, answer: Planned, system: str = "") -> None:
     """Print an answer, and what fewer and more examples do."""
     from rich.console import Console
     from rich.text import Text
@@ -206,7 +206,7 @@ def _json_values(plan: Plan | None) -> dict[str, Any]:
     }
 
 
-def _sentences(goal: Goal, answer: Answer) -> list[str]:
+def _sentences(goal: Goal, answer: Planned) -> list[str]:
     """Return the answer in words; if the requirement cannot be shown to be met, also what would settle it."""
     from bayesperf.core.words import percentage, probability_value
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import over_folds
-from bayesperf.comparison.sign_and_rank_tests import NextDataset, labelled, largest, mean_of_draws
+from bayesperf.comparison.sign_and_rank_tests import NextDataset, largest, mean_of_draws, over_regions
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
@@ -134,7 +134,7 @@ def comparison_of_fit(
         names=comparison.names,
         rope=rope,
         basis=comparison.basis,
-        shares=labelled(shares.reshape(-1, 3), rope),
+        shares=over_regions(shares.reshape(-1, 3), rope),
         prob_rope=mean_of_draws(shares, rope, independent=False),
         prob_largest=mean_of_draws(largest(shares), rope, independent=False),
         prob_rope_average=comparison.prob_rope,

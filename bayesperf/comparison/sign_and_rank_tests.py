@@ -188,9 +188,9 @@ def sign_test(
         names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet({', '.join(f'{weight:g}' for weight in weights)}) below, inside and above the rope",
-        shares=labelled(_ties_half(shares, width), width),
-        prob_rope=labelled(_ties_half(concentration / concentration.sum(), width), width, mcse=0.0),
-        prob_largest=labelled(_largest_of_dirichlet(concentration, width), width, mcse=0.0),
+        shares=over_regions(_ties_half(shares, width), width),
+        prob_rope=over_regions(_ties_half(concentration / concentration.sum(), width), width, mcse=0.0),
+        prob_largest=over_regions(_largest_of_dirichlet(concentration, width), width, mcse=0.0),
     )
 
 
@@ -258,8 +258,8 @@ def signed_rank_test(
         names=checks.two_names(names),
         rope=width,
         basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
-        shares=labelled(shares, width),
-        prob_rope=labelled(pairs.expected_regions(concentration), width, mcse=0.0),
+        shares=over_regions(shares, width),
+        prob_rope=over_regions(pairs.expected_regions(concentration), width, mcse=0.0),
         prob_largest=mean_of_draws(largest(shares)[None], width, independent=True),
     )
 
@@ -324,7 +324,7 @@ class _MiddlesOfPairs(NamedTuple):
 # ── Regions ──
 
 
-def labelled(values: Array, rope: float, **facts: float) -> xr.DataArray:
+def over_regions(values: Array, rope: float, **facts: float) -> xr.DataArray:
     """Return values (3,) or (draw, 3) of the regions as an array with a last dim ``rope``."""
     dims = ("draw", "rope")[-values.ndim :]
     return xr.DataArray(values, {"rope": list(REGIONS)}, dims, attrs={"rope": rope, **facts})
@@ -339,7 +339,7 @@ def largest(shares: Array) -> Array:
 def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray:
     """Return the mean of draws (chain, draw, 3) for each region, with the largest Monte Carlo error."""
     errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent).mcse()
-    return labelled(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
+    return over_regions(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
 
 
 def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:

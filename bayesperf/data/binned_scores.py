@@ -128,7 +128,7 @@ class BinnedScores(Saved):
     Examples
     --------
     >>> import bayesperf as bp
-    >>> binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
+    >>> binned = bp.curves.BinnedScores.from_counts(positives=[1, 2, 7], negatives=[8, 3, 1], edges=[0, 0.3, 0.6, 1])
     >>> bp.roc_curve(binned).dataset["recall"].values
     array([0. , 0.7, 0.9, 1. ])
     >>> auc = bp.roc_auc(binned)
@@ -145,9 +145,9 @@ class BinnedScores(Saved):
     @checked
     def from_counts(
         cls,
+        *,
         positives: ArrayLike,
         negatives: ArrayLike,
-        *,
         edges: ArrayLike | None = None,
         values: ArrayLike | None = None,
     ) -> BinnedScores:
@@ -173,7 +173,7 @@ class BinnedScores(Saved):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> bp.curves.BinnedScores.from_counts([0, 1, 5], [6, 2, 1], values=[1, 2, 3])
+        >>> bp.curves.BinnedScores.from_counts(positives=[0, 1, 5], negatives=[6, 2, 1], values=[1, 2, 3])
         <bayesperf.curves.BinnedScores: 3 values from 1 to 3, 6 positives, 9 negatives>
         """
         if (edges is None) == (values is None):
@@ -278,7 +278,8 @@ class BinnedScores(Saved):
         Examples
         --------
         >>> import bayesperf as bp
-        >>> values = bp.curves.BinnedScores.from_counts([0, 1, 1, 2], [2, 1, 1, 0], values=[1, 2, 3, 4])
+        >>> counts = {"positives": [0, 1, 1, 2], "negatives": [2, 1, 1, 0]}
+        >>> values = bp.curves.BinnedScores.from_counts(**counts, values=[1, 2, 3, 4])
         >>> values.coarsened(2).positives
         array([0, 2, 2])
         """

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
-from bayesperf.files.formats import Source
+from bayesperf.files.formats import DataFile
 from bayesperf.files.option_table import FOLD, LABEL, ROW, Settings
 from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.sources import faults_of
@@ -54,18 +54,18 @@ def without_missing(
     return f"SELECT * FROM ({rows}) WHERE NOT {incomplete}", f"{said}{others}."
 
 
-def about_unused(sources: Sequence[Source], asked: Mapping[str, str]) -> str:
+def about_unused(sources: Sequence[DataFile], asked: Mapping[str, str]) -> str:
     """Return a sentence on unused columns of files; empty if there are none."""
     unused = _unused(sources, asked)
     return f"Not used: {'column' if len(unused) == 1 else 'columns'} {listed(unused, 8)}." if unused else ""
 
 
-def _unused(sources: Sequence[Source], asked: Mapping[str, str]) -> list[str]:
+def _unused(sources: Sequence[DataFile], asked: Mapping[str, str]) -> list[str]:
     return [name for name in dict.fromkeys(name for source in sources for name in source.columns) if name not in asked]
 
 
 def about_unnamed(
-    connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
+    connection: DuckDBPyConnection, sources: Sequence[DataFile], asked: Mapping[str, str], settings: Settings
 ) -> tuple[str, ...]:
     """Return warnings about unused columns whose names suggest systems or parts of the data."""
     said = []
@@ -90,7 +90,7 @@ def about_unnamed(
     return tuple(said)
 
 
-def _values(connection: DuckDBPyConnection, sources: Sequence[Source], name: str) -> list[str]:
+def _values(connection: DuckDBPyConnection, sources: Sequence[DataFile], name: str) -> list[str]:
     """Return the different values of a column, up to a few more than there can be systems."""
     values: set[str] = set()
     for source in sources:
@@ -104,7 +104,7 @@ def _values(connection: DuckDBPyConnection, sources: Sequence[Source], name: str
 
 
 def about_repeats(
-    connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings, frame: pd.DataFrame | None
+    connection: DuckDBPyConnection, sources: Sequence[DataFile], settings: Settings, frame: pd.DataFrame | None
 ) -> str:
     """Return a sentence on rows of one system that repeat an example; empty if no column shows that they do.
 
@@ -124,7 +124,7 @@ def about_repeats(
 
 
 def about_clusters(
-    connection: DuckDBPyConnection, sources: Sequence[Source], asked: Mapping[str, str], settings: Settings
+    connection: DuckDBPyConnection, sources: Sequence[DataFile], asked: Mapping[str, str], settings: Settings
 ) -> tuple[str, ...]:
     """Return warnings about unused columns whose names suggest clusters, with several rows per system."""
     if settings.cluster is not None:
@@ -147,7 +147,7 @@ def _system_columns(settings: Settings) -> list[str]:
     ]
 
 
-def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
+def _shared(sources: Sequence[DataFile], names: Sequence[str]) -> list[str]:
     """Return the columns of all files that have one of these names."""
     return [
         name
@@ -157,7 +157,7 @@ def _shared(sources: Sequence[Source], names: Sequence[str]) -> list[str]:
 
 
 def _rows_again(
-    connection: DuckDBPyConnection, sources: Sequence[Source], column: str, systems: Sequence[str]
+    connection: DuckDBPyConnection, sources: Sequence[DataFile], column: str, systems: Sequence[str]
 ) -> tuple[int, int]:
     """Return the number of rows of one system whose value occurs in another of its rows, and the number of rows."""
     selected = [

@@ -41,7 +41,7 @@ _LONGEST = 20_000_000
 
 
 @dataclass(frozen=True)
-class Source:
+class DataFile:
     """A file as DuckDB reads it.
 
     Attributes
@@ -80,7 +80,7 @@ def open_file(
     recoded: Path,
     asked: Sequence[str],
     encoding: str | None = None,
-) -> Source:
+) -> DataFile:
     """Return a file as DuckDB reads it, by its contents rather than by its name.
 
     `named` is its name in errors, `recoded` the place for a copy in UTF-8. The requested columns determine its
@@ -185,7 +185,7 @@ def _recode(path: Path, copy: Path, encoding: str) -> Path:
 # ── CSV ──
 
 
-def _csv(named: Path, path: Path, asked: Sequence[str]) -> Source:
+def _csv(named: Path, path: Path, asked: Sequence[str]) -> DataFile:
     """Return a CSV file; its columns are numbered, for DuckDB takes names that differ by case for the same."""
     tabs = {*named.suffixes} & {".tsv", ".tab"}
     names, line, separator = _header(path, asked, ("\t", ",", ";") if tabs else _SEPARATORS)
@@ -195,7 +195,7 @@ def _csv(named: Path, path: Path, asked: Sequence[str]) -> Source:
         f"delim = '{separator}', quote = '\"', escape = '\"', compression = '{_compression(path)}', "
         "strict_mode = true, hive_partitioning = false)"
     )
-    return Source(named, path, scan, {name: f"c{place}" for place, name in enumerate(names)})
+    return DataFile(named, path, scan, {name: f"c{place}" for place, name in enumerate(names)})
 
 
 def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tuple[list[str], int, str]:
@@ -257,7 +257,7 @@ def _compression(path: Path) -> str:
 # ── JSON lines and Parquet ──
 
 
-def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -> Source:
+def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -> DataFile:
     """Return a file with one JSON object per line, or an array of them; its fields are read as text.
 
     The rows of a harness's log are written to a copy.
@@ -275,7 +275,7 @@ def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -
         if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             raise FileFaultError(f"an object has two fields called {twice!r}. Rename one.")
     names = dict.fromkeys(name for of_one in sorted(keys, key=len, reverse=True) for name in of_one)
-    return Source(named, path, scan, {name: _json_field(name) for name in names}, note=note)
+    return DataFile(named, path, scan, {name: _json_field(name) for name in names}, note=note)
 
 
 def _json_field(name: str) -> str:
@@ -288,11 +288,11 @@ def _json_field(name: str) -> str:
     )
 
 
-def _parquet(connection: DuckDBPyConnection, named: Path, path: Path) -> Source:
+def _parquet(connection: DuckDBPyConnection, named: Path, path: Path) -> DataFile:
     """Return a Parquet file."""
     scan = f"read_parquet({file_name(path)}, hive_partitioning = false)"
     types = {row[0]: str(row[1]) for row in connection.execute(f"DESCRIBE FROM {scan}").fetchall()}
-    return Source(named, path, scan, {name: sql_name(name) for name in types}, types)
+    return DataFile(named, path, scan, {name: sql_name(name) for name in types}, types)
 
 
 def file_name(path: Path) -> str:

@@ -16,7 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.data_quality import MOST_SYSTEMS
-from bayesperf.files.formats import Source
+from bayesperf.files.formats import DataFile
 from bayesperf.files.pairs import REQUIRED, usual_columns
 from bayesperf.files.roles import (
     CLUSTER_COLUMNS,
@@ -146,7 +146,7 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
 # ── What columns hold ──
 
 
-def _columns(connection: DuckDBPyConnection, sources: Sequence[Source]) -> list[_Column]:
+def _columns(connection: DuckDBPyConnection, sources: Sequence[DataFile]) -> list[_Column]:
     """Return the facts about every column that all files share."""
     names = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
     parts = [

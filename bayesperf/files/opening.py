@@ -16,7 +16,7 @@ from bayesperf.files.sources import open_sources
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-    from bayesperf.files.formats import Source
+    from bayesperf.files.formats import DataFile
 
 # Memory of DuckDB, which keeps on disk what does not fit: in MB for each thread, and at least.
 _MEMORY, _LEAST_MEMORY = 128, 512
@@ -26,7 +26,7 @@ class Opened(NamedTuple):
     """Files that are open, by a connection that reads them."""
 
     connection: DuckDBPyConnection
-    sources: list[Source]
+    sources: list[DataFile]
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import FileFaultError
 from bayesperf.data.frames import interrupts_raised
 from bayesperf.files.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
-from bayesperf.files.formats import Source, open_bytes
+from bayesperf.files.formats import DataFile, open_bytes
 from bayesperf.files.opening import Opened, opened
 from bayesperf.files.option_table import BESIDE, FILE, FOLD, Settings
 from bayesperf.files.roles import asked_columns
@@ -139,14 +139,14 @@ def read_opened(files: Opened, settings: Settings) -> Predictions:
         return _read(*files, settings)
 
 
-def _read(connection: DuckDBPyConnection, files: list[Source], settings: Settings) -> Predictions:
+def _read(connection: DuckDBPyConnection, files: list[DataFile], settings: Settings) -> Predictions:
     columns, asked = _columns(settings), asked_columns(settings)
     labels = () if settings.of_numbers else (settings.actual, settings.predicted, settings.judge)
     # What is made of scores says of each row whether it is positive, which no file does.
     of_labels = (settings.actual, BESIDE) if settings.calls else labels
     counted = settings.id is None and settings.score is None and settings.split is None
     typed = all(source.has_types for source in files)
-    sources: list[Source] = []
+    sources: list[DataFile] = []
     refuse_unknown_labels(connection, files, settings)
     for place, source in enumerate(files):
         with faults_of(source.named):
@@ -202,7 +202,7 @@ def _columns(settings: Settings) -> list[str]:
 def _make_part(
     connection: DuckDBPyConnection,
     name: str,
-    source: Source,
+    source: DataFile,
     columns: Sequence[str],
     counted: bool,
     typed: bool,

@@ -21,7 +21,7 @@ from bayesperf.files.formats import (
     NOT_UTF8,
     PARQUET,
     TEXT,
-    Source,
+    DataFile,
     is_number,
     open_file,
     sql_text,
@@ -66,13 +66,13 @@ def open_sources(
     asked: Mapping[str, str],
     apart: bool,
     encoding: str | None = None,
-) -> list[Source]:
+) -> list[DataFile]:
     """Return the files, those of folders included; refuse any that cannot be read, or that do not fit together.
 
     `asked` are the columns and the option that names each, `scratch` a folder for copies of pipes; `apart` says whether
     a column ``file`` tells the paths apart, whose names must then differ; `encoding` that of text, if it is known.
     """
-    sources: list[Source] = []
+    sources: list[DataFile] = []
     names: set[str] = set()
     for path in paths:
         with faults_of(path):
@@ -131,7 +131,9 @@ def _constant(value: str) -> str:
     return value if re.fullmatch("0|-?[1-9][0-9]{0,17}", value) else sql_text(unquote(value))
 
 
-def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str], encoding: str | None) -> Source:
+def _open(
+    connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequence[str], encoding: str | None
+) -> DataFile:
     """Return a file: a copy of it if it is a pipe, which can be read only once, or a link if its name is no text."""
     whole = path
     if any("\udc80" <= char <= "\udcff" for char in str(path.absolute())):
@@ -144,7 +146,7 @@ def _open(connection: DuckDBPyConnection, path: Path, copy: Path, asked: Sequenc
     return open_file(connection, path, whole, copy.with_suffix(".txt"), asked, encoding)
 
 
-def _refuse_absent(source: Source, asked: Mapping[str, str], more: Sequence[str]) -> None:
+def _refuse_absent(source: DataFile, asked: Mapping[str, str], more: Sequence[str]) -> None:
     there = [*source.columns, *more]
     if absent := {name: option for name, option in asked.items() if name not in there}:
         named = enumerated([f"{name!r}, for {option}" for name, option in absent.items()])
@@ -188,7 +190,7 @@ def _looking_like(name: str, option: str, free: Sequence[str]) -> list[str]:
     return [other for other in free if _SYSTEM.match(other) and other.lower() not in SYSTEM_COLUMNS]
 
 
-def _refuse_other_kinds(sources: Sequence[Source], asked: Sequence[str]) -> None:
+def _refuse_other_kinds(sources: Sequence[DataFile], asked: Sequence[str]) -> None:
     """Refuse Parquet files of which one column holds strings and another numbers."""
     for name in asked:
         first, *others = [source for source in sources if name in source.types] or [sources[0]]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
 from bayesperf.files.class_names import classes_in_words
-from bayesperf.files.formats import Source, sql_text
+from bayesperf.files.formats import DataFile, sql_text
 from bayesperf.files.option_table import BESIDE, FOLD, LABEL, ROW, STACKED, Settings
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.sources import faults_of
@@ -23,7 +23,7 @@ _COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1
 _ROWS = 1 << 40
 
 
-def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, place: int) -> list[Source]:
+def stacked(connection: DuckDBPyConnection, source: DataFile, settings: Settings, place: int) -> list[DataFile]:
     """Return a source for each system of a file, the one at `place` of all, with columns as of one system a file.
 
     If the row says which example it is, rows are numbered.
@@ -37,7 +37,7 @@ def stacked(connection: DuckDBPyConnection, source: Source, settings: Settings, 
     return [_of_label(each, settings, label) for each in of_each for label in settings.joined] or of_each
 
 
-def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> None:
+def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[DataFile], settings: Settings) -> None:
     """Refuse what is not written as a label and another, and a label that occurs in none of the files."""
     counts = _label_counts(connection, sources, settings) if settings.map else {}
     for text in settings.map:
@@ -48,7 +48,7 @@ def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[Sour
             raise InputError(f"--map {text}", f"no label is {old!r}; {classes_in_words(counts, old)}")
 
 
-def _label_counts(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> dict[str, int]:
+def _label_counts(connection: DuckDBPyConnection, sources: Sequence[DataFile], settings: Settings) -> dict[str, int]:
     """Return the labels of files, and how often each occurs in their columns of labels."""
     values = " UNION ALL ".join(
         f"SELECT CAST({source.columns[name]} AS VARCHAR) AS label FROM {source.scan}"
@@ -64,7 +64,7 @@ def _label_columns(settings: Settings) -> list[str]:
     return [name for name in (settings.actual, *predicted, *settings.beside, settings.judge) if name is not None]
 
 
-def _with_labels(source: Source, settings: Settings) -> Source:
+def _with_labels(source: DataFile, settings: Settings) -> DataFile:
     """Return a file whose labels are those that --map says."""
     if not settings.map:
         return source
@@ -76,7 +76,7 @@ def _with_labels(source: Source, settings: Settings) -> Source:
     return replace(source, columns={**source.columns, **mapped}, types=types)
 
 
-def _with_decimals(connection: DuckDBPyConnection, source: Source, settings: Settings) -> Source:
+def _with_decimals(connection: DuckDBPyConnection, source: DataFile, settings: Settings) -> DataFile:
     """Return a file whose scores have decimal points: commas are read as such where they can be nothing else."""
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())
     texts = [name for name in scores if source.types.get(name, "VARCHAR") == "VARCHAR"]
@@ -100,7 +100,7 @@ def _with_decimals(connection: DuckDBPyConnection, source: Source, settings: Set
     return replace(source, columns={**source.columns, **changed}, note=f"{source.note} {note}".strip())
 
 
-def _of_system(source: Source, settings: Settings, system: int) -> dict[str, str]:
+def _of_system(source: DataFile, settings: Settings, system: int) -> dict[str, str]:
     """Return the SQL of the columns of one system, by the names that all systems share."""
     columns = {} if settings.fold_column is None else {FOLD: source.columns[settings.fold_column]}
     if settings.systems:
@@ -128,7 +128,7 @@ _JOINT = "|"
 _MOST_LABELS = 1_000
 
 
-def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[Source], settings: Settings) -> Settings:
+def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[DataFile], settings: Settings) -> Settings:
     """Return settings that tell the labels of a row apart, if a column of labels joins several of them."""
     named_so = any(_JOINT in label for label in settings.labels)
     if settings.calls or settings.of_numbers or settings.judge is not None or settings.actuals or named_so:
@@ -157,7 +157,7 @@ def _joined(column: str) -> str:
     return f"'{_JOINT}' || {text} || '{_JOINT}'"
 
 
-def _of_label(source: Source, settings: Settings, label: str) -> Source:
+def _of_label(source: DataFile, settings: Settings, label: str) -> DataFile:
     """Return a file that says of each row whether it has a label, and is predicted to have it."""
     test = sql_text(f"{_JOINT}{label}{_JOINT}")
     columns = {
@@ -175,7 +175,7 @@ def _of_label(source: Source, settings: Settings, label: str) -> Source:
     )
 
 
-def _numbered(connection: DuckDBPyConnection, source: Source, asked: list[str], place: int) -> Source:
+def _numbered(connection: DuckDBPyConnection, source: DataFile, asked: list[str], place: int) -> DataFile:
     """Return a file with the number of each row, the same for all that read it."""
     columns = {name: f"c{i}" for i, name in enumerate(asked)}
     selected = ", ".join(f"{source.columns[name]} AS {column}" for name, column in columns.items())

@@ -21,7 +21,7 @@ from bayesperf.distributions.tabulated import Tabulated
 # Both weights of the Beta prior of prevalence, as elsewhere: of row sums with half a pseudo-example in each cell.
 PREVALENCE = 1.0
 Streams = Callable[[str], list[np.random.Generator]]
-Answer = Literal["mean", "groups", "new_group"]
+Part = Literal["mean", "groups", "new_group"]
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class PooledDraws:
         logit = Tabulated.beta(weights[:, :1], weights[:, 1:]).logits(levels)
         return SameShares(np.stack([special.expit(sign * logit) for sign in (1, -1)], -1)[:, :, None])
 
-    def cells(self, answer: Answer) -> Array:
+    def cells(self, answer: Part) -> Array:
         """Return cells (systems, [groups,] draws, rows, 2) at rates and prevalence of the population or of groups."""
         if self.graded:
             outcomes: Array = getattr(self.rates, answer)[..., ::-1]

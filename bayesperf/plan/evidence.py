@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from bayesperf import metrics
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError, InputTypeError
@@ -24,6 +23,7 @@ from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.posterior_of_rates import RATE
 from bayesperf.posteriors.prevalence import Prevalence
+from bayesperf.posteriors.requirement import with_direction
 from bayesperf.posteriors.sources.independent_rates import IndependentRates
 
 type Evidence = ConfusionMatrix | Outcomes | Posterior | Marginal | tuple[int, int] | None
@@ -164,21 +164,13 @@ def requirement_of(metric: str | Metric, bound: Any) -> Metric:
     ValueError
         If the metric has no better direction, or the bound is outside the metric's range.
     """
-    required = _with_direction(metric)
+    required = with_direction(metric, single=False)
     low, high = required.bounds
     if not low < checks.number("requirement", bound) < high:
         raise InputError(
             "requirement", f"must be between {low:g} and {high:g}, both excluded, as {required.name} is; it is {bound}."
         )
     return required
-
-
-def _with_direction(name: str | Metric) -> Metric:
-    """Return a metric of which more, or less, is better."""
-    metric = metrics.get(name)
-    if metric.greater_is_better is None:
-        raise InputError("metric", f"{metric.name!r} has no one direction that is better, so there is nothing to show.")
-    return metric
 
 
 def metric_evidence(
@@ -193,7 +185,7 @@ def metric_evidence(
     ValueError
         If it has leading dims, or the metric is not available, or has no better direction.
     """
-    planned = _with_direction(metric)
+    planned = with_direction(metric, single=False)
     if planned.average == "per_class":
         raise InputError(
             "metric",

@@ -17,7 +17,6 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import REPEATED_LOOKS, plural
 from bayesperf.data.counted import Counted
 from bayesperf.metrics.metric import Metric, better_sign
-from bayesperf.metrics.registry import get
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals, anytime_of_limits
 from bayesperf.plan.evidence import requirement_of
 from bayesperf.plan.monitored_differences import difference_so_far
@@ -25,6 +24,7 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import warn_of_clusters
 from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.requirement import with_direction
 from bayesperf.posteriors.summary_table import table_of_intervals
 
 if TYPE_CHECKING:
@@ -210,9 +210,7 @@ def _so_far(
 
 def _followed(metric: str | Metric, requirement: Any) -> Metric:
     """Return the metric of a difference for which a bound can be required."""
-    wanted = get(metric)
-    if wanted.greater_is_better is None or wanted.average == "per_class":
-        raise InputError("metric", f"{wanted.name!r} has no one value that is better, so there is nothing to show.")
+    wanted = with_direction(metric)
     low, high = wanted.bounds
     if not low - high < checks.number("requirement", requirement) < high - low:
         raise InputError("requirement", f"must be a possible difference of {wanted.name}; it is {requirement}.")

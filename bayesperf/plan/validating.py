@@ -49,7 +49,7 @@ class Validation(Held):
         Whether the plan is for the probability of a narrow interval, and not for its expected width.
     """
 
-    study: Any
+    study: ValidationStudy
     confidence: float
     width: float | None
     requirement: float | None
@@ -57,9 +57,8 @@ class Validation(Held):
 
     def values(self, n: int) -> Array:
         """Return, for each draw, the width by n examples, or whether the claim holds."""
-        study: ValidationStudy = self.study
         tail = (1 - self.confidence) / 2 if self.requirement is None else 1 - self.confidence
-        found = study.intervals(max(n, 1), float(-special.ndtri(tail)))
+        found = self.study.intervals(max(n, 1), float(-special.ndtri(tail)))
         if self.requirement is not None:
             return (found.lower > self.requirement).astype(float)
         width = found.upper - found.lower

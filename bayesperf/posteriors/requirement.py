@@ -48,17 +48,12 @@ class Requirement:
     @classmethod
     def of(cls, metric: Metric, bound: float, graded: bool = False) -> Requirement:
         """Return the requirement that a metric is at least as good as the bound."""
-        if metric.greater_is_better is None:
-            raise InputError("requirement", f"{metric.name} has no one direction that is better.")
+        with_direction(metric, "requirement")
         asked = f"'{metric.name}{'>=' if metric.greater_is_better else '<='}{bound:g}'"
         low, high = metric.bounds
         if not low <= bound <= high:
             raise InputError("requirement", f"{asked}: {metric.name} lies between {low:g} and {high:g}.")
-        if metric.average == "per_class":
-            raise InputError(
-                "requirement", f"{asked}: {metric.name} is a value for every class; take _macro or _micro."
-            )
-        return cls(metric.name, bound, metric.greater_is_better, graded)
+        return cls(metric.name, bound, metric.better > 0, graded)
 
     def met(self, marginal: Marginal) -> xr.DataArray:
         """Return the posterior probability that the metric meets the requirement."""
@@ -66,6 +61,16 @@ class Requirement:
 
     def __str__(self) -> str:
         return f"{in_field_words(get(self.metric), self.graded).title} {'≥' if self.at_least else '≤'} {self.bound:g}"
+
+
+def with_direction(name: str | Metric, argument: str = "metric", single: bool = True) -> Metric:
+    """Return a metric of which more, or less, is better; unless any will do, with a single value."""
+    metric = get(name)
+    if metric.greater_is_better is None:
+        raise InputError(argument, f"{metric.name!r} has no one direction that is better.")
+    if single and metric.average == "per_class":
+        raise InputError(argument, f"{metric.name!r} is a value for every class.", "Take its _macro or _micro.")
+    return metric
 
 
 def bounds_of(requirements: Sequence[str] | Mapping[str | Metric, float]) -> dict[Metric, float]:

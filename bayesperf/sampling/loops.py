@@ -85,7 +85,7 @@ def flat_index(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 @dataclass
-class Source:
+class Program:
     """The source of a function, as far as it is written, and the arguments that come after those of the graph."""
 
     scalar_function: Callable[[Any], Any]
@@ -222,7 +222,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
     NoSourceError
         If an operation of the graph has no loop here.
     """
-    source = Source(scalar_function)
+    source = Program(scalar_function)
     for i, variable in enumerate(graph.inputs):
         source.values[variable] = _argument_name(source, f"x{i}", variable)
     for node in graph.toposort():
@@ -241,7 +241,7 @@ def written(graph: Any, scalar_function: Callable[[Any], Any]) -> tuple[str, lis
     return "\n".join(lines) + "\n", given, source.functions
 
 
-def _argument_name(source: Source, name: str, variable: Any) -> Any:
+def _argument_name(source: Program, name: str, variable: Any) -> Any:
     """Return what stands for an argument of the graph."""
     if variable.type.dtype.startswith(("uint", "complex")):
         raise NoSourceError(variable.type.dtype)
@@ -258,7 +258,7 @@ def _argument_name(source: Source, name: str, variable: Any) -> Any:
 # ── Operations: each writes its loops, and returns what stands for its results ──
 
 
-def _lengths(source: Source, variables: Sequence[Any]) -> list[str]:
+def _lengths(source: Program, variables: Sequence[Any]) -> list[str]:
     """Return the lengths of the dims of variables that are repeated along each other's."""
     shapes = [source.value(variable).shape for variable in variables]
     return [next((n for n in of_dim if n != "1"), "1") for of_dim in zip(*shapes, strict=True)]
@@ -276,7 +276,7 @@ def _merged(lengths: Sequence[str], shapes: Sequence[Sequence[str]]) -> tuple[li
     return joined, [tuple("1" if s[g[0]] == "1" else n for g, n in zip(groups, joined, strict=True)) for s in shapes]
 
 
-def _elementwise(source: Source, node: Any) -> list[Any]:
+def _elementwise(source: Program, node: Any) -> list[Any]:
     scalar = _scalar_node(node)
     if node.outputs[0].ndim == 0:
         return source.scalar(scalar, [source.value(v) for v in node.inputs])
@@ -297,7 +297,7 @@ def _scalar_node(node: Any) -> Any:
     return node.op.make_scalar_node(*node.inputs)
 
 
-def _reduction(source: Source, node: Any) -> list[Any]:
+def _reduction(source: Program, node: Any) -> list[Any]:
     kind, value, variable = type(node.op.scalar_op).__name__, source.value(node.inputs[0]), node.inputs[0]
     whole = np.dtype(node.outputs[0].type.dtype).kind == "i"
     if kind not in FIRST or (whole and kind not in SUMS):
@@ -323,7 +323,7 @@ def _reduction(source: Source, node: Any) -> list[Any]:
     return [result]
 
 
-def _dims_shuffled(source: Source, node: Any) -> list[Any]:
+def _dims_shuffled(source: Program, node: Any) -> list[Any]:
     value, order = source.value(node.inputs[0]), node.op.new_order
     if node.inputs[0].ndim == 0:
         return [Flat(value, ("1",) * len(order), single=True)]
@@ -340,7 +340,7 @@ def _dims_shuffled(source: Source, node: Any) -> list[Any]:
     return [result]
 
 
-def _reshaped(source: Source, node: Any) -> list[Any]:
+def _reshaped(source: Program, node: Any) -> list[Any]:
     array, vector = source.flat(node.inputs[0]), node.inputs[1]
     given = source.value(vector)
     entries = source.entries.get(vector)
@@ -360,7 +360,7 @@ def _with_ones(shape: Sequence[str], variable: Any) -> tuple[str, ...]:
     return tuple("1" if one else n for n, one in zip(shape, variable.type.broadcastable, strict=True))
 
 
-def _allocated(source: Source, node: Any) -> list[Any]:
+def _allocated(source: Program, node: Any) -> list[Any]:
     value, *sizes = (source.value(v) for v in node.inputs)
     shape = _with_ones(sizes, node.outputs[0])
     value = value if isinstance(value, Flat) else Flat(value, (), single=True)
@@ -374,7 +374,7 @@ def _allocated(source: Source, node: Any) -> list[Any]:
     return [result]
 
 
-def _joined(source: Source, node: Any) -> list[Any]:
+def _joined(source: Program, node: Any) -> list[Any]:
     axis, arrays = node.op.axis, [source.value(v) for v in node.inputs]
     shape = [next((a.shape[d] for a in arrays if a.shape[d] != "1"), "1") for d in range(node.outputs[0].ndim)]
     shape[axis] = source.named(" + ".join(array.shape[axis] for array in arrays))
@@ -387,12 +387,12 @@ def _joined(source: Source, node: Any) -> list[Any]:
     return [result]
 
 
-def _vector(source: Source, node: Any) -> list[Any]:
+def _vector(source: Program, node: Any) -> list[Any]:
     entries = [source.value(v) for v in node.inputs]
     return [_vector_of(source, node.outputs[0], entries)]
 
 
-def _vector_of(source: Source, variable: Any, entries: list[str]) -> Flat:
+def _vector_of(source: Program, variable: Any, entries: list[str]) -> Flat:
     source.entries[variable] = entries
     array = source.empty(["1" if len(entries) == 1 else str(len(entries))], variable.type.dtype)
     for i, entry in enumerate(entries):
@@ -400,19 +400,19 @@ def _vector_of(source: Source, variable: Any, entries: list[str]) -> Flat:
     return array
 
 
-def _length(source: Source, node: Any) -> list[Any]:
+def _length(source: Program, node: Any) -> list[Any]:
     return [source.value(node.inputs[0]).shape[node.op.i]]
 
 
-def _shape(source: Source, node: Any) -> list[Any]:
+def _shape(source: Program, node: Any) -> list[Any]:
     return [_vector_of(source, node.outputs[0], list(source.value(node.inputs[0]).shape))]
 
 
-def _same(source: Source, node: Any) -> list[Any]:
+def _same(source: Program, node: Any) -> list[Any]:
     return [source.value(node.inputs[0])]
 
 
-def _matrix_product(source: Source, node: Any) -> list[Any]:
+def _matrix_product(source: Program, node: Any) -> list[Any]:
     """Write the product of vectors or matrices, or of as many pairs of them as leading dims say."""
     a, b = (source.flat(v) for v in node.inputs)
     batch = node.outputs[0].ndim - 2 if type(node.op).__name__ == "BatchedDot" else 0
@@ -441,7 +441,7 @@ def _lengths_of_batch(a: Flat, b: Flat, batch: int) -> list[str]:
 # ── Parts of arrays ──
 
 
-def _bound(source: Source, index: Any, length: str, default: str) -> str:
+def _bound(source: Program, index: Any, length: str, default: str) -> str:
     """Return where a slice starts or stops."""
     if index is None:
         return default
@@ -454,7 +454,7 @@ def _bound(source: Source, index: Any, length: str, default: str) -> str:
     return source.named(f"min({value} if {value} >= 0 else max({value} + {length}, 0), {length})")
 
 
-def _axis_part(source: Source, entry: Any, length: str) -> tuple[str, int, str]:
+def _axis_part(source: Program, entry: Any, length: str) -> tuple[str, int, str]:
     """Return the start, the step and the length of the part of a dim that a slice is."""
     step = 1 if entry.step is None else int(np.asarray(entry.step.data)) if hasattr(entry.step, "data") else 0
     if step == -1 and entry.start is None and entry.stop is None:
@@ -486,7 +486,7 @@ class _Part:
     place: Callable[[Sequence[str]], list[str]]
 
 
-def _part(source: Source, value: Flat, entries: Sequence[Any]) -> _Part:
+def _part(source: Program, value: Flat, entries: Sequence[Any]) -> _Part:
     """Return the part that slices and whole numbers, single ones or neighbouring arrays of them, select."""
     arrays = [axis for axis, e in enumerate(entries) if not isinstance(e, slice) and e.ndim > 0]
     numbers = [axis for axis, e in enumerate(entries) if not isinstance(e, slice) and e.ndim == 0]
@@ -523,18 +523,18 @@ def _at_number(index: str, _: Sequence[str]) -> str:
     return index
 
 
-def _at_picked(source: Source, variable: Any, axes: slice, length: str, indices: Sequence[str]) -> str:
+def _at_picked(source: Program, variable: Any, axes: slice, length: str, indices: Sequence[str]) -> str:
     return _wrapped_index(source, variable, source.named(source.value(variable).at(*indices[axes])), length)
 
 
-def _wrapped_index(source: Source, variable: Any, index: str, length: str) -> str:
+def _wrapped_index(source: Program, variable: Any, index: str, length: str) -> str:
     """Return an index from the start of a dim; negative ones are from its end."""
     if hasattr(variable, "data") and (np.asarray(variable.data) >= 0).all():
         return index
     return source.named(f"{index} if {index} >= 0 else {index} + {length}")
 
 
-def _selected(source: Source, node: Any) -> list[Any]:
+def _selected(source: Program, node: Any) -> list[Any]:
     value, indices = source.value(node.inputs[0]), node.inputs[1:]
     entries = _entries(node, indices, node.inputs[0].ndim)
     part = _part(source, value, entries)
@@ -554,7 +554,7 @@ def _selected(source: Source, node: Any) -> list[Any]:
     return [result]
 
 
-def _changed(source: Source, node: Any) -> list[Any]:
+def _changed(source: Program, node: Any) -> list[Any]:
     """Write a copy of an array in which a part is replaced or added to."""
     value, given = source.flat(node.inputs[0]), source.value(node.inputs[1])
     result = Flat(source.named(f"{value.name}.copy()"), value.shape)
@@ -570,15 +570,15 @@ def _changed(source: Source, node: Any) -> list[Any]:
 # ── The simplex ──
 
 
-def _shares(source: Source, node: Any) -> list[Any]:
+def _shares(source: Program, node: Any) -> list[Any]:
     return _written_call(source, "shares", node, [1])
 
 
-def _slope(source: Source, node: Any) -> list[Any]:
+def _slope(source: Program, node: Any) -> list[Any]:
     return _written_call(source, "slope", node, [1, 1, 0])
 
 
-def _written_call(source: Source, name: str, node: Any, core: Sequence[int]) -> list[Any]:
+def _written_call(source: Program, name: str, node: Any, core: Sequence[int]) -> list[Any]:
     """Write the call of a function of rows, and return its results with the leading dims of the first argument."""
     arrays = [
         source.flat(v) if v.ndim else source.filled(Flat(source.value(v), (), single=True), v.type.dtype)
@@ -604,7 +604,7 @@ def _written_call(source: Source, name: str, node: Any, core: Sequence[int]) -> 
     return made
 
 
-OPERATIONS: dict[str, Callable[[Source, Any], list[Any]]] = {
+OPERATIONS: dict[str, Callable[[Program, Any], list[Any]]] = {
     "Elemwise": _elementwise,
     **dict.fromkeys(["Sum", "Prod", "Max", "Min", "All", "Any", "CAReduce"], _reduction),
     **dict.fromkeys(["DimShuffle", "ExpandDims", "Squeeze"], _dims_shuffled),

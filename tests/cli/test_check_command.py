@@ -189,8 +189,8 @@ def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
         (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),
         (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "it checks one system"),
         (["--against", "new.csv", "--state", "runs.json", "--metric", "f1"], "f1 of two versions is not a proportion"),
-        (["--against", "new.csv", "--metric", "prevalence"], "neither more nor less of it is better"),
-        (["--against", "new.csv", "--metric", "recall_per_class"], "it is a value for every class"),
+        (["--against", "new.csv", "--metric", "prevalence"], "has no one direction that is better"),
+        (["--against", "new.csv", "--metric", "recall_per_class"], "is a value for every class"),
         (["--require", "recall>=0.8", "--format", "html"], "--format must be text, markdown or json"),
     ],
 )  # fmt: skip

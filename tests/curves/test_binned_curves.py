@@ -27,7 +27,9 @@ every_counts = pytest.mark.parametrize("counts", COUNTS.values(), ids=list(COUNT
 
 
 def binned_values(counts):
-    return bp.curves.BinnedScores.from_counts(*counts, values=np.arange(len(counts[0])) / 10)
+    return bp.curves.BinnedScores.from_counts(
+        positives=counts[0], negatives=counts[1], values=np.arange(len(counts[0])) / 10
+    )
 
 
 def examples(counts):
@@ -200,7 +202,9 @@ def orders(positives, negatives):
 @pytest.mark.few
 @pytest.mark.parametrize("counts", [([1, 2, 3], [3, 2, 0]), ([2, 2], [1, 3]), ([0, 3, 1], [2, 1, 1]), ([2], [3])])
 def test_the_area_is_off_by_the_binning_error_at_most(counts):
-    binned = bp.curves.BinnedScores.from_counts(*counts, edges=np.arange(len(counts[0]) + 1))
+    binned = bp.curves.BinnedScores.from_counts(
+        positives=counts[0], negatives=counts[1], edges=np.arange(len(counts[0]) + 1)
+    )
     observed = binned_area(binned)
     areas = []
     for labels in product(*(list(orders(*of_bin)) for of_bin in zip(*counts, strict=True))):
@@ -221,7 +225,7 @@ def test_points_of_bins_are_points_of_the_scores(bins):
     y, score = normal_scores(200, 300)
     edges = np.linspace(score.min(), score.max(), bins + 1)
     counts = [np.histogram(score[y == label], edges)[0] for label in (1, 0)]
-    binned = bp.curves.BinnedScores.from_counts(*counts, edges=edges)
+    binned = bp.curves.BinnedScores.from_counts(positives=counts[0], negatives=counts[1], edges=edges)
     points = bp.roc_curve(binned).dataset
     false, true = Scores.of(y, score).called(points["threshold"])
     np.testing.assert_array_equal(points["recall"], true / 200)
@@ -231,7 +235,7 @@ def test_points_of_bins_are_points_of_the_scores(bins):
 
 @pytest.mark.parametrize("method", ["bayesian_bootstrap", "delong"])
 def test_the_area_says_by_how_much_it_may_be_off(method):
-    binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
+    binned = bp.curves.BinnedScores.from_counts(positives=[1, 2, 7], negatives=[8, 3, 1], edges=[0, 0.3, 0.6, 1])
     # ½ (1·8 + 2·3 + 7·1)/(10·12)
     assert binned.binning_error == pytest.approx(21 / 240)
     assert bp.roc_auc(binned, method=method).estimand.endswith("(off by at most 0.087 by bins) of the system's AUC")
@@ -253,7 +257,9 @@ def test_the_curve_of_a_sum_is_that_of_all_examples():
     parts = [np.arange(100) % 3 == part for part in range(3)]
     counted = [
         bp.curves.BinnedScores.from_counts(
-            *[(score[part & (y == label)] == values[:, None]).sum(1) for label in (1, 0)], values=values
+            positives=(score[part & (y == 1)] == values[:, None]).sum(1),
+            negatives=(score[part & (y == 0)] == values[:, None]).sum(1),
+            values=values,
         )
         for part in parts
     ]
@@ -297,7 +303,7 @@ def test_what_bins_cannot_tell_is_refused(call, error, message):
 
 @pytest.mark.parametrize("counts", [([0, 0], [1, 2]), ([1, 2], [0, 0])])
 def test_one_class_has_no_curve(counts):
-    binned = bp.curves.BinnedScores.from_counts(*counts, edges=[0, 0.5, 1])
+    binned = bp.curves.BinnedScores.from_counts(positives=counts[0], negatives=counts[1], edges=[0, 0.5, 1])
     for call in (bp.roc_curve, bp.roc_auc, lambda b: bp.curves.weighted_score("average_precision", b)):
         with pytest.raises(
             ValueError, match=r"y_true must hold two classes; it is <bayesperf.curves.BinnedScores: 2 bins"

@@ -261,7 +261,9 @@ def test_values_that_tie_are_the_probabilities_themselves():
     y, p = DATA["ties"]
     values = np.unique(p)
     counts = [[(p[y == label] == value).sum() for value in values] for label in (1, 0)]
-    binned = bp.curves.calibration(bp.curves.BinnedScores.from_counts(*counts, values=values), draws=10)
+    binned = bp.curves.calibration(
+        bp.curves.BinnedScores.from_counts(positives=counts[0], negatives=counts[1], values=values), draws=10
+    )
     pd.testing.assert_frame_equal(
         pd.DataFrame(binned.summary()), pd.DataFrame(bp.curves.calibration(y, p, draws=10).summary())
     )

@@ -88,7 +88,8 @@ def test_labels_of_any_order():
 def test_binned_scores_are_as_good_as_scores():
     values, place = np.unique(np.round(BIG_SCORE, 1), return_inverse=True)
     binned = bp.curves.BinnedScores.from_counts(
-        np.bincount(place[BIG == 1], minlength=len(values)), np.bincount(place[BIG == 0], minlength=len(values)),
+        positives=np.bincount(place[BIG == 1], minlength=len(values)),
+        negatives=np.bincount(place[BIG == 0], minlength=len(values)),
         values=values,
     )  # fmt: skip
     rounded = bp.choose_threshold(BIG, values[place], best="f1", draws=50)

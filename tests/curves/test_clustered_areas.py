@@ -289,7 +289,7 @@ def test_examples_may_be_in_any_order():
     np.testing.assert_allclose(found, bp.roc_auc(Y, A, cluster=CLUSTER).eti(), rtol=1e-5)
 
 
-BINNED = bp.curves.BinnedScores.from_counts([1, 2, 3], [3, 2, 1], values=[0, 1, 2])
+BINNED = bp.curves.BinnedScores.from_counts(positives=[1, 2, 3], negatives=[3, 2, 1], values=[0, 1, 2])
 ONE_CLUSTER = np.where(Y == 1, 0, 1 + np.arange(120) % 30)
 
 

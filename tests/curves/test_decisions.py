@@ -17,7 +17,7 @@ Y = RNG.random(300) < 1 / (1 + np.exp(-LOGIT))
 PROB = 1 / (1 + np.exp(-LOGIT - RNG.normal(0, 0.8, 300)))
 OTHER = 1 / (1 + np.exp(-LOGIT - RNG.normal(0, 1.2, 300)))
 CUTS = [0.05, 0.2, 0.5, 0.9]
-BINS = bp.curves.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 0.5, 1])
+BINS = bp.curves.BinnedScores.from_counts(positives=[1, 2], negatives=[2, 1], edges=[0, 0.5, 1])
 ODDS = np.array(CUTS) / (1 - np.array(CUTS))
 
 
@@ -274,7 +274,9 @@ def test_information_is_worth_more_the_more_there_is(curve):
 def test_bins_have_the_curve_of_the_scores():
     edges = np.arange(0, 101) / 100
     counts = [np.histogram(PROB[label == Y], edges)[0] for label in (1, 0)]
-    binned = bp.decision_curve(bp.curves.BinnedScores.from_counts(*counts, edges=edges))
+    binned = bp.decision_curve(
+        bp.curves.BinnedScores.from_counts(positives=counts[0], negatives=counts[1], edges=edges)
+    )
     plain = bp.decision_curve(Y, PROB)
     xr.testing.assert_allclose(binned.dataset, plain.dataset)
     xr.testing.assert_identical(binned.joint_draws(), plain.joint_draws().assign_coords(binned.joint_draws().coords))
@@ -284,7 +286,7 @@ def test_bins_have_the_curve_of_the_scores():
                                bp.decision_curve(Y, PROB, thresholds=CUTS).dataset)  # fmt: skip
     coarse = bp.curves.BinnedScores.from_frame(frame, actual="y", score="p", bins=4)
     np.testing.assert_array_equal(bp.decision_curve(coarse).dataset["threshold"], [0.25, 0.5, 0.75])
-    ratings = bp.curves.BinnedScores.from_counts([1, 2, 9], [9, 3, 1], values=[0.1, 0.4, 0.8])
+    ratings = bp.curves.BinnedScores.from_counts(positives=[1, 2, 9], negatives=[9, 3, 1], values=[0.1, 0.4, 0.8])
     found = bp.decision_curve(ratings, thresholds=[0.4]).dataset["net_benefit"].item()
     assert found == pytest.approx((11 - 4 * 0.4 / 0.6) / 25)
 
@@ -338,10 +340,10 @@ def test_the_metric_by_hand():
         ((Y, PROB), {"draws": 1}, ValueError, "draws must be a whole number of at least 2"),
         ((np.ones(300), PROB), {}, ValueError, "y_true must hold two classes"),
         (
-            (bp.curves.BinnedScores.from_counts([1, 2], [2, 1], edges=[0, 1, 2]),), {},
+            (bp.curves.BinnedScores.from_counts(positives=[1, 2], negatives=[2, 1], edges=[0, 1, 2]),), {},
             ValueError, "scores of the bins must be"),
         (
-            (bp.curves.BinnedScores.from_counts([1], [2], edges=[0, 1]),), {},
+            (bp.curves.BinnedScores.from_counts(positives=[1], negatives=[2], edges=[0, 1]),), {},
             ValueError, "one bin alone has no threshold"),
         ((BINS,), {"thresholds": [0.3]}, ValueError,
          "thresholds: 0.3 is within a bin"),

@@ -381,7 +381,7 @@ def test_a_single_probability_has_no_dim():
 
 
 def test_bins_stand_for_their_middles():
-    binned = bp.curves.BinnedScores.from_counts([1, 2, 7], [8, 3, 1], edges=[0, 0.3, 0.6, 1])
+    binned = bp.curves.BinnedScores.from_counts(positives=[1, 2, 7], negatives=[8, 3, 1], edges=[0, 0.3, 0.6, 1])
     p = np.repeat([0.15, 0.45, 0.8], [9, 5, 8])
     y = np.concatenate([np.repeat([1, 0], [k, n]) for k, n in ((1, 8), (2, 3), (7, 1))])
     of_bins, of_examples = (bp.curves.recalibrate(*data).parameters["slope"] for data in ((binned,), (y, p)))
@@ -410,7 +410,7 @@ def test_refused(error, arguments, text):
 
 
 def test_groups_of_bins_are_refused():
-    binned = bp.curves.BinnedScores.from_counts([1, 2], [8, 3], edges=[0, 0.3, 1])
+    binned = bp.curves.BinnedScores.from_counts(positives=[1, 2], negatives=[8, 3], edges=[0, 0.3, 1])
     with pytest.raises(TypeError, match="by: BinnedScores do not say of which group an example is"):
         bp.curves.recalibrate(binned, by=["a", "b"])
 

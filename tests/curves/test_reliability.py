@@ -134,7 +134,9 @@ def test_the_honest_band_of_groups_holds_between_them(monkeypatch):
 def test_the_honest_band_of_bins_bounds_what_is_in_them():
     """The middle of a bin has the bounds of the bins beside it, and those of the scores themselves are narrower."""
     edges, positives, negatives = np.linspace(0, 1, 6), np.array([1, 0, 6, 9, 20]), np.array([19, 8, 7, 4, 0])
-    curve = bp.reliability_curve(bp.curves.BinnedScores.from_counts(positives, negatives, edges=edges))
+    curve = bp.reliability_curve(
+        bp.curves.BinnedScores.from_counts(positives=positives, negatives=negatives, edges=edges)
+    )
     middle = (edges[:-1] + edges[1:]) / 2
     expected = np.array(
         [honest_bounds(edges[:-1], edges[1:], positives, positives + negatives, at, 0.95) for at in middle]
@@ -143,9 +145,9 @@ def test_the_honest_band_of_bins_bounds_what_is_in_them():
     expected = np.stack([np.minimum(expected[:, 0], line), np.maximum(expected[:, 1], line)], -1)
     np.testing.assert_allclose(curve.dataset["probability"], middle)
     np.testing.assert_allclose(curve.band()["frequency"], expected, rtol=1e-9, atol=1e-12)
-    tied = bp.reliability_curve(bp.curves.BinnedScores.from_counts(positives, negatives, values=middle)).band()[
-        "frequency"
-    ]
+    tied = bp.reliability_curve(
+        bp.curves.BinnedScores.from_counts(positives=positives, negatives=negatives, values=middle)
+    ).band()["frequency"]
     assert (tied.values[:, 0] >= expected[:, 0] - 1e-12).all()
     assert (tied.values[:, 1] <= expected[:, 1] + 1e-12).all()
 
@@ -235,7 +237,7 @@ def test_values_that_tie_are_the_scores_themselves():
     p = np.clip(p, 0.01, 0.99)
     values = np.unique(p)
     counts = [[(p[y == label] == value).sum() for value in values] for label in (1, 0)]
-    binned = bp.curves.BinnedScores.from_counts(*counts, values=values)
+    binned = bp.curves.BinnedScores.from_counts(positives=counts[0], negatives=counts[1], values=values)
     for method in ("isotonic", "bins", "logistic"):
         curve, of_bins = bp.reliability_curve(y, p, method=method), bp.reliability_curve(binned, method=method)
         xr.testing.assert_allclose(of_bins.dataset, curve.dataset, rtol=1e-12)
@@ -288,12 +290,16 @@ def test_words_name_where_the_band_leaves_out_the_diagonal():
         (lambda y, p: bp.reliability_curve(y, p).band(kind="pointwise"), ValueError, "no pointwise band"),
         (lambda y, p: bp.reliability_curve(y, p).band(1.0), ValueError, "ci_prob must be a number between 0 and 1"),
         (
-            lambda y, p: bp.reliability_curve(bp.curves.BinnedScores.from_counts([1, 2], [2, 1], edges=[-1, 0, 1])),
+            lambda y, p: bp.reliability_curve(
+                bp.curves.BinnedScores.from_counts(positives=[1, 2], negatives=[2, 1], edges=[-1, 0, 1])
+            ),
             ValueError,
             "y_true must hold probabilities",
         ),
         (
-            lambda y, p: bp.reliability_curve(bp.curves.BinnedScores.from_counts([1], [2], edges=[0, 1]), p),
+            lambda y, p: bp.reliability_curve(
+                bp.curves.BinnedScores.from_counts(positives=[1], negatives=[2], edges=[0, 1]), p
+            ),
             TypeError,
             "y_prob: BinnedScores hold classes and scores",
         ),

@@ -52,7 +52,9 @@ def assert_same(binned, expected):
 
 
 def counted(y, s, edges):
-    return from_counts(np.histogram(s[y == 1], edges)[0], np.histogram(s[y == 0], edges)[0], edges=edges)
+    return from_counts(
+        positives=np.histogram(s[y == 1], edges)[0], negatives=np.histogram(s[y == 0], edges)[0], edges=edges
+    )
 
 
 # ── Counting in frames ──
@@ -76,7 +78,7 @@ def test_every_engine_counts_bins_of_given_edges_as_comparison_does(engine, edge
     last = len(edges) - 2
     place = np.minimum(np.searchsorted(edges, s, side="right") - 1, last)
     expected = [np.bincount(place[y == label], minlength=last + 1) for label in (1, 0)]
-    assert_same(binned, from_counts(*expected, edges=edges))
+    assert_same(binned, from_counts(positives=expected[0], negatives=expected[1], edges=edges))
 
 
 @pytest.mark.parametrize("limits", [(-3, 7), (0.1, 0.7), (1e6, 1e6 + 1), (-1e-3, 1e-3)])
@@ -119,7 +121,7 @@ def test_a_part_may_hold_one_class():
 
 
 def test_thresholds_within_a_bin_are_refused():
-    binned = from_counts([1, 2], [4, 3], edges=[0, 0.5, 1])
+    binned = from_counts(positives=[1, 2], negatives=[4, 3], edges=[0, 0.5, 1])
     false, true = binned.called([np.inf, 1.1, 0.5, 0, -1])
     assert (true.tolist(), false.tolist()) == ([0, 0, 2, 3, 3], [0, 0, 3, 7, 7])
     assert bp.roc_curve(binned).at(0.5)["recall"] == 2 / 3
@@ -127,7 +129,7 @@ def test_thresholds_within_a_bin_are_refused():
         with pytest.raises(ValueError, match=f"thresholds: {threshold} is within a bin"):
             bp.roc_curve(binned).at(threshold)
     # Between scores that tie there is no bin.
-    assert from_counts([1, 2], [4, 3], values=[0, 0.5]).called(0.2)[1] == 2
+    assert from_counts(positives=[1, 2], negatives=[4, 3], values=[0, 0.5]).called(0.2)[1] == 2
 
 
 # ── Merging ──
@@ -143,13 +145,18 @@ def test_counts_of_parts_add_up(engine):
 
 
 def test_values_of_parts_are_united():
-    merged = from_counts([1, 2], [3, 4], values=[1, 3]) + from_counts([5, 6], [7, 8], values=[2, 3])
-    assert_same(merged, from_counts([1, 5, 8], [3, 7, 12], values=[1, 2, 3]))
+    merged = from_counts(positives=[1, 2], negatives=[3, 4], values=[1, 3]) + from_counts(
+        positives=[5, 6], negatives=[7, 8], values=[2, 3]
+    )
+    assert_same(merged, from_counts(positives=[1, 5, 8], negatives=[3, 7, 12], values=[1, 2, 3]))
 
 
 def test_counts_of_different_bins_do_not_add():
-    a, b = from_counts([1, 2], [3, 4], edges=[0, 0.5, 1]), from_counts([1, 2], [3, 4], edges=[0, 0.4, 1])
-    for other in (b, from_counts([1, 2], [3, 4], values=[0, 0.5])):
+    a, b = (
+        from_counts(positives=[1, 2], negatives=[3, 4], edges=[0, 0.5, 1]),
+        from_counts(positives=[1, 2], negatives=[3, 4], edges=[0, 0.4, 1]),
+    )
+    for other in (b, from_counts(positives=[1, 2], negatives=[3, 4], values=[0, 0.5])):
         with pytest.raises(ValueError, match=r"counts of different bins cannot be added: .*Count in the same"):
             a + other
     with pytest.raises(TypeError):
@@ -172,7 +179,7 @@ def test_counts_of_different_bins_do_not_add():
 )
 def test_bad_counts_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
-        from_counts(*arguments, edges=[0, 0.5, 1])
+        from_counts(positives=arguments[0], negatives=arguments[1], edges=[0, 0.5, 1])
 
 
 @pytest.mark.parametrize(
@@ -190,7 +197,7 @@ def test_bad_counts_are_named(arguments, error, message):
 )
 def test_bad_edges_are_named(places, error, message):
     with pytest.raises(error, match=message):
-        from_counts([1, 2], [3, 4], **places)
+        from_counts(positives=[1, 2], negatives=[3, 4], **places)
 
 
 @pytest.mark.slow

@@ -249,7 +249,7 @@ def test_a_difference_on_other_examples_and_of_metrics_of_which_less_is_better()
         ({"versus": ("new", "older")}, "versus: 'older' is no model"),
         ({"versus": "new"}, "versus must name two systems"),
         ({"versus": ("new", "old"), "requirement": 2}, "requirement must be a possible difference"),
-        ({"versus": ("new", "old"), "metric": "prevalence"}, "no one value that is better"),
+        ({"versus": ("new", "old"), "metric": "prevalence"}, "has no one direction that is better"),
     ],
 )
 def test_refused_differences(arguments, message):

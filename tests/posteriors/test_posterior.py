@@ -147,7 +147,7 @@ def test_joint_requirements_follow_each_metrics_direction():
     with pytest.raises(ValueError, match="a metric is required twice"):
         bp.posterior(BINARY).prob_joint(["recall>=0.78", "recall>=0.8"])
     for requirements, message in {
-        (("prevalence", 0.3),): "prevalence has no one direction",
+        (("prevalence", 0.3),): "has no one direction that is better",
         (("sensitivity", 0.99), ("recall", 0.5)): "a metric is required twice",
         (("recall", 80),): "recall lies between 0 and 1",
     }.items():

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from validation import __main__ as command
-from validation.study import FOLDER, Study, means, outcomes, run, table
+from validation.study import FOLDER, Study, interval_figures, means, run, table
 
 running = import_module("bayesperf.studies.running")
 FILES = command.studies()
@@ -111,7 +111,7 @@ def test_every_table_has_a_study_and_names_its_figures():
 def of_normals(rng, *, n, mean, levels):
     """A study of the mean of n normal values: whether intervals of some levels cover it, and their width."""
     x, half = rng.normal(mean, 1, n).mean(), np.array(levels) / np.sqrt(n)
-    return outcomes(x - half, x + half, mean) | {"x": x}
+    return interval_figures(x - half, x + half, mean) | {"x": x}
 
 
 NORMALS = Study({"n": (4, 100), "mean": (0.0, 5.0)}, of_normals, rows={"level": "levels"}, settings={"levels": (1, 2)})
@@ -141,7 +141,7 @@ def test_simulations_in_batches_are_those_of_one_by_one(tmp_path):
 
 
 def test_where_there_is_no_interval_nothing_is_said():
-    found = outcomes(np.array([0.0, np.nan]), np.array([1.0, np.nan]), 0.5)
+    found = interval_figures(np.array([0.0, np.nan]), np.array([1.0, np.nan]), 0.5)
     assert found["coverage"].tolist() == pytest.approx([1, np.nan], nan_ok=True)
     over = means({name: np.array([values, values]) for name, values in found.items()}, {})
     assert over["coverage"].tolist() == pytest.approx([1, np.nan], nan_ok=True)

@@ -448,7 +448,7 @@ def candidates_of(y_true: Any, y_score: ArrayLike | None, pos_label: Any) -> tup
             raise InputError("y_score", "has infinite values, and a threshold at one says nothing: clip them.")
         called = (np.append(of_class, 0) for of_class in scores.called(ascending))
         false, true = (-np.diff(of_class) for of_class in called)
-        binned = BinnedScores.from_counts(true, false, values=ascending)
+        binned = BinnedScores.from_counts(positives=true, negatives=false, values=ascending)
     binned = binned.coarsened(MOST_CANDIDATES // 2)
     counts = np.stack([binned.negatives, binned.positives])[:, ::-1]
     return Candidates(np.concatenate([[np.inf], binned.values[::-1]]), counts), labels, positive
