@@ -87,6 +87,9 @@ class FunctionOfTwoBetas(RoughlyKnown):
     def take(self, index: Codes | slice) -> Self:
         return replace(self, inner=self.inner.take(index), outer=self.outer.take(index))
 
+    def parameters(self) -> Array:
+        return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b])
+
     @property
     def exchangeable(self) -> bool:
         """Whether X and W can exchange their roles."""

@@ -85,7 +85,9 @@ class CellsByMatrix(Source):
 
     def cell_draws(self, post: Posterior, draws: int, random_seed: Any = None) -> xr.DataArray:
         # The matrices are drawn one by one, and held twice while they are put together.
-        checks.draws_in_memory(draws, 2 * self.flat.size, f"{self.flat.size:,} cells", "Ask for metrics, or select few of the matrices.")
+        checks.draws_in_memory(
+            draws, 2 * self.flat.size, f"{self.flat.size:,} cells", "Ask for metrics, or select few of the matrices."
+        )
         values = [self.draw_cells(post, index, draws, rng) for index, rng in enumerate(self.generators(random_seed))]
         return stored(np.stack(values), self.template).isel(chain=0, drop=True)
 
