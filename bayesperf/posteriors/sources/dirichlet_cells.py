@@ -326,7 +326,8 @@ def _over_rates(weights: Array, metric: Metric) -> Distribution | None:
 
     if len(prevalence) == 1:
         return at_prevalence(prevalence[0], np.arange(len(weights)))
-    return over_prevalence(Beta(*prevalence), at_prevalence)
+    of_positive, of_negative = prevalence
+    return over_prevalence(Beta(of_positive, of_negative), at_prevalence)
 
 
 def _argument_weights(weights: Array, positive: int | None, by_class: bool) -> Callable[[str], Array]:
