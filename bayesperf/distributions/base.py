@@ -123,9 +123,19 @@ class Distribution(Held, ABC):
         for start in range(0, self.size, self.chunk):
             yield self.take(slice(start, start + self.chunk))
 
+    def parameters(self) -> Array | None:
+        """Return the numbers that determine each distribution, (m, k); None if it is not worth comparing them."""
+        return None
+
     def each(self, function: Callable[[Distribution], Array]) -> Array:
-        """Return a function of the distributions, (m, …), computed in blocks."""
-        return np.concatenate([function(block) for block in self.blocks()])
+        """Return a function of the distributions, (m, …), computed in blocks; of equal ones once."""
+        known = self.parameters()
+        if known is None or self.size == 1:
+            return np.concatenate([function(block) for block in self.blocks()])
+        _, first, rows = np.unique(known, axis=0, return_index=True, return_inverse=True)
+        distinct = self if len(first) == self.size else self.take(first)
+        values = np.concatenate([function(block) for block in distinct.blocks()])
+        return values if distinct is self else values[rows]
 
     def interval(self, prob: float, kind: str) -> Array:
         """Return the intervals of the given kind, "hdi" or "eti", (m, 2)."""

@@ -73,6 +73,9 @@ class RatesAtPrevalence(FunctionOfTwoBetas):
         better = -1 if self.form.increasing else 1
         return self.of(errors, self.prevalence[index], self.rates, self.of_cells, self.bounds, better)
 
+    def parameters(self) -> Array:
+        return np.hstack([super().parameters(), self.prevalence])
+
     @property
     def nodes(self) -> int:
         return 32
@@ -137,6 +140,11 @@ class Mixture(RoughlyKnown):
         every = np.concatenate(parts)
         starts = np.cumsum([0, *map(len, parts)])
         return replace(self, components=self.components.take(every), weights=self.weights[every], starts=starts)
+
+    def parameters(self) -> Array:
+        # The rates are the same in all components of a mixture; the prevalence's nodes follow from the ends.
+        first, last = self.components.parameters()[self.starts[:-1]], self.components.prevalence[self.starts[1:] - 1]
+        return np.hstack([first, last, self.weights[self.starts[:-1], None], np.diff(self.starts)[:, None]])
 
     def one_peak(self) -> Booleans:
         return np.logical_and.reduceat(self.components.one_peak(), self.starts[:-1])
@@ -222,7 +230,9 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     rows = np.arange(prevalence.size)
     nodes, _, weights = beta_nodes(prevalence.a, prevalence.b, 17)
     rough = at_prevalence(nodes.reshape(-1, 1), np.repeat(rows, nodes.shape[-1]))
-    mean, sd = (each.reshape(nodes.shape) for each in weighted_mean_sd(*rough.points(9)))
+    parts = (rough.take(slice(start, start + _BLOCK)) for start in range(0, rough.size, _BLOCK))
+    moments = np.concatenate([np.stack(weighted_mean_sd(*part.points(9))) for part in parts], 1)
+    mean, sd = (each.reshape(nodes.shape) for each in moments)
     apart = np.sqrt((weights * (mean - (weights * mean).sum(-1, keepdims=True)) ** 2).sum(-1))
     ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
     if (2 * ratio > _MOST).any():

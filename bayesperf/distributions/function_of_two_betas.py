@@ -81,6 +81,10 @@ class FunctionOfTwoBetas(RoughlyKnown):
     chunk: ClassVar[int] = 256
 
     @property
+    def parameters(self) -> Array:
+        return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b])
+
+    @property
     def exchangeable(self) -> bool:
         """Whether X and W can exchange their roles."""
         return self.form.outer_at is not None and self.form.increasing_outer is not None

@@ -153,25 +153,25 @@ class Dirichlet(CellsByMatrix):
     def _integrated(self, post: Posterior, metric: Metric) -> Distribution | None:
         """Return the distribution of a metric of two classes by prevalence and rates; None if draws are better."""
         position = post.positive if metric.needs == "binary" and post.positive is not None else 1
-        tp, fn, fp, tn = (ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn"))
-        self._refuse_improper(post, metric, {"tp": tp, "fn": fn, "fp": fp, "tn": tn})
-        rates = metric.function_of_rates()
-        assert rates is not None
+        cells = {name: ARGUMENTS[name](self.flat, position).reshape(-1, 1) for name in ("tp", "fn", "fp", "tn")}
+        self._refuse_improper(post, metric, cells)
+        weights = np.hstack([*cells.values(), self._weights_of_prevalence(post, position)])
+        # Small folds often have the same counts.
+        distinct, rows = np.unique(weights, axis=0, return_inverse=True)
+        if len(distinct) == len(rows):
+            return _over_rates(weights, metric)
+        found = _over_rates(distinct, metric)
+        return None if found is None else found.take(rows)
 
-        def at_prevalence(prevalence: Array, rows: Codes) -> RatesAtPrevalence:
-            errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
-            of_cells = applied(metric_of_cells, metric)
-            return RatesAtPrevalence.of(errors, prevalence, rates, of_cells, metric.bounds, metric.better)
-
-        every = np.arange(len(tp))
+    def _weights_of_prevalence(self, post: Posterior, position: int) -> Array:
+        """Return the weights of the prevalence's Beta, (m, 2); a fixed one itself, (m, 1), or any if none matters."""
         if post.prevalence == "observed":
-            return over_prevalence(self._shares(position), at_prevalence)
+            shares = self._shares(position)
+            return np.hstack([shares.a, shares.b])
         if post.prevalence is None:
-            return at_prevalence(np.full(tp.shape, 0.5), every)
-        shares = np.tile(post.prevalence.weights[[position, 1 - position]], (len(tp), 1))
-        if post.prevalence.fixed:
-            return at_prevalence(shares[:, :1], every)
-        return over_prevalence(Beta(shares[:, :1], shares[:, 1:]), at_prevalence)
+            return np.full((len(self.flat), 1), 0.5)
+        weights = np.tile(post.prevalence.weights[[position, 1 - position]], (len(self.flat), 1))
+        return weights[:, :1] if post.prevalence.fixed else weights
 
     def _shares(self, position: int) -> Beta:
         """Return the distributions of the prevalence of one of two classes, (m,)."""
@@ -304,6 +304,27 @@ class Dirichlet(CellsByMatrix):
             concentration=counts + share * (self.concentration - counts),
             rates=self.rates and (share * self.rates[0], share * self.rates[1]),
         )
+
+
+def _over_rates(weights: Array, metric: Metric) -> Distribution | None:
+    """Return the distributions of a metric of two classes; None if draws are better.
+
+    `weights` has columns for the Dirichlet weights of tp, fn, fp and tn, and for the prevalence: its Beta's weights, or
+    its value.
+    """
+    tp, fn, fp, tn, *prevalence = np.hsplit(weights, weights.shape[1])
+    rates = metric.function_of_rates()
+    assert rates is not None
+
+    def at_prevalence(of_positives: Array, rows: Codes) -> RatesAtPrevalence:
+        errors = Beta(fn[rows], tp[rows]), Beta(fp[rows], tn[rows])
+        of_cells = applied(metric_of_cells, metric)
+        return RatesAtPrevalence.of(errors, of_positives, rates, of_cells, metric.bounds, metric.better)
+
+    if len(prevalence) == 1:
+        return at_prevalence(prevalence[0], np.arange(len(weights)))
+    of_positive, of_negative = prevalence
+    return over_prevalence(Beta(of_positive, of_negative), at_prevalence)
 
 
 def _argument_weights(weights: Array, positive: int | None, by_class: bool) -> Callable[[str], Array]:
