@@ -62,6 +62,11 @@ def options_of(tree: xr.DataTree) -> dict[str, Any]:
     return dict(json.loads(tree["posterior"].attrs.get(OPTIONS, "{}")))
 
 
+def figures_of(tree: xr.DataTree) -> dict[str, dict[str, Any]]:
+    """Return the variables that are figures of their own, by name, each with its bounds and better direction."""
+    return dict(json.loads(tree["posterior"].attrs.get(QUANTITIES, "{}")) if "posterior" in tree.children else {})
+
+
 def fit_of(tree: Any, model: str) -> tuple[xr.Dataset, dict[str, Any]]:
     """Return the draws and the options of a fit of a model; refuse other trees."""
     if not is_fit_of(tree, model):
