@@ -22,6 +22,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.posteriors.tree_attributes import (
     GROUPS_DIM,
     INDEPENDENT_DRAWS,
+    NO_PREDICTION,
     POSITIVE,
     PREVALENCE,
     PREVALENCE_KNOWN,
@@ -126,6 +127,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
             cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
             independent=bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0)),
             refusal=str(dataset.attrs.get(REFUSAL, "")),
+            no_prediction=str(dataset.attrs.get(NO_PREDICTION, "")),
         ),
         "pos_label": _pos_label(template, pos_label),
         "prior_text": str(dataset.attrs.get(PRIOR, "that of the model")),
