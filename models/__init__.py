@@ -41,7 +41,9 @@ and, where they apply,
     Facts about variables that are answers: whether ``greater_is_better``, and their ``bounds``.
     `Marginal.from_datatree` and `bayesperf.compare` take such variables by name.
 ``REFUSAL``
-    Why the cells cannot predict new examples.
+    Why the cells can neither predict new examples nor be taken to another prevalence.
+``NO_PREDICTION``
+    Why they can be taken to another prevalence only.
 ``TARGET_ACCEPT``
     The target acceptance rate of NUTS.
 ``recover(posterior, data, rng, **options)``

@@ -53,7 +53,7 @@ ATTENUATION = 0.346
 ESTIMAND = "mean"
 DIM = "reader"
 DESIGN = "by_actual"
-REFUSAL = "a new set of cases has reads of the same readers; the cells are those of all cases like these."
+NO_PREDICTION = "a new set of cases has reads of the same readers; the cells are those of all cases like these."
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),
     "reader_spread": pm.HalfNormal.dist(1),

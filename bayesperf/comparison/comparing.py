@@ -37,6 +37,7 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.paired_systems import SAME_EXAMPLES, marginal_of_systems
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.tree_attributes import figures_of
 
 __all__ = ["Comparison", "compare"]
 
@@ -127,7 +128,7 @@ def compare(
     """
     rope = _checked_rope(rope, contrast)
     if isinstance(a, xr.DataTree) and "posterior" in a.children and "cells" not in a["posterior"]:
-        a, metric = Marginal.from_datatree(a, str(_named(metric))), None
+        a, metric = Marginal.from_datatree(a, str(_named(metric, *figures_of(a)))), None
     counts = isinstance(a, Counted)
     if prior is not None and not counts:
         raise InputTypeError("prior", "applies to counts; posteriors have theirs already.", "Compare without `prior`.")
@@ -208,9 +209,10 @@ def _compare_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> C
     return _of_two_posteriors(first, _posterior("b", b), metric, asked)
 
 
-def _named(metric: str | Metric | None) -> str | Metric:
+def _named(metric: str | Metric | None, *figures: str) -> str | Metric:
+    """Return what is compared; refuse None, with the figures that a fit has of its own."""
     if metric is None:
-        raise InputTypeError("metric", "name what is compared, as metric='recall'.")
+        raise InputTypeError("metric", f"name what is compared, as metric={figures[0] if figures else 'recall'!r}.")
     return metric
 
 

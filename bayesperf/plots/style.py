@@ -39,7 +39,7 @@ _OF_FIGURE = 0.97
 # Logarithmic axes of fewer decades have ticks at evenly spaced values.
 _FEW_DECADES = 0.7
 # Texts are not broken into less than this many characters a line.
-_FEWEST_CHARACTERS = 6
+_FEWEST_CHARACTERS = 10
 
 
 def closed[**P](draw: Callable[P, Figure]) -> Callable[P, Figure]:

@@ -22,6 +22,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.posteriors.tree_attributes import (
     GROUPS_DIM,
     INDEPENDENT_DRAWS,
+    NO_PREDICTION,
     POSITIVE,
     PREVALENCE,
     PREVALENCE_KNOWN,
@@ -29,6 +30,7 @@ from bayesperf.posteriors.tree_attributes import (
     REFUSAL,
     REPEATS,
     VERSIONS,
+    figures_of,
 )
 
 # The variable of each part of a tree of groups, and the kind of its scope; the mean has the scope that the tree states.
@@ -97,6 +99,8 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
     name, kind = PARTS[checks.one_of("part", part, PARTS)]
     if "posterior" not in tree.children or name not in tree["posterior"].data_vars:
         advice = "Take the mean: the model has no groups." if name != "cells" else ""
+        if figures := list(figures_of(tree)):
+            advice = f"This fit has other figures: Marginal.from_datatree(tree, {figures[0]!r})."
         raise InputError("tree", f"has no variable {name!r} in a group 'posterior'.", advice)
     dataset = tree["posterior"].to_dataset()
     cells = as_table(dataset[name])
@@ -123,6 +127,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
             cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
             independent=bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0)),
             refusal=str(dataset.attrs.get(REFUSAL, "")),
+            no_prediction=str(dataset.attrs.get(NO_PREDICTION, "")),
         ),
         "pos_label": _pos_label(template, pos_label),
         "prior_text": str(dataset.attrs.get(PRIOR, "that of the model")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import marginal_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
-from bayesperf.posteriors.tree_attributes import INDEPENDENT_DRAWS, QUANTITIES
+from bayesperf.posteriors.tree_attributes import INDEPENDENT_DRAWS, figures_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -133,9 +132,14 @@ class Marginal(Saved):
         if variable not in dataset or not {"chain", "draw"} <= set(dataset[variable].dims):
             raise InputError("variable", f"there are no draws of {variable!r}; there are {list(dataset.data_vars)}.")
         drawn = dataset[variable].transpose(..., "chain", "draw")
-        facts = json.loads(dataset.attrs.get(QUANTITIES, "{}")).get(variable, {})
+        figures = figures_of(tree)
+        facts = figures.get(variable, {})
         bounds = tuple(facts.get("bounds", (-np.inf, np.inf)))
-        quantity = Quantity(variable, Scope.read(dataset.attrs), "", facts.get("greater_is_better"), bounds=bounds)
+        # A parameter beside figures, such as the advantage of the first answer, describes no system.
+        of_itself = bool(figures) and not facts
+        scope = Scope("itself") if of_itself else Scope.read(dataset.attrs)
+        words = variable.replace("_", " ") if of_itself else "metric"
+        quantity = Quantity(variable, scope, "", facts.get("greater_is_better"), words, bounds)
         values = drawn.values.reshape(-1, *drawn.shape[-2:])
         independent = bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0))
         leading = xr.zeros_like(drawn.isel(chain=0, draw=0, drop=True), dtype=float)

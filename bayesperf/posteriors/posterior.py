@@ -41,6 +41,7 @@ from bayesperf.posteriors.summary_table import Summary, summary_rows
 from bayesperf.posteriors.tree_attributes import (
     ESTIMAND,
     INDEPENDENT_DRAWS,
+    NO_PREDICTION,
     POSITIVE,
     PREVALENCE,
     PRIOR,
@@ -595,6 +596,7 @@ class Posterior(Answer, HasPositive):
             ESTIMAND: self.estimand,
             SCOPE: self.scope.as_text(),
             REFUSAL: self.source.refusal,
+            NO_PREDICTION: self.source.no_prediction,
             INDEPENDENT_DRAWS: int(self.source.independent),
         }
         if isinstance(self.prevalence, Prevalence):

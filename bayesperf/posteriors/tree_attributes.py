@@ -16,7 +16,7 @@ from bayesperf.core.errors import InputTypeError
 # What the cells are, and what they describe.
 POSITIVE, SCOPE, ESTIMAND, PREVALENCE = "positive", "scope", "estimand", "prevalence"
 PREVALENCE_KNOWN, GROUPS_DIM, REPEATS, REFUSAL = "prevalence_known", "groups_dim", "repeats", "refusal"
-QUANTITIES = "quantities"
+QUANTITIES, NO_PREDICTION = "quantities", "no_prediction"
 # What was fitted.
 MODEL, OPTIONS, PRIOR, PRIORS, DATA_HASH = "model", "options", "prior", "priors", "data_hash"
 PARAMETERS, DEGREES_OF_FREEDOM = "parameters", "degrees_of_freedom"
@@ -38,6 +38,7 @@ ATTRIBUTES = {
     REPEATS: "how often each example was counted along that dim",
     QUANTITIES: "the bounds and the better direction of variables that are figures of their own, as JSON",
     REFUSAL: "why the draws allow no prediction and no other prevalence; empty if they do",
+    NO_PREDICTION: "why they allow no prediction, though another prevalence; empty if they do",
     MODEL: "the name of the model",
     OPTIONS: "the options of the model, as JSON",
     PRIOR: "the prior in words",
@@ -60,6 +61,11 @@ ATTRIBUTES = {
 def options_of(tree: xr.DataTree) -> dict[str, Any]:
     """Return the options of the model that a tree is a fit of; none if it is of another origin."""
     return dict(json.loads(tree["posterior"].attrs.get(OPTIONS, "{}")))
+
+
+def figures_of(tree: xr.DataTree) -> dict[str, dict[str, Any]]:
+    """Return the variables that are figures of their own, by name, each with its bounds and better direction."""
+    return dict(json.loads(tree["posterior"].attrs.get(QUANTITIES, "{}")) if "posterior" in tree.children else {})
 
 
 def fit_of(tree: Any, model: str) -> tuple[xr.Dataset, dict[str, Any]]:

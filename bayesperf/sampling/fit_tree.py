@@ -148,6 +148,7 @@ def describe(
         attributes.PREVALENCE_KNOWN: int(knows_prevalence(definition, own_priors, options)),
         **_scope(getattr(definition, "ESTIMAND", "system"), {"dim": getattr(definition, "DIM", ""), **options}),
         attributes.REFUSAL: getattr(definition, "REFUSAL", ""),
+        attributes.NO_PREDICTION: getattr(definition, "NO_PREDICTION", ""),
         **_groups(definition, options),
         attributes.QUANTITIES: json.dumps(getattr(definition, "QUANTITIES", {})),
         **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),

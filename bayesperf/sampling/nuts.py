@@ -154,13 +154,16 @@ def _warn_of_missing(row: str) -> None:
 
 @contextmanager
 def announced(work: str, shown: bool) -> Iterator[None]:
-    """Say what is being done, for as long as it takes."""
+    """Say what is being done, on a terminal for as long as it takes."""
     if not shown:
         yield
-        return
-    from rich.console import Console
+    elif sys.stderr.isatty():
+        from rich.console import Console
 
-    with Console(stderr=True).status(work):
+        with Console(stderr=True).status(work):
+            yield
+    else:  # In a notebook without ipywidgets, rich would warn of them at every turn.
+        print(f"{work} …", flush=True)
         yield
 
 

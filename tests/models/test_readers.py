@@ -94,6 +94,17 @@ def test_what_is_refused():
             bp.models.build(frame, "readers")
 
 
+def test_calls_of_a_reader_at_a_prevalence_but_no_new_reads(sampler):
+    tree = bp.fit(READS, "readers", draws=50, tune=50, random_seed=1, progressbar=False)
+    for post in (bp.Posterior.from_datatree(tree), bp.Posterior.from_datatree(tree, part="new_group")):
+        assert post.at_prevalence(0.1).to_datatree()["posterior"].attrs["no_prediction"]
+        recall, specificity = (post[name].distribution.values for name in ("recall", "specificity"))
+        found = 0.1 * recall / (0.1 * recall + 0.9 * (1 - specificity))
+        np.testing.assert_allclose(post.at_prevalence(0.1)["precision"].distribution.values, found, rtol=1e-9)
+        with pytest.raises(ValueError, match="a new set of cases has reads of the same readers"):
+            post.at_prevalence(0.1).predict(100)
+
+
 @pytest.mark.slow
 def test_a_fit_finds_the_truth():
     """Many reads of a known average reader; the difference of modalities is joint."""

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from bayesperf.sampling.nuts import announced
+
 ANNOUNCED = b"Compiling (once on this machine)"
 
 TWICE = """
@@ -70,6 +72,12 @@ def on_a_terminal(*arguments):
     os.close(ours)
     assert child.wait() == 0, shown
     return shown
+
+
+def test_a_notebook_is_told_once(capsys):
+    with announced("Compiling", shown=True):
+        pass
+    assert capsys.readouterr() == ("Compiling …\n", "")
 
 
 @pytest.mark.slow

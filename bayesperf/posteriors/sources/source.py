@@ -56,6 +56,8 @@ class Source(Held, ABC):
     concentration: xr.DataArray | None = None
     # What an ArviZ tree says of draws that allow no prediction, and no other prevalence.
     refusal: str = ""
+    # Of draws that allow no prediction, but another prevalence.
+    no_prediction: str = ""
 
     @property
     @abstractmethod

@@ -41,6 +41,8 @@ class StoredDraws(Source):
         Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
     refusal : str
         Why `predict` and `at_prevalence` are not available; empty if they are.
+    no_prediction : str
+        Why `predict` alone is not.
     predicted_from : Posterior, optional
         The posterior that predicts these test sets, if it knows proportions in them exactly.
     size : int, optional
@@ -54,6 +56,7 @@ class StoredDraws(Source):
     cells: xr.DataArray
     independent: bool = False
     refusal: str = ""
+    no_prediction: str = ""
     predicted_from: Posterior | None = None
     size: int | None = None
     reweighted: bool = False
@@ -76,6 +79,8 @@ class StoredDraws(Source):
     def refused_tasks(self, post: Posterior) -> dict[Task, str]:
         refused = super().refused_tasks(post)
         refused["update"] = "draws cannot be updated exactly; fit the model to all counts together."
+        if self.no_prediction:
+            refused["predict"] = self.no_prediction
         if self.refusal:
             refused |= {"predict": self.refusal, "at_prevalence": self.refusal}
         return refused
