@@ -80,7 +80,6 @@ class FunctionOfTwoBetas(RoughlyKnown):
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256
 
-    @property
     def parameters(self) -> Array:
         return np.hstack([self.inner.a, self.inner.b, self.outer.a, self.outer.b])
 
