@@ -353,8 +353,9 @@ class MetaAnalysis(AnswersOverGroups):
 
         return plots.meta_analysis(self, **options)
 
-    def _table_below(self) -> pd.DataFrame:
-        table = self.summary()
+    def table_below(self, **options: Any) -> pd.DataFrame:
+        """Return the table without the studies one by one; see `summary`."""
+        table = self.summary(**options)
         return table[table["answer"] != self.dim]
 
     def __repr__(self) -> str:
