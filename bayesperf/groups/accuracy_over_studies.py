@@ -278,7 +278,7 @@ class MetaAnalysis(AnswersOverGroups):
             rest = (
                 self.counts if left_out == "none" else self.counts.sel({self.dim: [n for n in names if n != left_out]})
             )
-            table = _analysed(rest, draws, seed).median_group.summary(["recall", "specificity"], ci_prob, "eti")
+            table = analysed(rest, draws, seed).median_group.summary(["recall", "specificity"], ci_prob, "eti")
             rows.append(table[["metric", "mean", "ci_lower", "ci_upper"]].assign(**{self.dim: left_out}))
         joined = pd.concat(rows, ignore_index=True)
         return joined[[self.dim, "metric", "mean", "ci_lower", "ci_upper"]]
@@ -445,7 +445,7 @@ def meta_analysis(
             kind = "positive" if rate == "recall" else "negative"
             text = f"no {dim} has {kind} examples, so {rate} and all that depends on it come from the prior alone."
             warn(IdentifiabilityWarning, "BP404", text)
-    return _analysed(data.counts.assign_attrs(pos_label=data.pos_label), number, seed)
+    return analysed(data.counts.assign_attrs(pos_label=data.pos_label), number, seed)
 
 
 def _trials(cm: ConfusionMatrix) -> tuple[int, int]:
@@ -465,7 +465,7 @@ def _check_dims(dims: tuple[Any, ...], dim: str | None) -> None:
         )
 
 
-def _analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
+def analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
     """Return the analysis of counts (study, actual, predicted) by quadrature."""
     dim = str(counts.dims[0])
     if counts.sizes[dim] < 2:

@@ -41,7 +41,7 @@ _MOST_BESIDE = 5
 _CENTRES = ("mean", "median", "estimate")
 _PROBABILITIES = {
     "prob_best": "P(best)", "prob_greater": "P(a > b)", "below": "P(below)", "inside": "P(inside)", "above": "P(above)",
-    "p_value": "p",
+    "p_value": "p", "prob_shown": "P(shown)", "prob_right": "P(right)",
 }  # fmt: skip
 
 

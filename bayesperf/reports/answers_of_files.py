@@ -16,7 +16,7 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.kinds import FileOfKind
 from bayesperf.files.option_table import Settings
 from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
-from bayesperf.plan.next_outcomes import next_items
+from bayesperf.plan.next_outcomes import best_system, next_items
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.answers import Answers, Part
 from bayesperf.reports.judged_systems import judged_systems
@@ -26,6 +26,8 @@ _RIGHT = {"1": True, "1.0": True, "true": True, "0": False, "0.0": False, "false
 _RATES = ("recall", "specificity")
 # So many items are shown of those that tell most; with fewer studies than these none is left out.
 _ITEMS, _FEWEST = 10, 3
+# More items that are planned for, in multiples of those there are.
+_TIMES = (1, 3)
 
 
 def answers_of_file(read: FileOfKind, settings: Settings) -> Answers:
@@ -159,12 +161,13 @@ def _of_attempts(read: FileOfKind, settings: Settings) -> _Found:
         raise InputError(f"column {read.columns['correct']!r}", f"holds {held!r}.", "Write 1 and 0, or true and false.")
     outcomes = Outcomes.from_correct(right.astype(bool), by={"model": frame["system"], "item": frame["item"]})
     tree = fit(outcomes, "items", random_seed=settings.seed, progressbar=False)
+    systems, items = outcomes.counts.shape[:2]
     ranking, facts = compare(tree, metric="pass_rate", rope=settings.rope), tree["posterior"].attrs
     parts: dict[str, Sequence[Part]] = {
         "Which system is best on the same items?": [ranking, ranking.standings(settings.ci_prob)],
         "Which items tell most?": [next_items(tree, _ITEMS)],
+        "How many more items would show the best?": [best_system(tree, [n * items for n in _TIMES])],
     }
-    systems, items = outcomes.counts.shape[:2]
     said = (
         f"{len(frame):,} attempts of {systems:,} systems at {items:,} items, of which no system passed "
         f"{facts['passed_by_none']:,} and every system passed {facts['passed_by_all']:,}."

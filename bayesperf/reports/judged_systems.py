@@ -14,7 +14,7 @@ from bayesperf.core.words import enumerated, estimate, printable, short_interval
 from bayesperf.data.judged_pairs import judged_pairs
 from bayesperf.files.kinds import FileOfKind
 from bayesperf.files.option_table import Settings
-from bayesperf.plan.next_outcomes import next_pairs
+from bayesperf.plan.next_outcomes import best_system, next_pairs
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.tree_attributes import fit_of
 from bayesperf.reports.answers import Part
@@ -22,6 +22,8 @@ from bayesperf.reports.blocks import Block, Column, Note, Sentence, rows_table
 
 # With more systems the table of all pairs is left to JSON; so many pairs are advised.
 _MOST_IN_PAIRS, _ADVISED = 8, 3
+# More votes that are planned for, in multiples of those there are.
+_TIMES = (1, 3, 10)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class JudgedSystems:
         What was read, in words.
     notes : tuple of str
         Sentences on the format of the file.
+    votes : int
+        Number of votes.
     tree : xarray.DataTree
         The fit.
     compared : Comparison
@@ -44,6 +48,7 @@ class JudgedSystems:
 
     read: str
     notes: tuple[str, ...]
+    votes: int
     tree: xr.DataTree
     compared: Comparison
     ci_prob: float
@@ -57,6 +62,7 @@ class JudgedSystems:
             "How much does a judge's vote weigh?": self._judges(),
             "Does it help to be shown first?": self._order(),
             "Which two should be judged next?": self._advice(),
+            "How many more votes would show the best?": [best_system(self.tree, [n * self.votes for n in _TIMES])],
         }
         return {question: part for question, part in asked.items() if part}
 
@@ -145,7 +151,7 @@ def judged_systems(read: FileOfKind, settings: Settings) -> JudgedSystems:
     options = {"order": settings.order}
     tree = fit(read.frame, "preferences", options=options, random_seed=settings.seed, progressbar=False)
     compared = compare(tree, metric="win_rate")
-    return JudgedSystems(_what_was_read(read, counts), read.notes, tree, compared, settings.ci_prob)
+    return JudgedSystems(_what_was_read(read, counts), read.notes, int(counts.sum()), tree, compared, settings.ci_prob)
 
 
 def _what_was_read(read: FileOfKind, counts: xr.DataArray) -> str:
