@@ -475,7 +475,8 @@ def analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
     drawn = xr.Dataset(study_integrals.draws(counts, {}, [rng], (1, number), dim=dim))
     labels = counts["actual"].values.tolist()
     positive = labels.index(counts.attrs["pos_label"])
-    cells = cells_over_groups(drawn, labels, positive, rng)
+    new = drawn["location"].copy(data=rng.standard_normal(drawn["location"].shape))
+    cells = cells_over_groups(drawn, labels, positive, new)
     facts = {
         attributes.POSITIVE: positive,
         attributes.INDEPENDENT_DRAWS: 1,
