@@ -36,6 +36,8 @@ type Part = Answer | Marginal | pd.DataFrame | Block
 
 # What tells how a figure was computed, and ends that have a column together: they stand in JSON alone.
 _NOT_SHOWN = ("metric", "method", "mode", "sd", "mcse", "mcse_interval", "undefined", "ci_lower", "ci_upper")
+# Names of other parts of a page, and of facts in JSON.
+_TAKEN = ("main", "in_short", "methods", "terms", "read", "warnings", "ci_prob", "rope")
 # With more columns there is no room for pictures.
 _MOST_BESIDE = 5
 _CENTRES = ("mean", "median", "estimate")
@@ -78,13 +80,24 @@ class Answers:
         """The sections: the first answer in short, each question, and how the page was made."""
         words = {question: self._words(question) for question in self.parts}
         first, read = next(iter(words)), [Note(self.read, "read")] if self.read else []
-        warned = [Note(text, "warning") for text in self.warnings]
-        written = [Written("in_short", "In short", [*read, *words[first], *warned])]
+        short = [*read, *words[first], *(Note(text, "warning") for text in self.warnings)]
+        written = [Written("in_short", "In short", short)] if short else []
         for question, said in words.items():
             shown = [block for place in range(len(self.parts[question])) for block in self._shown(question, place)]
             if blocks := [*(said if question != first else ()), *shown]:
-                written.append(Written(named(question), question, blocks))
+                written.append(Written(self._names[question], question, blocks))
         return [*written, Written("methods", "How it was made", made_by(self.command))]
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        """The name of each question in links and in JSON."""
+        names: dict[str, str] = {}
+        for question in self.parts:
+            name = named(question)
+            while name in (*_TAKEN, *names.values()):
+                name += "_"
+            names[question] = name
+        return names
 
     def head(self, sources: Sequence[str], on: date) -> list[tuple[str, str]]:
         """Return the names and values at the head of the page."""
@@ -99,12 +112,12 @@ class Answers:
             if isinstance(each, Answer | Marginal)
         ]
         lines = [line for text in said for line in text.splitlines() if line]
-        return [Sentence(line, name=(named(question), "in_words")) for line in lines]
+        return [Sentence(line, name=(self._names[question], "in_words")) for line in lines]
 
     def _shown(self, question: str, place: int) -> list[Block]:
         """Return what an answer shows beside words: its figure, and its table with a caption."""
         part = self.parts[question][place]
-        name = (named(question), "table" if place == 0 else f"table_{place + 1}")
+        name = (self._names[question], "table" if place == 0 else f"table_{place + 1}")
         if isinstance(part, pd.DataFrame):
             return table_of(part, name)
         if not isinstance(part, Answer | Marginal):
@@ -149,7 +162,7 @@ def _question(answer: Any) -> str:
 
 
 def named(question: str) -> str:
-    """Return the name of a question in links and in JSON.
+    """Return a question as a name.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.answers import table_of
 from bayesperf.reports.documents import as_json
+from tests.reports.test_page import Tags, of
 from tests.shared.areas import reads
 from tests.test_pickle import KINDS
 
@@ -128,6 +129,7 @@ def test_files_of_studies_have_a_page(shell, tmp_path):
     assert looked["role"].tolist() == ["tp", "fn", "fp", "tn", "study"]
 
 
+@pytest.mark.slow
 def test_two_tests_of_the_same_studies_are_compared(shell, tmp_path):
     both = pd.concat([pd.DataFrame(STUDIES).assign(test=name, study=[*"abcd"]) for name in ("old", "new")])
     both.loc[both["test"] == "new", "tp"] += 3
@@ -154,6 +156,7 @@ def test_what_is_no_study_is_refused(shell, tmp_path, change, words):
     assert words in done.stderr
 
 
+@pytest.mark.slow
 def test_files_of_scored_reads_have_a_page(shell, tmp_path):
     frame = reads()
     frame.to_csv(tmp_path / "reads.csv", index=False)
@@ -191,3 +194,13 @@ def test_options_of_predictions_are_of_predictions(shell, tmp_path):
     done = shell("report", "studies.csv", "--slice", "tp")
     assert done.returncode == 2
     assert "no column 'actual'" in done.stderr
+
+
+def test_the_page_is_marked_up_as_others_are():
+    page = Tags(bp.report({"How good?": [TOGETHER, TOGETHER.summary()], "how good": TOGETHER.correlation}).html)
+    assert page.empty_heads == 0
+    assert all(attrs["alt"] for attrs in of(page.tags, "img"))
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {attrs["href"][1:] for attrs in of(page.tags, "a")} <= set(ids)
+    assert max(np.diff(page.headings)) <= 1
