@@ -14,12 +14,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from scipy.special import expit
 
-from bayesperf.comparison.comparing import compare
 from bayesperf.core.arrays import Array
-from bayesperf.posteriors.posterior import Posterior
-from bayesperf.sampling.fitting import fit
+from validation.sampled import hdi, posterior_of
 from validation.study import Study, outcomes, table
 
 TARGETS = ("recall of the average reader", "difference of recall", "recall of a new reader", "recall of each reader")
@@ -38,21 +37,21 @@ def simulate(
     frame = pd.DataFrame(places, columns=["modality", "reader", "case"])
     is_right = rng.random(right.shape) < right
     frame = frame.assign(truth=truth[frame["case"]], read=np.where(is_right, truth, 1 - truth).ravel())
-    seed = int(rng.integers(2**31))
-    tree = fit(frame, "readers", draws=draws, tune=draws, chains=2, random_seed=seed, progressbar=False)
-    average, new, each = (Posterior.from_datatree(tree, part=part) for part in ("mean", "new_group", "by_group"))
-    difference = compare(average, metric="recall", dim="modality").difference
-    own = each["recall"].sel(modality="A").hdi(prob).values
-    bounds = [
-        average["recall"].sel(modality="A").hdi(prob).values,
-        difference.hdi(prob).values.ravel(),
-        new["recall"].sel(modality="A").hdi(prob).values,
-    ]
+    found = posterior_of(frame, "readers", draws, rng)
+    average, new, each = (_recall(found[name]) for name in ("cells", "cells_new", "cells_group"))
+    single = np.stack([average[:, 0], average[:, 0] - average[:, 1], new[:, 0]], -1)
+    bounds, own = hdi(single, prob), hdi(each[:, 0], prob)
     of_readers = _over_cases(logits[..., 0])
     everyone = _average(between, readers)
     true = np.array([everyone[0], everyone[0] - everyone[1], of_readers[0, -1]])
-    single, several = outcomes(*np.array(bounds).T, true), outcomes(*own.T, of_readers[0, :-1])
-    return {name: np.append(single[name], several[name].mean()) for name in single}
+    of_average, of_each = outcomes(*bounds.T, true), outcomes(*own.T, of_readers[0, :-1])
+    return {name: np.append(of_average[name], of_each[name].mean()) for name in of_average}
+
+
+def _recall(cells: xr.DataArray) -> Array:
+    """Return draws of recall (draw, modality, …): a half of the cells are of positive cases."""
+    right = 2 * cells.sel(actual=1, predicted=1).transpose("chain", "draw", "modality", ...).values
+    return np.asarray(right.reshape(-1, *right.shape[2:]))
 
 
 def _deviations(rng: np.random.Generator, n: int, readers: str) -> Array:

@@ -13,9 +13,8 @@ from scipy.special import expit
 
 from bayesperf.core.arrays import Array
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.posteriors.marginal import Marginal
-from bayesperf.sampling.fitting import fit
 from validation.preferences import ranks
+from validation.sampled import hdi, posterior_of
 from validation.study import Study, outcomes, table
 
 FIGURES = ("pass_rate", "difference", "rank")
@@ -45,14 +44,12 @@ def simulate(
         attempts[: systems // 2] = part
     right = rng.binomial(attempts, chance)
     data = Outcomes.from_counts(right=right, n=attempts, dims=["model", "item"])
-    seed = int(rng.integers(2**31))
-    tree = fit(data, "items", draws=draws, tune=draws, chains=2, random_seed=seed, progressbar=False)
-    drawn = tree["posterior"]["pass_rate"].transpose("chain", "draw", "model").values.reshape(-1, systems)
+    found = posterior_of(data, "items", draws, rng)
+    drawn = found["pass_rate"].transpose("chain", "draw", "model").values.reshape(-1, systems)
     first, second = np.triu_indices(systems, 1)
-    apart = drawn[:, first] - drawn[:, second]
     bounds = {
-        "pass_rate": Marginal.from_datatree(tree, "pass_rate").hdi(prob).values,
-        "difference": np.quantile(apart, [(1 - prob) / 2, (1 + prob) / 2], axis=0).T,
+        "pass_rate": hdi(drawn, prob),
+        "difference": hdi(drawn[:, first] - drawn[:, second], prob),
         "rank": ranks(drawn, prob),
     }
     rate = chance.mean(1)
