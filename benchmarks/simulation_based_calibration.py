@@ -40,6 +40,7 @@ def chains() -> tuple[tuple[Any, Any], Any]:
 
 
 BINARY = groups([(8, 12), (10, 10), (15, 5), (6, 14), (12, 12), (9, 20), (14, 8), (5, 5)], [0, 1])
+BOTH_TESTS = bp.ConfusionMatrix(xr.concat([BINARY.counts, BINARY.counts], "test"), BINARY.pos_label)
 THREE = groups([(6, 8, 10), (9, 7, 5), (10, 4, 8), (8, 8, 8), (5, 9, 6)], ["a", "b", "c"])
 UNEQUAL = bp.ConfusionMatrix.from_table([[28, 9, 3], [2, 8, 4], [1, 1, 2]], labels=["a", "b", "c"])
 TWO_SYSTEMS = bp.ConfusionMatrix.from_counts(tp=[30, 5], fn=[3, 1], fp=[4, 0], tn=[20, 7])
@@ -103,6 +104,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "groups_logit, LKJ, covariate": ("groups_logit", BINARY, {"dim": "site", "lkj": 2.0, "covariates": YEAR}),
     "meta_analysis": ("meta_analysis", BINARY, {}),
     "meta_analysis, covariate": ("meta_analysis", BINARY, {"covariates": YEAR}),
+    "meta_analysis, paired": ("meta_analysis", BOTH_TESTS, {"dim": "site", "paired": True}),
     "slices": ("slices", SLICES, {"ordered": ["age"], "interactions": [["site", "age"]]}),
     "slices, accuracy": ("slices", THREE, {"outcome": "accuracy"}),
     "markov": ("markov", STEPS, {}),

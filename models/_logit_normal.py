@@ -137,15 +137,15 @@ def correlated(deviation: xr.DataArray, correlation: xr.DataArray) -> xr.DataArr
 
 
 def cells_over_groups(
-    parameters: xr.Dataset, labels: Sequence[Any], positive: int, rng: np.random.Generator, shift: Any = 0.0
+    parameters: xr.Dataset, labels: Sequence[Any], positive: int, new: xr.DataArray, shift: Any = 0.0
 ) -> dict[str, xr.DataArray]:
     """Return draws of the ``cells`` of the mean over groups, the median group, each group, and a new group.
 
-    `parameters` has ``location``, ``spread``, ``correlation`` and the groups' ``deviation``; `shift` is added to the
-    logits of the observed groups.
+    `parameters` has ``location``, ``spread``, ``correlation`` and the groups' ``deviation``; `new` has standard normal
+    deviations of a new group, and `shift` is added to the logits of the observed groups.
     """
     location, spread, correlation = (parameters[name] for name in ("location", "spread", "correlation"))
-    new = correlated(location.copy(data=rng.standard_normal(location.shape)), correlation)
+    new = correlated(new, correlation)
     group = location + shift + spread * correlated(parameters["deviation"], correlation)
     rates = {
         "cells": mean_rate(location, spread),

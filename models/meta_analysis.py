@@ -14,6 +14,12 @@ Model. Study i has P_i positive and N_i negative examples, of which TP_i and TN_
     ρ ~ Uniform(−1, 1)                            correlation; it is negative if studies differ in their thresholds
     β ~ Normal(0, 1)                              coefficient of covariates, which should be centred
 
+Tests in the same studies (`paired`). Each test t has parameters of its own, but the deviations of the tests in one
+study are alike. For each rate, ω is the share of their variance that belongs to the study:
+
+    z_it = √ω s_i + √(1 − ω) e_it                 s, e ~ Normal(0, 1)
+    ω ~ Uniform(0, 1)                             shared; 0 if tests in one study have nothing in common
+
 The sampled parameters are standard normal deviations z_i, with a_i = μ₁ + τ₁ z_i1 and b_i = μ₂ + τ₂ (ρ z_i1 +
 √(1 − ρ²) z_i2). How many positive and negative examples a study has is its design, so prevalence is not known.
 
@@ -46,17 +52,18 @@ from bayesperf.models.building import (
 )
 
 DATA = "counts"
-OPTIONS = {"dim": "dim of groups", "covariates": "covariates of groups"}
+OPTIONS = {"dim": "dim of groups", "covariates": "covariates of groups", "paired": (False, True)}
 DIMS = ("rate", "covariate")
 ESTIMAND = "mean"
 DESIGN = "by_actual"
-# Without covariates.
+# Without covariates, of unpaired tests.
 EXACT = "groups.study_integrals:draws"
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),
     "spread": pm.HalfNormal.dist(1),
     "correlation": pm.Uniform.dist(-1, 1),
     "coefficient": pm.Normal.dist(0, 1),
+    "shared": pm.Uniform.dist(0, 1),
 }
 RATES = {"recall": "true_positives", "specificity": "true_negatives"}
 
@@ -67,13 +74,14 @@ def build(
     *,
     dim: str = "study",
     covariates: xr.DataArray | None = None,
+    paired: bool = False,
 ) -> pm.Model:
     """Return the model of binary counts (…, study, actual, predicted).
 
     Parameters
     ----------
     data : xarray.DataArray
-        Counts; the attribute ``pos_label`` is the positive class. Tests along other dims are independent.
+        Counts; the attribute ``pos_label`` is the positive class. Other dims are tests.
     priors : mapping, optional
         Priors that replace those of `PRIORS`, by name. ``recall`` and ``specificity`` are understood as well, as those
         of the median study: their logits are the ``location``.
@@ -82,20 +90,30 @@ def build(
     covariates : xarray.DataArray, optional
         Covariates with dims `dim` and ``covariate``. `bayesperf.fit` takes a DataFrame with a row for each study, a
         mapping of names to values by study or in the order of the studies, or an array in their order, as well.
+    paired : bool
+        Whether the tests were tried in the same studies; else they are independent.
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     tests = [str(d) for d in counts.dims[:-3]]
     successes, trials = outcomes_of_rates(counts)
     labels = coords(counts) | {"rate": list(RATES)}
-    unused = {"coefficient": "options={'covariates': ...}"}
+    if paired and not tests:
+        raise ValueError("options['paired']: there is one test. Count tests along a dim of their own.")
+    unused = {} if paired else {"shared": "options={'paired': True}"}
     if covariates is not None:
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
-        labels["covariate"], unused = covariates["covariate"].values, {}
+        labels["covariate"] = covariates["covariate"].values
+    else:
+        unused["coefficient"] = "options={'covariates': ...}"
     variable = variables_with_rates(PRIORS, priors, counts, list(RATES), unused)
     with pm.Model(coords=labels) as model:
         location, spread = (variable(name, [*tests, "rate"]) for name in ("location", "spread"))
         correlation = variable("correlation", tests)[..., None]
-        z = pm.Normal("deviation", dims=[*tests, dim, "rate"])
+        z = pm.Normal("own_deviation" if paired else "deviation", dims=[*tests, dim, "rate"])
+        if paired:
+            of_study = pm.Normal("study_deviation", dims=[dim, "rate"])
+            both = _alike(of_study, z, variable("shared", ["rate"]))
+            z = pm.Deterministic("deviation", both, dims=[*tests, dim, "rate"])
         deviations = [z[..., 0], correlated_second(z[..., 0], z[..., 1], correlation)]
         shift = [0.0, 0.0]
         if covariates is not None:
@@ -117,20 +135,33 @@ def recover(
     *,
     dim: str = "study",
     covariates: xr.DataArray | None = None,
+    paired: bool = False,
 ) -> dict[str, xr.DataArray]:
     """Return the cells of the mean over studies, of the median study and of each study, and draw those of a new one."""
-    shift = _shift(posterior, data, dim, covariates)
-    return cells_over_groups(posterior, data["actual"].values.tolist(), positive(data), rng, shift)
+    shift, location = _shift(posterior, data, dim, covariates), posterior["location"]
+    new = location.copy(data=rng.standard_normal(location.shape))
+    if paired:
+        of_study = posterior["shared"].copy(data=rng.standard_normal(posterior["shared"].shape))
+        new = _alike(of_study, new, posterior["shared"]).transpose(*location.dims)
+    return cells_over_groups(posterior, data["actual"].values.tolist(), positive(data), new, shift)
 
 
 def log_likelihood(
-    posterior: xr.Dataset, data: xr.DataArray, *, dim: str = "study", covariates: xr.DataArray | None = None
-) -> xr.DataArray:
-    """Return the log-likelihood of each study, its deviations integrated out, for leave-one-study-out."""
+    posterior: xr.Dataset, data: xr.DataArray, *, dim: str = "study", covariates: xr.DataArray | None = None,
+    paired: bool = False,
+) -> xr.DataArray | str:  # fmt: skip
+    """Return the log-likelihood of each study, its deviations integrated out, for leave-one-study-out; or why not."""
+    if paired:
+        return "the deviations of paired tests are integrated out in no closed form"
     location = posterior["location"] + _shift(posterior, data, dim, covariates)
     return log_likelihood_of_groups(
         outcomes_of_rates(data), location, posterior["spread"], posterior["correlation"], dim
     )
+
+
+def _alike(of_study: Any, own: Any, shared: Any) -> Any:
+    """Return the deviations of tests that share a part of their variance, arrays or tensors."""
+    return shared**0.5 * of_study + (1 - shared) ** 0.5 * own
 
 
 def _shift(

@@ -44,7 +44,7 @@ def simulate(
     score = shares[0] + shares[2] / 2
     rate = np.array([row[keep].mean() for row, keep in zip(score, others, strict=True)])
     found = {name: Marginal.from_datatree(tree, name).hdi(prob).values for name in ("win_rate", "beats")}
-    found["rank"] = _ranks(tree["posterior"]["win_rate"].values.reshape(-1, systems), prob)
+    found["rank"] = ranks(tree["posterior"]["win_rate"].values.reshape(-1, systems), prob)
     true = {"win_rate": rate, "beats": shares[0], "rank": (-rate).argsort().argsort() + 1.0}
     figures = [interval_figures(found[name][..., 0], found[name][..., 1], true[name]) for name in FIGURES]
     return {
@@ -53,7 +53,7 @@ def simulate(
     }
 
 
-def _ranks(rates: Array, prob: float) -> Array:
+def ranks(rates: Array, prob: float) -> Array:
     """Return the smallest central intervals of ranks (system, 2) that hold at least a probability."""
     ranks = (-rates).argsort(-1).argsort(-1) + 1.0
     ends = [(1 - prob) / 2, (1 + prob) / 2]

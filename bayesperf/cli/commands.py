@@ -20,7 +20,9 @@ from bayesperf.cli.running_commands import (
     analysed,
     answer,
     answer_of_numbers,
+    answers_in,
     prepare_streams,
+    print_answers,
     refuse_input,
     refuse_unwritable,
     say,
@@ -78,6 +80,10 @@ def summary(files: Files, settings: Settings) -> None:
     if settings.of_numbers:
         answer_of_numbers(files, settings, "summary")
         return
+    if (answers := answers_in(files, settings)) is not None:
+        say_warnings(answers.warnings)
+        print_answers(answers, settings.json)
+        return
     analysis = analysed(files, settings)
     say_warnings(analysis.warnings)
     answer(analysis, "summary", settings.json)
@@ -107,14 +113,14 @@ def report(files: Files, settings: Settings) -> None:
     output = settings.output or Path("report.html")
     refuse_input(output, files)
     refuse_unwritable(output)
-    analysis = analysed(files, settings, compared=True)
+    shown = answers_in(files, settings) or analysed(files, settings, compared=True)
     from bayesperf.core.saving import write_whole
     from bayesperf.reports.documents import as_html, as_json, as_markdown
 
-    say_warnings(analysis.warnings)
+    say_warnings(shown.warnings)
     written = as_markdown if output.suffix == ".md" else as_html
-    write_whole(output, written(analysis, settings.title, [*map(str, files)]))
-    print(as_json(analysis, "report") if settings.json else f"The report is in {output}")
+    write_whole(output, written(shown, settings.title, [*map(str, files)]))
+    print(as_json(shown, "report") if settings.json else f"The report is in {output}")
 
 
 @app.command("compile", cls=Command)

@@ -8,7 +8,7 @@ import inspect
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperCommand
 
 from bayesperf.core.errors import InputError
-from bayesperf.files.option_table import OPTIONS, Settings, flags_of
+from bayesperf.files.option_table import DEFAULTS, OPTIONS, Settings, flags_of, given_options
 
 
 def existing(named: list[Path] | None) -> list[Path]:
@@ -87,7 +87,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def _parameter(name: str) -> inspect.Parameter:
     """Return an option as a parameter that Typer reads: of a tuple it is repeatable, and None if it is not given."""
-    row, kind, default = OPTIONS[name], _KINDS[name], _DEFAULTS[name]
+    row, kind, default = OPTIONS[name], _KINDS[name], DEFAULTS[name]
     if default == ():
         kind, default = list[str] | None, None
     option = typer.Option(*flags_of(name), help=row.help, min=row.least)
@@ -95,7 +95,6 @@ def _parameter(name: str) -> inspect.Parameter:
 
 
 _KINDS = get_type_hints(Settings)
-_DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
 
 
 def _settings(asked: Mapping[str, Any]) -> Settings:
@@ -114,7 +113,7 @@ def _settings(asked: Mapping[str, Any]) -> Settings:
 
 def _values(name: str, value: Any) -> Any:
     """Return a value as its field holds it; a field in quotes can hold commas."""
-    if _DEFAULTS[name] != ():
+    if DEFAULTS[name] != ():
         return value
     if not OPTIONS[name].has_entries:
         return tuple(value or ())
@@ -123,7 +122,7 @@ def _values(name: str, value: Any) -> Any:
 
 def refuse_together(settings: Settings) -> None:
     """Refuse options that do not go with others that are given."""
-    given = _given(settings)
+    given = given_options(settings)
     for name, other in ((row, each) for row in given for each in OPTIONS[row].against if each in given):
         flag, instead, why = flags_of(name)[0], flags_of(other)[0], OPTIONS[name].against[other]
         raise InputError(flag, f"does not go with {instead}: {why}.", f"Remove {flag} or {instead}.")
@@ -131,13 +130,9 @@ def refuse_together(settings: Settings) -> None:
 
 def _refuse_lonely(settings: Settings, available: Mapping[str, Any]) -> None:
     """Refuse options without others that they need, of those that the command has."""
-    given = _given(settings)
+    given = given_options(settings)
     for name, needed in ((row, each) for row in given for each in OPTIONS[row].needs):
         others = needed.split("|")
         if others[0] in available and not {*others} & {*given}:
             flags = " or ".join(flags_of(other)[0] for other in others)
             raise InputError(flags_of(name)[0], f"needs {flags}: {OPTIONS[name].needs[needed]}.", f"Add {flags}.")
-
-
-def _given(settings: Settings) -> list[str]:
-    return [name for name in OPTIONS if getattr(settings, name) != _DEFAULTS[name]]

@@ -19,9 +19,11 @@ from bayesperf.core.errors import InputError
 from bayesperf.files.option_table import OPTIONS, flags_of
 
 if TYPE_CHECKING:
+    from bayesperf.files.kinds import FileOfKind
     from bayesperf.files.option_table import Settings
     from bayesperf.files.reading import Predictions
     from bayesperf.reports.analysis import Analysis
+    from bayesperf.reports.answers import Answers
     from bayesperf.reports.blocks import Block
 
 # Files of more bytes are announced.
@@ -91,6 +93,51 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
         with shown_while("Summarising"):
             _ = analysis.summary
     return analysis
+
+
+# The options of a page of answers; others are of files of predictions.
+_OF_ANSWERS = {"pos_label", "encoding", "ci_prob", "rope", "seed", "title", "output", "json"}
+# What is sampled of files of a kind.
+_SAMPLED = {"judged pairs": "strengths", "reads": "rates of readers", "attempts": "abilities"}
+
+
+def answers_in(files: list[Path], settings: Settings) -> Answers | None:
+    """Return the answers of files that hold no predictions, by the names of their columns; None of others."""
+    from bayesperf.files.option_table import given_options
+
+    if not _OF_ANSWERS.issuperset(given_options(settings)):
+        return None
+    from bayesperf.files.kinds import read_kind
+
+    if (read := read_kind(files, None, settings.encoding)) is None:
+        return None
+    say_what_takes_long(read)
+    from bayesperf.reports.answers_of_files import answers_of_file
+
+    with shown_while("Computing the answers"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        answers = answers_of_file(read, settings)
+    said = tuple(dict.fromkeys(str(each.message) for each in caught))
+    return replace(answers, warnings=said, command=shlex.join(["bayesperf", *sys.argv[1:]]))
+
+
+def say_what_takes_long(read: FileOfKind) -> None:
+    """Say that a model is sampled."""
+    if (what := _SAMPLED.get(read.kind)) is not None:
+        say(f"{what} are sampled, which takes about ten seconds, and more the first time on a machine.")
+
+
+def print_answers(answers: Answers, json: bool) -> None:
+    """Print answers, as tables or as JSON."""
+    from rich.console import Console
+
+    from bayesperf.reports.documents import as_json
+    from bayesperf.reports.render.terminal import print_sections
+
+    if json:
+        print(as_json(answers, "summary"))
+    else:
+        print_sections([(section.title, section.blocks) for section in answers.sections[:-1]], Console())
 
 
 def answer(analysis: Analysis, command: str, json: bool) -> None:

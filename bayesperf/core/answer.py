@@ -29,16 +29,22 @@ class Answer(Saved, ABC):
     def summary(self) -> pd.DataFrame:
         """Return the answer as a tidy table."""
 
-    def _table_below(self) -> pd.DataFrame:
-        """Return the table that a notebook shows below the sentences; an empty one is omitted."""
-        return self.summary()
+    def table_below(self, **options: Any) -> pd.DataFrame:
+        """Return the table that a notebook, or a page, shows below the sentences; an empty one is omitted.
+
+        Parameters
+        ----------
+        **options
+            The options of `summary`.
+        """
+        return self.summary(**options)
 
     def _repr_html_(self) -> str:
-        words, table = "<br>".join(map(escape, self.in_words().splitlines())), self._table_below()
+        words, table = "<br>".join(map(escape, self.in_words().splitlines())), self.table_below()
         return f"<p>{words}</p>{'' if table.empty else table._repr_html_()}"  # type: ignore[operator]
 
     def _repr_markdown_(self) -> str:
-        words, table = self.in_words().translate(_MARKUP), self._table_below()
+        words, table = self.in_words().translate(_MARKUP), self.table_below()
         return words if table.empty else f"{words}\n\n{_markdown(table)}"
 
 

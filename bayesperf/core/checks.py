@@ -41,27 +41,6 @@ def leading_dim(name: str, dim: Any, dims: Sequence[Hashable], advice: str = "")
         raise InputError(name, f"{dim!r} is not a leading dim; they are {list(dims)}.", advice)
 
 
-def instance[T](name: str, value: Any, *kinds: type[T], advice: str = "") -> T:
-    """Return a value that must be of one of several classes."""
-    if not isinstance(value, kinds):
-        asked = " or ".join(kind.__name__ for kind in kinds)
-        raise InputTypeError(name, f"must be a {asked}; it is {type(value).__name__}.", advice)
-    return value
-
-
-def none_given(problem: str, **values: Any) -> None:
-    """Refuse arguments that do not belong here; None is an argument that was not given."""
-    for name, value in values.items():
-        if value is not None:
-            raise InputTypeError(name, problem, f"Call it without `{name}`.")
-
-
-def leading_dim(name: str, dim: Any, dims: Sequence[Hashable], advice: str = "") -> None:
-    """Refuse a name that is no leading dim."""
-    if dim not in dims:
-        raise InputError(name, f"{dim!r} is not a leading dim; they are {list(dims)}.", advice)
-
-
 def probability(name: str, value: Any) -> float:
     """Return a number strictly between 0 and 1."""
     if not isinstance(value, int | float | np.number) or not 0 < value < 1:

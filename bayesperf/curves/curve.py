@@ -168,7 +168,8 @@ class Curve(Answer):
         figure: Figure = getattr(plots, self.drawn_by)(self, **options)
         return figure
 
-    def _table_below(self) -> pd.DataFrame:
+    def table_below(self, **_: Any) -> pd.DataFrame:
+        """Return an empty table."""
         # A curve has hundreds of rows, and its band may take seconds.
         return pd.DataFrame()
 

@@ -17,7 +17,7 @@ from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile
-from bayesperf.files.pairs import REQUIRED, usual_columns
+from bayesperf.files.kinds import kind_of, usual_columns
 from bayesperf.files.roles import (
     CLUSTER_COLUMNS,
     CORRECT_COLUMNS,
@@ -49,8 +49,27 @@ ROLES = {
     "winner": ("", "which of the two was preferred"),
     "prompt": ("", "prompts"),
     "judge": ("", "judges"),
+    "study": ("", "studies"),
+    "test": ("", "tests"),
+    "tp": ("", "true positives"),
+    "fn": ("", "false negatives"),
+    "fp": ("", "false positives"),
+    "tn": ("", "true negatives"),
+    "reader": ("", "readers"),
+    "case": ("", "cases"),
+    "modality": ("", "ways of reading"),
+    "truth": ("", "the truth of each case"),
+    "read": ("", "what the reader said"),
     "": ("", ""),
 }
+# Kinds of files of which no options name columns, and their question.
+_WITHOUT_LABELS = {
+    "judged pairs": "Which is best?",
+    "studies": "What do the studies say together?",
+    "scored reads": "How well do readers tell the cases apart?",
+    "reads": "How good are the readers?",
+}
+_PAGE = "A page for a colleague"
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 # Two columns hold the same labels if this proportion of all their labels occurs in both.
@@ -210,8 +229,9 @@ def _says_right(column: _Column) -> bool:
 
 def _roles(columns: Sequence[_Column]) -> list[str]:
     """Return the probable role of each column: by its name and contents; then by the labels that it shares."""
-    if judged := _judged_pairs(columns):
-        return [judged.get(column.name, "") for column in columns]
+    kind, named = _kind(columns)
+    if kind in _WITHOUT_LABELS:
+        return [named.get(column.name, "") for column in columns]
     roles = [next((role for role, test in _IS.items() if test(column)), "") for column in columns]
     if "actual" in roles or roles.count("correct") > 1:
         roles = ["" if role == "correct" else role for role in roles]
@@ -230,13 +250,15 @@ def _roles(columns: Sequence[_Column]) -> list[str]:
     ]
 
 
-def _judged_pairs(columns: Sequence[_Column]) -> dict[str, str]:
-    """Return the role of each column of a file whose rows say which of two systems was preferred; else nothing."""
+def _kind(columns: Sequence[_Column]) -> tuple[str, dict[str, str]]:
+    """Return the kind of a file that holds no predictions, and the roles of its columns by name; else nothing."""
     by_name = {column.name: column for column in columns}
-    of_role = {role: by_name[name] for role, name in usual_columns(by_name).items()}
-    if not set(REQUIRED) <= of_role.keys() or not (_share(of_role["a"], of_role["b"]) and of_role["winner"].is_labels):
-        return {}
-    return {column.name: role for role, column in of_role.items()}
+    if (kind := kind_of(by_name)) is None:
+        return "", {}
+    of_role = {role: by_name[name] for role, name in usual_columns(kind, by_name).items()}
+    if "winner" in of_role and not (_share(of_role["a"], of_role["b"]) and of_role["winner"].is_labels):
+        return "", {}
+    return kind, {column.name: role for role, column in of_role.items()}
 
 
 def _with_labels(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
@@ -317,10 +339,14 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     of: dict[str, list[_Column]] = {}
     for column, role in zip(columns, roles, strict=True):
         of.setdefault(role, []).append(column)
-    if "winner" in of:
-        return _typed(path, {"Which is best?": ["rank"]})
+    kind, _ = _kind(columns)
+    if kind in _WITHOUT_LABELS:
+        return _typed(
+            path, {_WITHOUT_LABELS[kind]: ["rank" if kind == "judged pairs" else "summary"], _PAGE: ["report"]}
+        )
     if "correct" in of:
-        return _typed(path, _outcome_commands(of))
+        on_items = {"Which is better if they saw different items?": ["report"]} if kind and "system" in of else {}
+        return _typed(path, _outcome_commands(of) | on_items)
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
     wide, is_paired = of.get("predicted", []), len(of["actual"]) > 1
@@ -341,7 +367,7 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     is_binary = bool(positive) or _say_themselves(of["actual"][0])
     required = "auc>=0.8" if not wide else "recall>=0.8" if is_binary else "accuracy>=0.8"
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
-    commands["A page for a colleague"] = ["report", *reading, *folds, *positive, *clustered]
+    commands[_PAGE] = ["report", *reading, *folds, *positive, *clustered]
     if wide and is_binary and "group" in of and not (several or is_paired or clustered):
         slices = ["--slice", of["group"][0].name]
         commands["Are groups treated alike?"] = ["report", *reading, *positive, *slices]
@@ -389,7 +415,7 @@ def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str
     if systems:
         commands["Which is better?"] = ["compare", *reading, *(clustered or once)]
     commands["Is it good enough?"] = ["check", *reading, *clustered, "--require", "pass_rate>=0.8"]
-    commands["A page for a colleague"] = ["report", *reading, *clustered]
+    commands[_PAGE] = ["report", *reading, *clustered]
     return commands
 
 

@@ -328,6 +328,12 @@ class Settings:
 OPTIONS: Mapping[str, Option] = {
     each.name: each.metadata["option"] for each in fields(Settings) if "option" in each.metadata
 }
+DEFAULTS: Mapping[str, Any] = {each.name: each.default for each in fields(Settings)}
+
+
+def given_options(settings: Settings) -> list[str]:
+    """Return the options that are not at their defaults, by their fields."""
+    return [name for name in OPTIONS if getattr(settings, name) != DEFAULTS[name]]
 
 
 def flags_of(name: str) -> tuple[str, ...]:

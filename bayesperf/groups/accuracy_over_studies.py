@@ -278,7 +278,7 @@ class MetaAnalysis(AnswersOverGroups):
             rest = (
                 self.counts if left_out == "none" else self.counts.sel({self.dim: [n for n in names if n != left_out]})
             )
-            table = _analysed(rest, draws, seed).median_group.summary(["recall", "specificity"], ci_prob, "eti")
+            table = analysed(rest, draws, seed).median_group.summary(["recall", "specificity"], ci_prob, "eti")
             rows.append(table[["metric", "mean", "ci_lower", "ci_upper"]].assign(**{self.dim: left_out}))
         joined = pd.concat(rows, ignore_index=True)
         return joined[[self.dim, "metric", "mean", "ci_lower", "ci_upper"]]
@@ -354,8 +354,9 @@ is 0.83...
 
         return plots.meta_analysis(self, **options)
 
-    def _table_below(self) -> pd.DataFrame:
-        table = self.summary()
+    def table_below(self, **options: Any) -> pd.DataFrame:
+        """Return the table without the studies one by one; see `summary`."""
+        table = self.summary(**options)
         return table[table["answer"] != self.dim]
 
     def __repr__(self) -> str:
@@ -445,7 +446,7 @@ def meta_analysis(
             kind = "positive" if rate == "recall" else "negative"
             text = f"no {dim} has {kind} examples, so {rate} and all that depends on it come from the prior alone."
             warn(IdentifiabilityWarning, "BP404", text)
-    return _analysed(data.counts.assign_attrs(pos_label=data.pos_label), number, seed)
+    return analysed(data.counts.assign_attrs(pos_label=data.pos_label), number, seed)
 
 
 def _trials(cm: ConfusionMatrix) -> tuple[int, int]:
@@ -465,7 +466,7 @@ def _check_dims(dims: tuple[Any, ...], dim: str | None) -> None:
         )
 
 
-def _analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
+def analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
     """Return the analysis of counts (study, actual, predicted) by quadrature."""
     dim = str(counts.dims[0])
     if counts.sizes[dim] < 2:
@@ -475,7 +476,8 @@ def _analysed(counts: xr.DataArray, number: int, seed: int) -> MetaAnalysis:
     drawn = xr.Dataset(study_integrals.draws(counts, {}, [rng], (1, number), dim=dim))
     labels = counts["actual"].values.tolist()
     positive = labels.index(counts.attrs["pos_label"])
-    cells = cells_over_groups(drawn, labels, positive, rng)
+    new = drawn["location"].copy(data=rng.standard_normal(drawn["location"].shape))
+    cells = cells_over_groups(drawn, labels, positive, new)
     facts = {
         attributes.POSITIVE: positive,
         attributes.INDEPENDENT_DRAWS: 1,

@@ -574,9 +574,9 @@ class Slices(Answer):
         sizes = " × ".join(f"{self.cm.counts.sizes[dim]} {dim}" for dim in self.dims)
         return f"<bayesperf.groups.Slices: {sizes}>\n{self.in_words()}"
 
-    def _table_below(self) -> pd.DataFrame:
-        """Return the ten slices with the smallest estimates."""
-        return self.summary().nsmallest(10, "mean")
+    def table_below(self, **options: Any) -> pd.DataFrame:
+        """Return the ten slices with the smallest estimates; see `summary`."""
+        return self.summary(**options).nsmallest(10, "mean")
 
 
 def _observed(metric: Metric, counts: xr.DataArray, positive: int | None) -> xr.DataArray:

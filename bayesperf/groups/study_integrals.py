@@ -49,6 +49,7 @@ def draws(
     *,
     dim: str = "study",
     covariates: xr.DataArray | None = None,
+    paired: bool = False,
 ) -> dict[str, xr.DataArray]:
     """Return independent draws (chain, draw, …) of the parameters of `meta_analysis`, and the deviation of each study.
 
@@ -63,21 +64,22 @@ def draws(
         One for each system.
     size : tuple of two int
         Chains and draws.
-    dim, covariates
+    dim, covariates, paired
         The options of the model.
 
     Raises
     ------
     NotImplementedError
-        If there are covariates.
+        If there are covariates, or tests are paired.
 
     Warns
     -----
     ConvergenceWarning
         If few of the points carry the weight.
     """
-    if covariates is not None:
-        raise NotImplementedError("method='exact': covariates of studies have no exact form. Use method='mcmc'.")
+    if covariates is not None or paired:
+        what = "paired tests" if paired else "covariates of studies"
+        raise NotImplementedError(f"method='exact': {what} have no exact form. Use method='mcmc'.")
     successes, trials = (each.transpose(..., dim, "rate") for each in rates_of_studies(data))
     systems, studies = successes.dims[:-2], data[dim].values
     shape = successes.shape[:-2]

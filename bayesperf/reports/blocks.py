@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from markupsafe import Markup
 
@@ -151,6 +151,14 @@ class Folded:
 type Block = Heading | Sentence | Note | Table | Figure | Folded
 
 
+class Written(NamedTuple):
+    """A section as it stands on a page: its name for links, its title and its blocks."""
+
+    name: str
+    title: str
+    blocks: Sequence[Block]
+
+
 def rows_table(title: str, columns: Sequence[Column], records: Sequence[Record], **more: Any) -> Table:
     """Return a table of one part."""
     return Table(title, columns, [Rows(records)], **more)
@@ -213,7 +221,7 @@ def number(value: float) -> str:
     """Write a number with four digits at most; empty if there is none."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return "" if math.isnan(value) else f"{value:.4g}"
+    return "" if math.isnan(value) else f"{value:.4g}".replace("-", "−")
 
 
 def _value(value: float, lower: float, upper: float) -> list[str]:

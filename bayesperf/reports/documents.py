@@ -1,4 +1,4 @@
-"""The documents made from an analysis: a page, Markdown, text on a terminal, JSON."""
+"""The documents made from an analysis, or from answers: a page, Markdown, text on a terminal, JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from bayesperf.reports.analysis import Analysis
-from bayesperf.reports.blocks import Note, flat, words_of
+from bayesperf.reports.answers import Answers
+from bayesperf.reports.blocks import Note, Written, flat, words_of
 from bayesperf.reports.data_in_words import head, what_was_read
 from bayesperf.reports.glossary import terms_of
 from bayesperf.reports.render import markdown
@@ -21,29 +22,40 @@ if TYPE_CHECKING:
 TITLE = "Classifier performance"
 
 
-def as_html(analysis: Analysis, title: str | None = None, sources: Sequence[str] = ()) -> str:
+def as_html(shown: Analysis | Answers, title: str | None = None, sources: Sequence[str] = ()) -> str:
     """Return a report as a self-contained HTML page.
 
     Parameters
     ----------
-    analysis : Analysis
-        The analysis to show.
+    shown : Analysis or Answers
+        What to show.
     title : str, optional
         The heading of the page.
     sources : sequence of str
         Names of the files that were read.
     """
-    from bayesperf.reports.render.html import Written, page
+    from bayesperf.reports.render.html import page
 
-    sections = [Written(section.name, section.title, blocks) for section, blocks in answered(analysis, REPORT)]
+    heading, facts, sections = _page(shown, title, sources)
     said = " ".join(text for section in sections for block in flat(section.blocks) for text in words_of(block))
-    return page(title or TITLE, head(analysis, sources, date.today()), sections, terms_of(said))
+    return page(heading, facts, sections, terms_of(said))
 
 
-def as_markdown(analysis: Analysis, title: str | None = None, sources: Sequence[str] = ()) -> str:
+def as_markdown(shown: Analysis | Answers, title: str | None = None, sources: Sequence[str] = ()) -> str:
     """Return a report as Markdown, without pictures; the parameters are those of `as_html`."""
-    sections = [(section.title, blocks) for section, blocks in answered(analysis, REPORT)]
-    return markdown.document(title or TITLE, head(analysis, sources, date.today()), sections)
+    heading, facts, sections = _page(shown, title, sources)
+    return markdown.document(heading, facts, [(section.title, section.blocks) for section in sections])
+
+
+def _page(
+    shown: Analysis | Answers, title: str | None, sources: Sequence[str]
+) -> tuple[str, list[tuple[str, str]], list[Written]]:
+    """Return the heading, the facts at the head and the sections of a page."""
+    today = date.today()
+    if isinstance(shown, Answers):
+        return title or shown.title, shown.head(sources, today), shown.sections
+    sections = [Written(section.name, section.title, blocks) for section, blocks in answered(shown, REPORT)]
+    return title or TITLE, head(shown, sources, today), sections
 
 
 def print_answer(analysis: Analysis, command: str, console: Console, first: bool = True) -> None:
@@ -57,10 +69,13 @@ def print_answer(analysis: Analysis, command: str, console: Console, first: bool
     print_sections(sections, console)
 
 
-def as_json(analysis: Analysis, command: str) -> str:
+def as_json(shown: Analysis | Answers, command: str) -> str:
     """Return the figures of the sections that a command shows as JSON, with the settings and the counts."""
-    sections = answered(analysis, command)
-    return in_json(_facts(analysis, command), [block for _, blocks in sections for block in blocks])
+    if isinstance(shown, Answers):
+        facts = {"read": shown.read, "warnings": list(shown.warnings), "ci_prob": shown.ci_prob, "rope": shown.rope}
+        return in_json(facts, [block for section in shown.sections for block in section.blocks])
+    sections = answered(shown, command)
+    return in_json(_facts(shown, command), [block for _, blocks in sections for block in blocks])
 
 
 def _facts(analysis: Analysis, command: str) -> dict[str, Any]:

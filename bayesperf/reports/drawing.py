@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import partial
+from io import BytesIO
 from itertools import batched
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import place_names
@@ -21,6 +23,9 @@ from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Column, Figure, Record
 from bayesperf.reports.scores import ScoredSystem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
 
 type Drawn = tuple[Sequence[Markup], Markup]
 # With more rows than these, intervals are drawn without densities.
@@ -111,3 +116,16 @@ def shared_figures(
         )
         for i, (place, some) in enumerate(shared)
     ]
+
+
+def picture(drawing: Drawing, label: str) -> Markup:
+    """Return a figure of Matplotlib as an image that is part of the page."""
+    from matplotlib import rc_context
+
+    file = BytesIO()
+    # The same figure is the same text on every day.
+    with rc_context({"svg.hashsalt": "bayesperf"}):
+        drawing.savefig(file, format="svg", metadata={"Date": None})
+    width, height = (round(96 * inches) for inches in drawing.get_size_inches())
+    source = f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+    return Markup(f'<img src="{source}" width="{width}" height="{height}" alt="{escape(label)}">')

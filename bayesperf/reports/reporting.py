@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import write_whole
@@ -26,10 +27,12 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.option_table import FOLD, Settings
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
+from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement, bounds_of
 from bayesperf.reports.analysis import Analysis
+from bayesperf.reports.answers import Answers, answers_of
 from bayesperf.reports.documents import as_html, as_markdown
 from bayesperf.reports.sliced import refuse_unsliceable
 
@@ -45,13 +48,13 @@ class Report:
 
     Attributes
     ----------
-    analysis : Analysis
-        The analysis that it shows.
+    analysis : Analysis or Answers
+        What it shows.
     title : str or None
         Its heading.
     """
 
-    analysis: Analysis
+    analysis: Analysis | Answers
     title: str | None = None
 
     def __post_init__(self) -> None:
@@ -86,8 +89,9 @@ class Report:
         )
 
     def __repr__(self) -> str:
-        n = len(self.analysis.systems)
-        return f"<bayesperf.reports.Report of {n} system{'s' * (n > 1)}; .save('report.html') or .save('report.md')>"
+        shown = self.analysis
+        n, what = (len(shown.parts), "question") if isinstance(shown, Answers) else (len(shown.systems), "system")
+        return f"<bayesperf.reports.Report of {n} {what}{'s' * (n > 1)}; .save('report.html') or .save('report.md')>"
 
 
 @checked
@@ -112,8 +116,10 @@ def report(
 
     Parameters
     ----------
-    data : ConfusionMatrix, Outcomes, Posterior or array-like (n,)
-        Counts; a posterior of them; or the actual labels, if the next argument is the predicted labels. A leading dim
+    data : ConfusionMatrix, Outcomes, Posterior, array-like (n,), answer or mapping
+        Counts; a posterior of them; or the actual labels, if the next argument is the predicted labels. Or any other
+        answer, such as a Comparison, a Curve or a MetaAnalysis; a mapping ``{"question": answer}`` has several, and
+        tables as DataFrames. Of an answer, only `title`, `ci_prob` and `rope` can be given. A leading dim
         ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
         the matrix was made with ``example=ids``. For repeated cross-validation (a leading dim ``repeat``, from
         `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
@@ -158,16 +164,14 @@ def report(
     >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
     'Spam filter, June'
     """
-    counts, pooled = _counts_and_posterior(data, y_pred, prior, labels=labels, pos_label=pos_label, by=by)
+    of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
+    if isinstance(data, Mapping) or (isinstance(data, Answer | Marginal) and not isinstance(data, Posterior)):
+        given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
+        lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
+        return Report(_answers(data, given, lists, ci_prob, rope), title)
+    counts, pooled = _counts_and_posterior(data, y_pred, prior, **of_labels)
     counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
-    paired, folds = counts if counts.patterns is not None else None, None
-    if FOLD in counts.dims:
-        if pooled is not None:
-            raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")
-        folds = posterior(counts, prior, random_seed=random_seed)
-        paired = None if paired is None else paired.sum(FOLD)
-    whole = counts.sum(FOLD) if folds is not None else counts
     settings = Settings(
         by=tuple(map(str, counts.dims)),
         prior=prior,  # type: ignore[arg-type]  # the shell has names alone; either is resolved where it is used
@@ -178,19 +182,37 @@ def report(
         seed=random_seed,
         slices=tuple(slices),
     )
-    analysis = Analysis(
+    analysis = _analysis(counts, pooled, settings, requirements)
+    return Report(replace(analysis, notes=notes, sliced=sliced), title)
+
+
+def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, requirements: Any) -> Analysis:
+    """Return the analysis of counts, and of their posterior if the caller passed one."""
+    paired, folds, whole = counts if counts.patterns is not None else None, None, counts
+    prior: Any = settings.prior
+    if FOLD in counts.dims:
+        if pooled is not None:
+            raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")
+        folds, whole = posterior(counts, prior, random_seed=settings.seed), counts.sum(FOLD)
+        paired = None if paired is None else paired.sum(FOLD)
+    return Analysis(
         counts,
         settings,
-        posterior(whole, prior, random_seed=random_seed) if pooled is None else pooled,
+        posterior(whole, prior, random_seed=settings.seed) if pooled is None else pooled,
         folds,
         tuple(Requirement.of(*each, counts.graded) for each in bounds_of(requirements).items()),
         paired=paired,
-        notes=notes,
         of_file=False,
         handed_in=pooled is not None,
-        sliced=sliced,
     )
-    return Report(analysis, title)
+
+
+def _answers(data: Any, given: Mapping[str, Any], lists: Mapping[str, Any], ci_prob: float, rope: float) -> Answers:
+    """Return the page of answers; refuse arguments that are for counts and labels."""
+    named = [name for name, value in given.items() if value is not None]
+    for name in [*named, *(name for name, values in lists.items() if len(values))]:
+        raise InputTypeError(name, "is for counts and labels; data is an answer.", f"Report it without `{name}`.")
+    return answers_of(data, ci_prob=checks.probability("ci_prob", ci_prob), rope=checks.rope(rope))
 
 
 def _each_example_once(counts: Counted) -> tuple[Counted, tuple[str, ...]]:

@@ -365,6 +365,6 @@ def _log_likelihood(
         return densities, _TOO_MANY if too_many else ""
     with _edited_together(definition, "log_likelihood"):
         of_units = definition.log_likelihood(posterior, counts, **options)
-    if of_units is None:
-        return xr.Dataset(), _TOO_MANY
+    if of_units is None or isinstance(of_units, str):
+        return xr.Dataset(), _TOO_MANY if of_units is None else f"log_likelihood: {of_units}"
     return of_units.to_dataset(name="counts"), ""

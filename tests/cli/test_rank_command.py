@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
-from bayesperf.files.pairs import COLUMNS, recognised
+from bayesperf.files.kinds import KINDS, kind_of, recognised
 
 
 @pytest.fixture
@@ -50,13 +50,27 @@ def test_the_same_figures_in_every_format(shell, votes, sampler, monkeypatch):
 
 
 def test_columns_are_recognised_by_their_usual_names():
-    assert recognised(["Home", "away", "result"]) == {"a": "Home", "b": "away", "winner": "result"}
+    assert recognised("judged pairs", ["Home", "away", "result"]) == {"a": "Home", "b": "away", "winner": "result"}
     # The first of the usual names is taken.
-    assert recognised(["left", "right", "a", "b", "vote", "rater"]) == {
+    assert recognised("judged pairs", ["left", "right", "a", "b", "vote", "rater"]) == {
         "a": "a", "b": "b", "winner": "vote", "judge": "rater"
     }  # fmt: skip
-    names = [name for known in COLUMNS.values() for name in known]
-    assert len(names) == len(set(names))
+    for kind in KINDS.values():
+        names = [name for known in kind.columns.values() for name in known]
+        assert len(names) == len(set(names))
+        assert kind.required.keys() <= kind.columns.keys()
+
+
+def test_files_are_of_the_kind_whose_columns_they_have():
+    kinds = {
+        "judged pairs": ["model_a", "model_b", "vote"],
+        "studies": ["Study", "TP", "FP", "FN", "TN", "year"],
+        "scored reads": ["reader", "patient", "truth", "rating", "read"],
+        "reads": ["reader", "case", "truth", "read"],
+        "attempts": ["model", "question", "passed"],
+        None: ["reader", "case", "actual", "predicted", "score"],
+    }
+    assert [kind_of(names) for names in kinds.values()] == [*kinds]
 
 
 def test_files_that_are_no_votes_are_refused(shell, tmp_path, votes):

@@ -218,7 +218,10 @@ def test_judged_pairs_are_told_by_their_names_and_the_systems_that_both_columns_
     pd.DataFrame(met | {"question": range(12)}).to_csv(tmp_path / "votes.csv", index=False)
     found = bp.files.look(tmp_path / "votes.csv")
     assert found["role"].tolist() == ["a", "b", "winner", "prompt"]
-    assert found.attrs["commands"] == {"Which is best?": f"bayesperf rank {tmp_path / 'votes.csv'}"}
+    file = tmp_path / "votes.csv"
+    assert found.attrs["commands"] == {
+        "Which is best?": f"bayesperf rank {file}", "A page for a colleague": f"bayesperf report {file}"
+    }  # fmt: skip
     pd.DataFrame(met | {"model_b": [*"uvuv"] * 3}).to_csv(tmp_path / "other.csv", index=False)
     assert "winner" not in bp.files.look(tmp_path / "other.csv")["role"].tolist()
 

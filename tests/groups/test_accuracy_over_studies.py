@@ -150,7 +150,8 @@ def test_cells_of_the_median_the_mean_each_and_a_new_group():
         },
         {"rate": ["recall", "specificity"]},
     )
-    cells = cells_over_groups(parameters, ["yes", "no"], 0, np.random.default_rng(0))
+    new = parameters["location"].copy(data=np.random.default_rng(0).standard_normal((n, 2)))
+    cells = cells_over_groups(parameters, ["yes", "no"], 0, new)
     rates = {
         name: np.stack([2 * table.sel(actual=label, predicted=label).values for label in ("yes", "no")], -1)
         for name, table in cells.items()
@@ -506,3 +507,43 @@ def test_the_mri_of_the_tutorial_of_hsroc():
     ours = bp.groups.meta_analysis(matrix(MRI)).median_group
     assert ours["recall"].median().item() == pytest.approx(0.5565, abs=0.02)
     assert ours["specificity"].median().item() == pytest.approx(0.9482, abs=0.01)
+
+
+# ── Tests in the same studies ──
+
+
+def test_tests_in_one_study_are_alike_by_the_share_that_is_the_studys():
+    n, shared, r = 40_000, np.array([0.8, 0.3]), np.array([-0.6, 0.4])
+    names = {"test": ["old", "new"], "rate": ["recall", "specificity"], "site": [*"ab"]}
+    labels = {"test": names["test"], "site": names["site"], "actual": [0, 1], "predicted": [0, 1]}
+    counts = xr.DataArray(np.ones((2, 2, 2, 2), int), labels, [*labels], attrs={"pos_label": 1})
+    location, spread = np.array([[1.0, 0.5], [0.0, -0.5]]), np.array([[0.5, 1.0], [1.5, 0.8]])
+    sample = {"chain": 1, "draw": n}
+    drawn = {
+        "location": (("chain", "draw", "test", "rate"), np.broadcast_to(location, (1, n, 2, 2))),
+        "spread": (("chain", "draw", "test", "rate"), np.broadcast_to(spread, (1, n, 2, 2))),
+        "correlation": (("chain", "draw", "test"), np.broadcast_to(r, (1, n, 2))),
+        "shared": (("chain", "draw", "rate"), np.broadcast_to(shared, (1, n, 2))),
+        "deviation": (("chain", "draw", "test", "site", "rate"), np.zeros((1, n, 2, 2, 2))),
+    }
+    posterior = xr.Dataset(drawn, names)
+    assert dict(posterior.sizes) == sample | {"test": 2, "rate": 2, "site": 2}
+    model = bp.models.meta_analysis
+    cells = model.recover(posterior, counts, np.random.default_rng(1), dim="site", paired=True)["cells_new"]
+    rates = np.stack([2 * cells.sel(actual=label, predicted=label).values[0] for label in (1, 0)], -1)
+    z = (special.logit(rates) - location) / spread
+    of_tests = np.corrcoef(z.reshape(n, 4).T)
+    # Of each test as without pairs; of recall the share itself; of specificity ρ₁ρ₂ω₁ + √(1 − ρ₁²) √(1 − ρ₂²) ω₂.
+    expected = np.array([r[0], r[1], shared[0], r.prod() * shared[0] + np.sqrt((1 - r**2).prod()) * shared[1]])
+    found = of_tests[[0, 2, 0, 1], [1, 3, 2, 3]]
+    np.testing.assert_allclose(found, expected, atol=4.5 / np.sqrt(n))
+    assert model.log_likelihood(posterior, counts, dim="site", paired=True).startswith("the deviations of paired tests")
+
+
+def test_one_test_is_no_pair():
+    with pytest.raises(ValueError, match="there is one test"):
+        bp.models.build(matrix(TELOMERASE[:3], "site"), "meta_analysis", options={"dim": "site", "paired": True})
+    both = matrix(TELOMERASE[:3], "site").counts
+    two = bp.ConfusionMatrix(xr.concat([both, both], "test"), matrix(TELOMERASE[:3], "site").pos_label)
+    with pytest.raises(ValueError, match="paired tests have no exact form"):
+        bp.fit(two, "meta_analysis", options={"dim": "site", "paired": True}, method="exact")

@@ -188,6 +188,19 @@ def of_meta_analysis(counts, location, spread, correlation, deviation, coefficie
     return prior + stats.binom.logpmf(np.stack([tp, tn], -1), np.stack([tp + fn, tn + fp], -1), rates).sum()
 
 
+def of_paired_tests(counts, location, spread, correlation, study_deviation, own_deviation, shared):
+    """Density of tests in the same studies, one by one."""
+    density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(spread).sum() - 2 * np.log(2)
+    density += stats.norm.logpdf(study_deviation).sum() + stats.norm.logpdf(own_deviation).sum()
+    for test, site in np.ndindex(2, 3):
+        z = np.sqrt(shared) * study_deviation[site] + np.sqrt(1 - shared) * own_deviation[test, site]
+        r = correlation[test]
+        logits = location[test] + spread[test] * [z[0], r * z[0] + np.sqrt(1 - r**2) * z[1]]
+        (tn, fp), (fn, tp) = counts.values[test, site]
+        density += stats.binom.logpmf([tp, tn], [tp + fn, tn + fp], special.expit(logits)).sum()
+    return density
+
+
 def of_readers(
     data, location, reader_spread, case_spread, correlation, reader_deviation, case_deviation,
     interaction_spread=0.0, interaction_deviation=None,
@@ -583,6 +596,10 @@ DENSITIES = {
     "meta_analysis, covariates": ("meta_analysis", ONE, {"covariates": SHUFFLED},
                                   OVER_STUDIES | {"coefficient": normal(2, 2)}, of_meta_analysis,
                                   {"coefficient": ("rate", "covariate")}),
+    "meta_analysis, paired": ("meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True},
+                              {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
+                               "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)},
+                              of_paired_tests, {"shared": ("rate",), "deviation": ("model", "site", "rate")}),
     "prevalence": ("prevalence", BINARY, {"calls": CALLS}, {"rates": shares(2, 2), "prevalence": shares(2, 2)},
                    functools.partial(of_prevalence, calls=CALLS), {"cells": ("month", "actual", "predicted")}),
     "prevalence, pooled": ("prevalence", BINARY, {"calls": CALLS, "pooled": True},

@@ -20,6 +20,7 @@ SMALLEST = {
     "bands": {"auc": 0.8, "n": 6, "draws": 10, "methods": ["bayesian_bootstrap", "wilson"]},
     "before_labels": {"truth": ["bent"], "labelled": [20, 30], "n": 20, "draws": 20},
     "best_of_many": {"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20},
+    "binary_reads": {"n_readers": [3, 4], "between": 0.3, "cases": 6, "draws": 20},
     "class_areas": {"n": [20, 30], "separation": [1.0, 2.0], "classes": 3, "population": 60, "draws": 20},
     "clustered_areas": {"n_groups": [6, 8], "correlation": 0.2, "draws": 20},
     "clusters": {"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
@@ -31,6 +32,7 @@ SMALLEST = {
     "epc_comparison": {"n": 8, "alphas": [0.5], "draws": 10},
     "expected_performance": {"n": 8, "alphas": [0.5], "draws": 10},
     "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
+    "items": {"items": [6, 8], "scenario": "only the harder set", "systems": 4, "draws": 20},
     "known_shares": {"population": ["good", "rare"], "n": 6, "strata": 2, "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
@@ -60,7 +62,7 @@ def test_no_study_is_forgotten():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALLEST)
 def test_a_study_runs_resumes_and_has_monte_carlo_errors(name, tmp_path, request, monkeypatch):
-    if name in ("agreement", "preferences"):
+    if name in ("agreement", "binary_reads", "items", "preferences"):
         request.getfixturevalue("sampler")
     study, changes, simulated = STUDIES[name], SMALLEST[name], []
 

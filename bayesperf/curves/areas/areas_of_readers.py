@@ -247,8 +247,9 @@ class ReaderAreas(Answer):
 
         return plots.reader_areas(self, **options)
 
-    def _table_below(self) -> pd.DataFrame:
-        table = self.summary()
+    def table_below(self, **options: Any) -> pd.DataFrame:
+        """Return the table without the readers one by one; see `summary`."""
+        table = self.summary(**options)
         return table[table["answer"] != "reader"]
 
     def __repr__(self) -> str:

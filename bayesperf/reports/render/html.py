@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader
 
-from bayesperf.reports.blocks import Block
+from bayesperf.reports.blocks import Written
 from bayesperf.reports.glossary import Term
-
-
-class Written(NamedTuple):
-    """A section as it stands on a page: its name for links, its title and its blocks."""
-
-    name: str
-    title: str
-    blocks: Sequence[Block]
 
 
 def page(title: str, head: Sequence[tuple[str, str]], sections: Sequence[Written], terms: Sequence[Term]) -> str:

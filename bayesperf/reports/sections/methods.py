@@ -26,14 +26,18 @@ def blocks(analysis: Analysis) -> list[Block]:
     )
     said = paragraph(analysis)
     bibtex = "\n\n".join([*(entry for key, entry in _REFERENCES.items() if key in said), own])
-    versions = {"Python": python_version()} | {name: version(name) for name in _PACKAGES}
-    made = ", ".join(f"{name} {number}" for name, number in versions.items())
     return [
         Note(said, "quote"),
         Folded("References (BibTeX)", [Note(bibtex, "verbatim")]),
-        Note(f"Made by {made}{':' if analysis.command else '.'}"),
-        *([Note(analysis.command, "verbatim")] if analysis.command else []),
+        *made_by(analysis.command),
     ]
+
+
+def made_by(command: str) -> list[Block]:
+    """Return what made a page: the versions, and the command, if there was one."""
+    versions = {"Python": python_version()} | {name: version(name) for name in _PACKAGES}
+    made = ", ".join(f"{name} {number}" for name, number in versions.items())
+    return [Note(f"Made by {made}{':' if command else '.'}"), *([Note(command, "verbatim")] if command else [])]
 
 
 def paragraph(analysis: Analysis) -> str:

@@ -1,0 +1,206 @@
+"""Pages of answers: any answer in every format, and files of studies, reads, attempts and judged pairs."""
+
+import json
+import re
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesperf as bp
+from bayesperf.core.answer import Answer
+from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior
+from bayesperf.reports.answers import table_of
+from bayesperf.reports.documents import as_json
+from tests.reports.test_page import Tags, of
+from tests.shared.areas import reads
+from tests.test_pickle import KINDS
+
+STUDIES = {"tp": [25, 17, 88, 16], "fn": [8, 4, 16, 10], "fp": [1, 3, 16, 3], "tn": [25, 11, 31, 80]}
+TOGETHER = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**STUDIES, dims={"study": [*"abcd"]}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_answer_has_a_page(kind):
+    answer = KINDS[kind][0]()
+    if not isinstance(answer, Answer | Marginal):
+        pytest.skip("it is no answer")
+    page = bp.report({"What is said?": answer}, ci_prob=0.9)
+    first = answer.in_words().split()[0] if not isinstance(answer, Posterior) else ""
+    assert first in unescape(page.markdown)
+    # An image is part of the page, and nothing is fetched.
+    assert page.html.count("<img ") == page.html.count('src="data:image/svg+xml;base64,')
+    assert ("<img " in page.html) == hasattr(answer, "plot")
+
+
+def test_all_formats_have_the_words_and_the_figures_of_the_answer():
+    curve = bp.curves.summary_roc(TOGETHER)
+    page = bp.report(
+        {"How good is the test?": TOGETHER, "And at other thresholds?": curve, "Left out": TOGETHER.without_each(0.9)},
+        ci_prob=0.9, title="Urine <test>",
+    )  # fmt: skip
+    row = TOGETHER.summary("recall", 0.9).query("answer == 'new study'").iloc[0]
+    for text in (page.markdown, unescape(page.html)):
+        assert TOGETHER.in_words(ci_prob=0.9) in re.sub(r"\\(.)", r"\1", text)
+        assert curve.in_words(ci_prob=0.9) in re.sub(r"\\(.)", r"\1", text)
+        assert f"{row['mean']:.3f}" in text
+        assert "90 % HDI" in text
+    assert "<h1>Urine &lt;test&gt;</h1>" in page.html
+    document = json.loads(as_json(page.analysis, "report"))
+    assert document["how_good_is_the_test"]["in_words"] == [TOGETHER.in_words(ci_prob=0.9)]
+    (found,) = (each for each in document["how_good_is_the_test"]["table"]
+                if (each["answer"], each["metric"]) == ("new study", "recall"))  # fmt: skip
+    assert found["ci_upper"] == pytest.approx(row["ci_upper"], rel=1e-12)
+    assert len(document["left_out"]["table"]) == 2 * 5
+    # Of each question a section; the first answer stands in short.
+    assert re.findall(r"^## (.*)$", page.markdown, re.MULTILINE) == [
+        "In short", "How good is the test?", "And at other thresholds?", "Left out", "How it was made"
+    ]  # fmt: skip
+
+
+def test_an_answer_alone_and_its_options():
+    a, b = (bp.posterior_of_rate(found, 100, metric="recall") for found in (84, 81))
+    compared = bp.compare(a, b, rope=0.01)
+    page = bp.report(compared)
+    assert "## Comparison" in page.markdown
+    assert compared.in_words() in page.markdown
+    for options, words in (({"metrics": ["recall"]}, "metrics is for counts"), ({"prior": "flat"}, "prior is for")):
+        with pytest.raises(TypeError, match=words):
+            bp.report(compared, **options)
+    with pytest.raises(TypeError, match="'x' must be an answer or a DataFrame; it is int"):
+        bp.report({"x": 3})
+    with pytest.raises(TypeError, match="is empty"):
+        bp.report({})
+
+
+def test_means_that_are_not_finite_give_way_to_medians():
+    table = pd.DataFrame({
+        "metric": ["ratio"] * 2, "who": ["x", ""], "mean": [np.inf, 2.0], "median": [3.0, 2.0], "sd": [1.0, 1.0],
+        "ci_lower": [1.0, 1.0], "ci_upper": [9.0, 4.0], "empty": ["", ""],
+    })  # fmt: skip
+    (shown,) = table_of(table, ("t",))
+    assert [column.heading for column in shown.columns] == ["who", "mean", "median", "interval"]
+    assert shown.heading == "ratio"
+    assert shown.records[0]["mean"] == np.inf
+
+
+# ── Files ──
+
+
+def battles():
+    met = np.array([("new", "old"), ("old", "base"), ("base", "new")] * 30)
+    winner = np.array(["a", "b", "tie", "b", "a", "b"] * 15)
+    return pd.DataFrame(met, columns=["a", "b"]).assign(winner=winner, judge=["ann", "bob"] * 45)
+
+
+def attempts():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame([(m, i) for m in "xyz" for i in range(20)], columns=["model", "question"])
+    return frame.assign(passed=rng.random(60) < 0.6)
+
+
+def called(frame):
+    return frame.assign(read=(frame["score"] > 0).astype(int)).drop(columns="score")
+
+
+def test_files_of_studies_have_a_page(shell, tmp_path):
+    pd.DataFrame(STUDIES).assign(Author=[*"abcd"]).to_csv(tmp_path / "studies.csv", index=False)
+    done = shell("report", "studies.csv", "--seed", "0", "-o", "page.md")
+    assert done.returncode == 0, done.stderr
+    page = re.sub(r"\\(.)", r"\1", (tmp_path / "page.md").read_text(encoding="utf-8"))
+    assert page.startswith("# Studies of a test")
+    for text in (
+        TOGETHER.in_words(),
+        "4 studies, with 354 cases. Columns read: Author, tp, fn, fp and tn.",
+        bp.curves.summary_roc(TOGETHER).in_words(),
+        "## Does one study decide?",
+        "bayesperf report studies.csv --seed 0 -o page.md",
+    ):
+        assert text in page
+    printed = shell("summary", "studies.csv", columns=100)
+    assert TOGETHER.in_words().split(". ")[0] in " ".join(printed.stdout.split())
+    found = json.loads(shell("summary", "studies.csv", "--json").stdout)
+    assert found["how_good_is_the_test"]["in_words"] == [TOGETHER.in_words()]
+    looked = bp.files.look(tmp_path / "studies.csv")
+    assert looked.attrs["commands"]["A page for a colleague"].startswith("bayesperf report ")
+    assert looked["role"].tolist() == ["tp", "fn", "fp", "tn", "study"]
+
+
+@pytest.mark.slow
+def test_two_tests_of_the_same_studies_are_compared(shell, tmp_path):
+    both = pd.concat([pd.DataFrame(STUDIES).assign(test=name, study=[*"abcd"]) for name in ("old", "new")])
+    both.loc[both["test"] == "new", "tp"] += 3
+    both.to_csv(tmp_path / "tests.csv", index=False)
+    done = shell("report", "tests.csv", "-o", "page.md")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "## Which test is better, old or new?" in page
+    assert "## How good is the test: new?" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"tp": [25, 17, 88, 1.5]}, "column 'tp' holds '1.5'. Write whole numbers of cases."),
+        ({"fn": [8, 4, 16, -1]}, "column 'fn' holds '-1'"),
+        ({"study": [*"abba"]}, "has 'b' twice"),
+    ],
+)
+def test_what_is_no_study_is_refused(shell, tmp_path, change, words):
+    pd.DataFrame(STUDIES | change).to_csv(tmp_path / "studies.csv", index=False)
+    done = shell("report", "studies.csv")
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+@pytest.mark.slow
+def test_files_of_scored_reads_have_a_page(shell, tmp_path):
+    frame = reads()
+    frame.to_csv(tmp_path / "reads.csv", index=False)
+    done = shell("report", "reads.csv", "-o", "page.md")
+    assert done.returncode == 0, done.stderr
+    study = bp.curves.reader_areas(pd.read_csv(tmp_path / "reads.csv"), progressbar=False)
+    page = re.sub(r"\\(.)", r"\1", (tmp_path / "page.md").read_text(encoding="utf-8"))
+    assert study.in_words() in page
+    assert "## What does the analysis of variance say?" in page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "model", "words"),
+    [
+        (battles, "preferences", ["## Who beats whom?", "## How much does a judge's vote weigh?", "90 judgements, 15"]),
+        (attempts, "items", ["## Which items tell most?", "60 attempts of 3 systems at 20 items, of which no system"]),
+        (lambda: called(reads()), "readers", ["## How good is the average reader?", "## How good is a new reader?"]),
+    ],
+)
+def test_files_that_a_model_answers_have_a_page(shell, tmp_path, sampler, make, model, words):
+    make().to_csv(tmp_path / "f.csv", index=False)
+    done = shell("report", "f.csv", "-o", "page.html")
+    assert done.returncode == 0, done.stderr
+    assert "sampled" in done.stderr
+    page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    for text in words:
+        assert text.removeprefix("## ") in page
+    assert "<img " in page
+    assert shell("summary", "f.csv").returncode == 0
+
+
+def test_options_of_predictions_are_of_predictions(shell, tmp_path):
+    pd.DataFrame(STUDIES).to_csv(tmp_path / "studies.csv", index=False)
+    done = shell("report", "studies.csv", "--slice", "tp")
+    assert done.returncode == 2
+    assert "no column 'actual'" in done.stderr
+
+
+def test_the_page_is_marked_up_as_others_are():
+    page = Tags(bp.report({"How good?": [TOGETHER, TOGETHER.summary()], "how good": TOGETHER.correlation}).html)
+    assert page.empty_heads == 0
+    assert all(attrs["alt"] for attrs in of(page.tags, "img"))
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    assert {attrs["href"][1:] for attrs in of(page.tags, "a")} <= set(ids)
+    assert max(np.diff(page.headings)) <= 1
