@@ -211,7 +211,8 @@ def _outcomes_of_votes(tree: xr.DataTree) -> _Outcomes:
 
     def information(draw: int) -> Array:
         pairs = about[:, draw] * (1 - np.eye(systems))
-        return (np.diag(pairs.sum(1)) - pairs) / (systems * (systems - 1) / 2)
+        each_pair: Array = (np.diag(pairs.sum(1)) - pairs) / (systems * (systems - 1) / 2)
+        return each_pair
 
     return strength.reshape(-1, systems), information
 
