@@ -162,7 +162,9 @@ class _Samples(NamedTuple):
             votes=np.stack(votes, 1),
             levels=level,
             systems=(),
-            has_judge=True,
+            judges=("judge",),
+            cuts=((),),
+            bins=((),),
             pos_label=1 if classes == 2 else None,
         )  # fmt: skip
 
@@ -218,7 +220,7 @@ def _allocated(truth: Counts, size: int, settings: Any, rng: np.random.Generator
         sample = _Samples(truth.sum(-1)[None], first.reshape(1, *truth.shape)).as_verified_sample()
         whole = VerifiedSample(
             sample.counts[0].drop_vars("sample"), sample.verified[0].drop_vars("sample"), sample.votes, sample.levels,
-            (), True, sample.pos_label,
+            (), sample.judges, sample.cuts, sample.bins, sample.pos_label,
         )  # fmt: skip
         source = Verified.of(whole, None, 2, settings["posterior_seed"])
         value = label_value(source, get("f1" if classes == 2 else "f1_macro"))

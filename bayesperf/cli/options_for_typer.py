@@ -105,7 +105,7 @@ def _settings(asked: Mapping[str, Any]) -> Settings:
             raise InputError(flags_of(name)[0], problem)
     settings = Settings(**values)
     if settings.verified_only:
-        settings = replace(settings, judge=None)
+        settings = replace(settings, judges=())
     refuse_together(settings)
     _refuse_lonely(settings, asked)
     return settings

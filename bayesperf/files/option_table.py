@@ -112,11 +112,11 @@ _OF_CLASSES = dict.fromkeys(
     _NO_CLASSES,
 )  # fmt: skip
 _OF_NUMBERS = dict.fromkeys(
-    ("scores", "threshold", "split", "fold_column", "slices", "judge", "labels", "pos_label", "map", "verified_only",
+    ("scores", "threshold", "split", "fold_column", "slices", "judges", "labels", "pos_label", "map", "verified_only",
      "correct", "grade", "metrics", "require", "prior", "top"),
     "numbers have no classes, and their mean is what is shown",
 )  # fmt: skip
-_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judge", "baseline"), _ONE_SYSTEM)
+_ONE = dict.fromkeys(("by", "system_column", "fold_column", "judges", "baseline"), _ONE_SYSTEM)
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Settings:
     )
     scores: tuple[str, ...] = _option(
         (), "Column of scores, greater for the positive class. Repeated: one for each system.", _READ, "--score",
-        against={"judge": _EVERY_LABEL, "clusters": f"{_INDEPENDENT}; in Python roc_auc(..., cluster=) does not"},
+        against={"judges": _EVERY_LABEL, "clusters": f"{_INDEPENDENT}; in Python roc_auc(..., cluster=) does not"},
     )  # fmt: skip
     correct: str | None = _option(
         None, "Column that says whether a row is right (true or false, 1 or 0), in place of labels.", _READ,
@@ -171,32 +171,32 @@ class Settings:
     split: str | None = _option(
         None, "Column that is 'test' in test rows; other rows choose the thresholds.", "summary report",
         needs={"scores": "thresholds are chosen on scores"},
-        against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
+        against={"judges": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
     system_column: str | None = _option(None, "Column that tells systems apart.", _READ, "--system")
     fold_column: str | None = _option(
         None, "Column of folds of cross-validation, which are pooled.", _READ, "--fold",
         against={
-            "judge": "folds of which some examples are verified are not pooled",
+            "judges": "folds of which some examples are verified are not pooled",
             "clusters": "folds are pooled as independent ones",
         },
     )  # fmt: skip
     by: tuple[str, ...] = _option((), "Column of other groups to tell apart. Repeatable.", _READ)
     slices: tuple[str, ...] = _option(
         (), "Column to look for failures by, such as a site; several give their combinations.", "summary report",
-        "--slice", against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
+        "--slice", against={"judges": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
     clusters: tuple[str, ...] = _option(
         (), "Column of clusters, such as patients, whose examples are alike. Repeatable, outer first.",
-        f"{_SHOW} check", "--cluster", against={"judge": _INDEPENDENT},
+        f"{_SHOW} check", "--cluster",
     )  # fmt: skip
     id: str | None = _option(
         None, "Column that says which rows are the same example.", f"{_SHOW} check",
         needs={"against|baseline": "it matches the rows of two versions"},
     )  # fmt: skip
-    judge: str | None = _option(
-        None, "Column of a cheaper judge's labels of every example; --actual, or --correct, is empty where unknown.",
-        f"{_SHOW} check",
+    judges: tuple[str, ...] = _option(
+        (), "Column of a cheaper judge's labels, or scores, of every example; --actual, or --correct, is empty where "
+        "unknown. Repeatable.", f"{_SHOW} check", "--judge",
     )  # fmt: skip
     verified_only: bool = _option(
         False, "Use only rows whose --actual, or --correct, is filled in, and no judge.", f"{_SHOW} check"
@@ -242,7 +242,7 @@ class Settings:
     )
     top: int | None = _option(
         None, "Show only this many systems, the best by the first metric.", _SHOW, least=1,
-        against={"judge": _EVERY_LABEL, "clusters": _INDEPENDENT},
+        against={"judges": _EVERY_LABEL, "clusters": _INDEPENDENT},
     )  # fmt: skip
     all: bool = _option(False, "Print all pairs, not only the best systems' or those of --baseline.", "compare")
     seed: int = _option(0, "Seed of Monte Carlo figures.", f"{_SHOW} check rank")
@@ -306,6 +306,11 @@ class Settings:
     def cluster(self) -> str | None:
         """The column of the clusters that are independent of each other."""
         return self.clusters[0] if self.clusters else None
+
+    @property
+    def judge(self) -> str | None:
+        """The first of the judges."""
+        return self.judges[0] if self.judges else None
 
     @property
     def stacked_by(self) -> str | None:

@@ -141,9 +141,9 @@ def read_opened(files: Opened, settings: Settings) -> Predictions:
 
 def _read(connection: DuckDBPyConnection, files: list[DataFile], settings: Settings) -> Predictions:
     columns, asked = _columns(settings), asked_columns(settings)
-    labels = () if settings.of_numbers else (settings.actual, settings.predicted, settings.judge)
+    labels = () if settings.of_numbers else (settings.actual, settings.predicted)
     # What is made of scores says of each row whether it is positive, which no file does.
-    of_labels = (settings.actual, BESIDE) if settings.calls else labels
+    of_labels = (settings.actual, BESIDE) if settings.calls else (*labels, *settings.judges)
     counted = settings.id is None and settings.score is None and settings.split is None
     typed = all(source.has_types for source in files)
     sources: list[DataFile] = []
@@ -187,7 +187,7 @@ def _columns(settings: Settings) -> list[str]:
         settings.split,
         settings.score,
         settings.id,
-        settings.judge,
+        *settings.judges,
         settings.answer,
         settings.cluster,
         BESIDE if settings.beside else None,

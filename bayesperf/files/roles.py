@@ -33,7 +33,7 @@ CORRECT_COLUMNS = (
 QUESTION_COLUMNS = ("doc_id", "instance_id", "problem", "problem_id", "question", "question_id", "task", "task_id")
 # The roles of which each has columns of its own.
 _APART = (
-    "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judge",
+    "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judges",
     "correct", "grade", "answer", "credit",
 )  # fmt: skip
 
@@ -86,7 +86,7 @@ def with_predicted(settings: Settings, columns: Sequence[Collection[str]]) -> Se
 
 
 # What is asked of rows with one label.
-_OF_ONE_LABEL = ("judge", "clusters", "slices", "split", "top", "against", "state")
+_OF_ONE_LABEL = ("judges", "clusters", "slices", "split", "top", "against", "state")
 
 
 def refuse_several_labels(settings: Settings) -> None:

@@ -61,7 +61,7 @@ def _label_counts(connection: DuckDBPyConnection, sources: Sequence[DataFile], s
 
 def _label_columns(settings: Settings) -> list[str]:
     predicted = settings.predictions or (() if settings.calls else (settings.predicted,))
-    return [name for name in (settings.actual, *predicted, *settings.beside, settings.judge) if name is not None]
+    return [settings.actual, *predicted, *settings.beside, *settings.judges]
 
 
 def _with_labels(source: DataFile, settings: Settings) -> DataFile:

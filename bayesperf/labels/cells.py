@@ -14,12 +14,14 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
+from bayesperf.core.weights import about_few, check_enough
+from bayesperf.core.words import plural
 from bayesperf.data.count_arrays import CELL_DIMS, check_size
 from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample
+from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample, moved
 from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
 from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
@@ -39,15 +41,17 @@ _SHARED_TEXT = (
 def resolved(prior: priors.Prior | None, sample: VerifiedSample, systems: int = 1) -> priors.Prior:
     """Return the joint prior of several systems: the named one, or one chosen by the number of strata."""
     if prior is None:
-        few = len(sample.labels) == 2 and systems == 1 and not sample.levels.any()
+        few = len(sample.labels) == 2 and systems == 1 and len(sample.judges) < 2 and not sample.levels.any()
+        few = few and not any(sample.cuts)
         return priors.jeffreys() if few else priors.shared()
     return prior
 
 
 def described(prior: priors.Prior, sample: VerifiedSample) -> str:
     """Return a description of a prior as it is used here."""
-    whole = prior.describe(sample.verified_only())
-    return _SHARED_TEXT if prior.shared_by_classes else f"{whole}, spread evenly over the strata"
+    whole = f"{prior.describe(sample.verified_only())}, spread evenly over the strata"
+    weights = "" if sample.clusters is None else f"Bayesian bootstrap of {plural(sample.clusters.name)}; "
+    return weights + (_SHARED_TEXT if prior.shared_by_classes else whole)
 
 
 def joint_cells(
@@ -57,14 +61,14 @@ def joint_cells(
 
     The strata are those of the judge, of these systems, and of the levels.
     """
-    voters = [*range(sample.has_judge), *systems]
+    voters = [*range(len(sample.judges)), *systems]
     strata, leading = sample.strata_of(voters), sample.counts.isel(stratum=0, drop=True).astype(float)
     if prior.shared_by_classes:
         drawn = [partial(shared_cells, each) for each in strata]
     else:
         drawn = [partial(dirichlet_cells, *each) for each in spread_over_strata(sample, prior, systems)]
     contents = [np.column_stack([*each.votes.T, each.levels, each.counts, each.verified]).ravel() for each in strata]
-    purpose = f"verified {[sample.voters()[voter] for voter in voters]}"
+    purpose = f"verified {[*['judge'] * len(sample.judges), *(sample.voters()[system] for system in systems)]}"
     rngs = streams(random_seed, purpose, leading, contents)
     return np.stack([draw(draws, rng) for draw, rng in zip(drawn, rngs, strict=True)])
 
@@ -77,21 +81,24 @@ def spread_over_strata(
     The weights of a class are spread evenly over the judge's labels and over the levels, and over the systems as if
     they were independent given the class, so that each system's weights sum to its α.
     """
-    classes, judges = len(sample.labels), int(sample.has_judge)
-    shape = (int(sample.levels.max()) + 1, *(classes,) * (judges + len(systems)))
+    classes, judges = len(sample.labels), len(sample.judges)
+    given = sample.strata_of([*range(judges), *systems])
+    shape = (int(sample.levels.max()) + 1, *(len(bins) or classes for bins in given[0].bins))
     check_size("judge and y_pred", (*shape, classes), classes)
     levels, *votes = np.unravel_index(np.arange(math.prod(shape)), shape)
     spread = []
-    given = sample.strata_of([*range(judges), *systems])
     for strata, alpha in zip(given, _proper_counts(sample, prior), strict=True):
         place = np.ravel_multi_index([strata.levels, *strata.votes.T], shape)
         counts, verified = np.zeros(len(levels), int), np.zeros((len(levels), classes), int)
         counts[place], verified[place] = strata.counts, strata.verified
-        weights = np.tile(alpha[0].sum(-1) / shape[0] / classes**judges, (len(levels), 1))
+        weights = np.tile(alpha[0].sum(-1) / math.prod(shape[: 1 + judges]), (len(levels), 1))
         for system, predicted in zip(systems, votes[judges:], strict=True):
             of_system = alpha[system - judges]
             weights *= (of_system / of_system.sum(-1, keepdims=True))[:, predicted].T
-        spread.append((Strata(np.stack(votes, 1), counts, verified, levels), weights))
+        whole = Strata(np.stack(votes, 1), counts, verified, levels, strata.bins)
+        if strata.clusters is not None:
+            whole = whole._replace(clusters=moved(strata.clusters, place, len(levels)))
+        spread.append((whole, weights))
     return spread
 
 
@@ -111,11 +118,21 @@ def _proper_counts(sample: VerifiedSample, prior: priors.Prior) -> Array:
     return alpha
 
 
-def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any]) -> xr.DataArray:
+def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any], dim: str = MODEL) -> xr.DataArray:
     """Return draws (m, M, n, K, K) with the leading dims of a sample, and the systems' dim if they have names."""
     leading = sample.counts.isel(stratum=0, drop=True)
-    dims: dict[str, list[Any]] = ({MODEL: list(systems)} if systems else {}) | dict.fromkeys(CELL_DIMS, sample.labels)
+    dims: dict[str, list[Any]] = ({dim: list(systems)} if systems else {}) | dict.fromkeys(CELL_DIMS, sample.labels)
     return stored(cells, leading.expand_dims(dims, range(leading.ndim, leading.ndim + len(dims))))
+
+
+def warn_of_clusters(sample: VerifiedSample) -> None:
+    """Refuse verified examples of too few clusters, and warn of few."""
+    if sample.clusters is None:
+        return
+    clusters, of = sample.verified_clusters, f"{plural(sample.clusters.name)} with verified examples"
+    check_enough(clusters, f" {of}")
+    if few := about_few(clusters, f"{clusters} {of}"):
+        warn(DependenceWarning, "BP105", f"{few}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +159,13 @@ class PartlyVerified(StoredDraws):
     ) -> Posterior:
         """Return the posterior of each system of a sample; of a complete one that of its counts."""
         seed, classes = checks.seed(random_seed), len(sample.labels)
-        if sample.is_complete:
+        if sample.is_complete and sample.clusters is None:
             return posterior_of_counts.posterior(cls.verified_part(sample), prior, random_seed=seed, draws=draws)
         fewer = max(min(DRAWS, _DRAWN_CELLS // classes**2), _LEAST_DRAWS)
         draws = fewer if draws is None else checks.count("draws", draws, least=2)
         what = "partly verified samples"
         named = None if prior is None else priors.resolve_dirichlet(prior, classes, what, shared=True)
+        warn_of_clusters(sample)
         return cls.of(sample, named, draws, seed).posterior
 
     @classmethod

@@ -156,6 +156,11 @@ def value_of(posterior: Posterior, metric: str | Metric) -> tuple[LabelValue, Me
             "Take the posterior of one part.",
         )
     source.refuse_other_prevalence("posterior")
+    if sample.clusters is not None:
+        raise InputError(
+            "posterior", "its examples come in clusters, and advice is for independent ones.",
+            "Verify without `cluster` for it.",
+        )  # fmt: skip
     metric = single_valued(metric, posterior.labels, posterior.positive)
     return label_value(source, metric), metric
 

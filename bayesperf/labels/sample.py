@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,18 +11,22 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Booleans, Codes, Counts, decoded
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
+from bayesperf.core.weights import tallied
+from bayesperf.data.clusters import ClusterColumn, Clusters, cluster_column, of_table
 from bayesperf.data.count_arrays import check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations, encode_columns
 from bayesperf.data.frames import count_rows, refuse_missing_rows
 from bayesperf.data.label_encoding import Column, HasPositive, encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import ResponsePatterns, distinct_patterns
+from bayesperf.labels.judges import JUDGE, Judged, as_score, bin_names, distinct, in_bins, named_judges
 from bayesperf.labels.voter_cells import Strata
 
 # The dim of the systems, if they have names; and of a system without one, which no leading dim is called.
@@ -33,7 +38,8 @@ class VerifiedSample(Saved, HasPositive):
     """Numbers of examples by the labels of the judge and the systems, and the true classes of the verified ones.
 
     Immutable. Make one with `from_predictions` or `from_frame`. A stratum holds the examples with the same labels from
-    the judge and every system, and the same level of `strata`.
+    the judges and every system, and the same level of `strata`. A judge who says the same of all examples, or what
+    another judge says, tells none apart and is left out.
 
     Attributes
     ----------
@@ -42,19 +48,24 @@ class VerifiedSample(Saved, HasPositive):
     verified : xarray.DataArray
         Numbers of verified examples, (…, stratum, actual).
     votes : numpy.ndarray (stratum, V)
-        The labels of the judge, if there is one, and of each system for the examples of a stratum, as positions in
-        `labels`.
+        The labels of each judge and each system for the examples of a stratum, as positions in `labels`; of a judge's
+        score its bin, counted so that a higher one speaks for the second class.
     levels : numpy.ndarray (stratum,)
         The level of `strata` for the examples of a stratum; zeros if there are no levels.
     systems : tuple
         Names of the systems along the dim ``model``; empty if there is one, without a name.
-    has_judge : bool
-        Whether the first vote is a judge's.
+    judges : tuple
+        Names of the judges, whose votes come first; "judge" if there is one, without a name.
+    cuts, bins : tuple
+        For each judge, the limits between the bins of its score, and how much each bin speaks for the second class;
+        empty if it gives labels.
     pos_label : label or None
         The positive class.
     rows : numpy.ndarray (n,), optional
         The stratum of each example whose truth is unknown, and −1 for the others; if examples were given one by one,
         without `by`.
+    clusters : Clusters, optional
+        The clusters of the examples: their numbers of examples, and of verified ones by class, (…, stratum, 1 + K).
 
     Examples
     --------
@@ -68,19 +79,23 @@ class VerifiedSample(Saved, HasPositive):
     votes: Codes
     levels: Codes
     systems: tuple[Any, ...]
-    has_judge: bool
+    judges: tuple[Any, ...] = ()
+    cuts: tuple[tuple[float, ...], ...] = ()
+    bins: tuple[tuple[float, ...], ...] = ()
     pos_label: Any = None
     rows: Codes | None = None
+    clusters: Clusters | None = None
 
     @classmethod
     @checked
     def from_predictions(
         cls,
         y_true: Any,
-        y_pred: Any,
+        y_pred: Any = None,
         *,
         judge: Any = None,
         strata: Any = None,
+        cluster: Any = None,
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
         by: Mapping[str, Any] | None = None,
@@ -91,13 +106,16 @@ class VerifiedSample(Saved, HasPositive):
         ----------
         y_true : array-like (n,)
             True labels; None, NaN or NA if unknown.
-        y_pred : array-like (n,) or mapping
-            Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``.
-        judge : array-like (n,), optional
-            Labels for every example from a cheaper source than the truth.
+        y_pred : array-like (n,) or mapping, optional
+            Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``. None if there
+            are judges only.
+        judge : array-like (n,) or mapping or frame or array (n, J), optional
+            What a cheaper source than the truth says of every example, or several: labels, or a score.
         strata : array-like (n,), optional
             A property that decided which examples to verify, or that predicts how often systems err: a bin of the
             score, a source.
+        cluster : array-like (n,) or mapping, optional
+            The cluster of each example, as in `ConfusionMatrix.from_predictions`.
         labels, pos_label, by
             As in `ConfusionMatrix.from_predictions`.
 
@@ -108,15 +126,20 @@ class VerifiedSample(Saved, HasPositive):
         """
         y_true = decoded(y_true)
         known = ~_missing(y_true)
-        columns, systems = _predicted_columns(y_pred)
-        if judge is not None:
-            columns = {"judge": encode(judge, "judge")} | columns
-        checks.equal_lengths({"y_true": len(known)} | {name: len(column.codes) for name, column in columns.items()})
-        truth = _truth(y_true, known, "y_true")
-        level = None if strata is None else encode(strata, "strata", fractions=True)
-        by = {} if by is None else by
-        encoded = encode_columns({"y_true": truth} | columns, by, labels, ("actual", *columns))
-        return cls._counted(encoded, level, known, systems, judge is not None, pos_label)
+        predicted, systems = ({}, ()) if y_pred is None else _predicted_columns(y_pred)
+        judges = named_judges(judge)
+        return cls._counted(
+            ("y_true", _truth(y_true, known, "y_true")),
+            known,
+            predicted,
+            {name: ("judge" if name == JUDGE else f"judge[{name!r}]", values) for name, values in judges.items()},
+            systems,
+            None if strata is None else encode(strata, "strata", fractions=True),
+            None if cluster is None else cluster_column(cluster),
+            {} if by is None else by,
+            labels,
+            pos_label,
+        )
 
     @classmethod
     @checked
@@ -126,8 +149,9 @@ class VerifiedSample(Saved, HasPositive):
         *,
         actual: str,
         predicted: str | Sequence[str],
-        judge: str | None = None,
+        judge: str | Sequence[str] | None = None,
         strata: str | None = None,
+        cluster: str | None = None,
         by: str | Sequence[str] = (),
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
@@ -142,8 +166,8 @@ class VerifiedSample(Saved, HasPositive):
             Column of the true labels, missing if unknown.
         predicted : str or sequence of str
             Column of the predicted labels, or one for each system.
-        judge, strata : str, optional
-            Columns with the arguments of these names in `from_predictions`.
+        judge, strata, cluster : str, optional
+            Columns with the arguments of these names in `from_predictions`; of several judges, one for each.
         by, labels, pos_label
             As in `ConfusionMatrix.from_frame`.
 
@@ -161,12 +185,12 @@ class VerifiedSample(Saved, HasPositive):
         >>> labels.VerifiedSample.from_frame(relation, actual="truth", predicted="predicted", judge="judge")
         <bayesperf.VerifiedSample: 60000 examples in 4 strata, 1200 verified; 2 classes, with a judge>
         """
-        keys = [by] if isinstance(by, str) else list(by)
-        systems = [predicted] if isinstance(predicted, str) else list(predicted)
-        values, rows = count_rows(frame, [actual, *filter(None, [judge]), *systems, *filter(None, [strata]), *keys])
+        options: dict[str, Any] = {"actual": actual, "predicted": predicted, "judge": judge, "strata": strata}
+        keys = _names(by)
+        named = [name for each in (*options.values(), cluster) for name in _names(each)]
+        values, rows = count_rows(frame, [*named, *keys])
         return cls.from_totals(
-            values, rows, actual=actual, predicted=predicted, judge=judge, strata=strata, by=keys, labels=labels,
-            pos_label=pos_label,
+            values, rows, **options, cluster=cluster, by=keys, labels=labels, pos_label=pos_label
         )  # fmt: skip
 
     @classmethod
@@ -178,51 +202,63 @@ class VerifiedSample(Saved, HasPositive):
         *,
         actual: str,
         predicted: str | Sequence[str],
-        judge: str | None = None,
+        judge: str | Sequence[str] | None = None,
         strata: str | None = None,
+        cluster: str | None = None,
         by: Sequence[str] = (),
         labels: Iterable[Any] | None = None,
         pos_label: Any = None,
     ) -> VerifiedSample:
         """Count columns whose entries stand for `rows` examples each; see `from_frame`."""
-        keys, systems = list(by), [predicted] if isinstance(predicted, str) else list(predicted)
-        judges, levels = [[] if name is None else [name] for name in (judge, strata)]
-        refuse_missing_rows(values, rows, [*judges, *systems, *levels, *keys])
+        systems, judges = _names(predicted), _names(judge)
+        refuse_missing_rows(values, rows, [*judges, *systems, *_names(strata), *_names(cluster), *by])
         known, named = ~_missing(values[actual]), {name: f"column {name!r}" for name in (actual, *judges, *systems)}
-        columns = {named[name]: encode(values[name], named[name]) for name in (*judges, *systems)}
-        truth = {named[actual]: _truth(values[actual], known, named[actual])}
-        leading = {name: values[name] for name in keys}
-        encoded = encode_columns(truth | columns, leading, labels, ("actual", *columns))
-        level = encode(values[strata], f"column {strata!r}", fractions=True) if strata is not None else None
-        names = () if isinstance(predicted, str) else tuple(systems)
-        return cls._counted(encoded, level, known, names, judge is not None, pos_label, rows)
+        return cls._counted(
+            (named[actual], _truth(values[actual], known, named[actual])),
+            known,
+            {named[name]: encode(values[name], named[name]) for name in systems},
+            {JUDGE if isinstance(judge, str) else name: (named[name], values[name]) for name in judges},
+            () if isinstance(predicted, str) else tuple(systems),
+            None if strata is None else encode(values[strata], f"column {strata!r}", fractions=True),
+            None if cluster is None else cluster_column({cluster: values[cluster]}),
+            {name: values[name] for name in by},
+            labels,
+            pos_label,
+            rows,
+        )
 
     @classmethod
     def _counted(
         cls,
-        columns: EncodedColumns,
-        level: Column | None,
+        truth: tuple[str, Column],
         known: Booleans,
+        predicted: Mapping[str, Column],
+        judges: Mapping[Any, tuple[str, Any]],
         systems: tuple[Any, ...],
-        has_judge: bool,
+        level: Column | None,
+        cluster: ClusterColumn | None,
+        by: Mapping[str, Any],
+        labels: Iterable[Any] | None,
         pos_label: Any,
-        weights: Counts | None = None,
+        rows: Counts | None = None,
     ) -> VerifiedSample:
-        """Count encoded columns; the first column of class labels is the truth, if known."""
+        """Count columns with the names used in errors; judges by their own names, the others are encoded."""
+        columns, said = _encoded(truth, predicted, judges, by, labels, pos_label, rows)
         actual, *votes = columns.cells.values()
         classes = columns.classes.tolist()
         levels = np.zeros(len(actual), int) if level is None else level.codes
-        checks.equal_lengths({"y_true": len(actual), "strata": len(levels)})
+        clusters = np.zeros(len(actual), int) if cluster is None else cluster.codes
+        checks.equal_lengths({"y_true": len(actual), "strata": len(levels), "cluster": len(clusters)})
         check_dims([*columns.leading, *([MODEL] if systems else [])], ("stratum",))
-        by_voter = np.stack(votes, 1)
-        first, stratum = distinct_patterns(levels, by_voter, len(classes))
+        by_voter = np.stack([*(each.codes for each in said.values()), *votes[len(votes) - len(predicted) :]], 1)
+        first, stratum = distinct_patterns(levels, by_voter, max(len(classes), int(by_voter.max()) + 1))
         coords = {name: column.labels for name, column in columns.leading.items()}
         shape = (*(len(values) for values in coords.values()), len(first))
         check_size("by", (*shape, len(classes)), len(classes))
         places = [*(column.codes for column in columns.leading.values()), stratum]
         of_known = [codes[known] for codes in (*places, actual)]
-        counts = count_combinations(places, shape, weights)
-        verified = count_combinations(of_known, (*shape, len(classes)), None if weights is None else weights[known])
+        counts = count_combinations(places, shape, rows)
+        verified = count_combinations(of_known, (*shape, len(classes)), None if rows is None else rows[known])
         dims = (*coords, "stratum")
         return cls(
             counts=xr.DataArray(counts, coords, dims),
@@ -230,9 +266,12 @@ class VerifiedSample(Saved, HasPositive):
             votes=by_voter[first],
             levels=levels[first],
             systems=systems,
-            has_judge=has_judge,
+            judges=tuple(said),
+            cuts=tuple(each.cuts for each in said.values()),
+            bins=tuple(each.bins for each in said.values()),
             pos_label=positive_label(classes, pos_label),
-            rows=None if weights is not None or coords else np.where(known, -1, stratum),
+            rows=None if rows is not None or coords else np.where(known, -1, stratum),
+            clusters=None if cluster is None else _clusters(cluster, places, shape, actual, known, len(classes), rows),
         )
 
     @property
@@ -247,29 +286,52 @@ class VerifiedSample(Saved, HasPositive):
         return bool((self.counts == self.verified.sum("actual")).all())
 
     @property
+    def verified_clusters(self) -> int:
+        """The smallest number of clusters with verified examples, of any element of the leading dims."""
+        if self.clusters is None:
+            return 0
+        matrices = self.counts.size // len(self.votes)
+        is_verified = self.clusters.cell % (1 + len(self.labels)) > 0
+        matrix = self.clusters.cell[is_verified] // (self.clusters.cells // matrices)
+        shape = matrices, self.clusters.size
+        return int(tallied(matrix, self.clusters.cluster[is_verified], shape).sign().sum(1).min())
+
+    @property
     def positions(self) -> range:
         """The systems' votes."""
-        return range(int(self.has_judge), self.votes.shape[1])
+        return range(len(self.judges), self.votes.shape[1])
 
     def voters(self) -> list[Any]:
-        """Return the names of the votes: ``judge``, and ``predicted`` or the names of the systems."""
-        return [*(["judge"] if self.has_judge else []), *(self.systems or ["predicted"])]
+        """Return the names of the votes: of the judges, and ``predicted`` or the names of the systems."""
+        return [*self.judges, *(self.systems or ["predicted"] * len(self.positions))]
+
+    def answers(self, vote: int) -> list[Any]:
+        """Return what the codes of a vote stand for: the labels, or the bins of a score."""
+        cuts = self.cuts[vote] if vote < len(self.judges) else ()
+        return bin_names(cuts, self.positive == 0) if cuts else self.labels
 
     def strata_of(self, votes: Sequence[int]) -> list[Strata]:
         """Return the strata by some of the votes alone, for each element of the leading dims."""
         chosen = self.votes[:, list(votes)]
-        first, which = distinct_patterns(self.levels, chosen, len(self.labels))
+        first, which = distinct_patterns(self.levels, chosen, int(self.votes.max()) + 1)
         counts = self.counts.values.reshape(-1, len(which))
         verified = self.verified.values.reshape(len(counts), len(which), -1)
         merged = np.zeros((len(counts), len(first), 1 + verified.shape[-1]), np.int64)
         rows: Any = (slice(None), which)
         np.add.at(merged, rows, np.concatenate([counts[..., None], verified], -1))
-        return [Strata(chosen[first], each[:, 0], each[:, 1:], self.levels[first]) for each in merged]
+        bins = tuple(self.bins[vote] if vote < len(self.judges) else () for vote in votes)
+        tables: list[csr_array | None] = [None] * len(counts)
+        if self.clusters is not None:
+            each = np.split(np.arange(self.clusters.cells), len(counts))
+            tables = [moved(self.clusters.table[:, cells], which, len(first)) for cells in each]
+        return [
+            Strata(chosen[first], of_one[:, 0], of_one[:, 1:], self.levels[first], bins, table)
+            for of_one, table in zip(merged, tables, strict=True)
+        ]
 
     def table(self) -> pd.DataFrame:
         """Return a row for each stratum: its name, its number of examples, and its verified examples by true class."""
-        labels = np.asarray(self.labels)
-        named = dict(zip(self.voters(), labels[self.votes].T, strict=True))
+        named = {name: np.asarray(self.answers(vote))[self.votes[:, vote]] for vote, name in enumerate(self.voters())}
         if self.levels.any():
             named = {"level": self.levels} | named
         figures = xr.Dataset({"examples": self.counts, "verified": self.verified.sum("actual")})
@@ -287,7 +349,9 @@ class VerifiedSample(Saved, HasPositive):
         """
         leading = self.counts.isel(stratum=0, drop=True)
         strata, actual = np.nonzero(self.verified.values.any(tuple(range(leading.ndim))))
-        predicted = self.votes[:, list(self.positions)][strata]
+        # Without a system all examples are called alike: what is known is their true class.
+        called = self.votes[:, list(self.positions)] if self.positions else 0 * self.votes[:, :1]
+        predicted = called[strata]
         first, pattern = distinct_patterns(actual, predicted, len(self.labels))
         counts = np.zeros((*leading.shape, len(first)), np.int64)
         place: Any = (..., pattern)
@@ -304,11 +368,70 @@ class VerifiedSample(Saved, HasPositive):
     def __repr__(self) -> str:
         n, known = int(self.counts.sum()), int(self.verified.sum())
         systems = f", {len(self.systems)} systems" if self.systems else ""
-        judge = ", with a judge" if self.has_judge else ""
+        judge = f", with {len(self.judges)} judges" if len(self.judges) > 1 else ", with a judge" * len(self.judges)
         return (
             f"<bayesperf.VerifiedSample: {n} examples in {len(self.votes)} strata, {known} verified; "
             f"{len(self.labels)} classes{systems}{judge}>"
         )
+
+
+def moved(table: csr_array, into: Codes, strata: int) -> csr_array:
+    """Return a table (G, S (1 + K)) of clusters whose strata are moved into others."""
+    slots = np.arange(table.shape[1] // len(into))
+    place = (into[:, None] * len(slots) + slots).ravel()
+    columns = table.shape[1], strata * len(slots)
+    return csr_array(table @ tallied(np.arange(columns[0]), place, columns, np.int64))
+
+
+def _encoded(
+    truth: tuple[str, Column],
+    predicted: Mapping[str, Column],
+    judges: Mapping[Any, tuple[str, Any]],
+    by: Mapping[str, Any],
+    labels: Iterable[Any] | None,
+    pos_label: Any,
+    rows: Counts | None,
+) -> tuple[EncodedColumns, dict[Any, Judged]]:
+    """Encode all columns by common classes; return them, and what the judges say who tell examples apart."""
+    given = None if labels is None else list(labels)
+    found = {label for column in (truth[1], *predicted.values()) for label in column.labels.tolist()}
+    scores = {name: as_score(values, found if given is None else given) for name, (_, values) in judges.items()}
+    of_labels = {name: each for name, each in judges.items() if scores[name] is None}
+    columns = dict([truth]) | {argument: encode(values, argument) for argument, values in of_labels.values()}
+    columns |= predicted
+    lengths = {judges[name][0]: len(score) for name, score in scores.items() if score is not None}
+    checks.equal_lengths({name: len(column.codes) for name, column in columns.items()} | lengths)
+    encoded = encode_columns(columns, by, given, ("actual", *[*columns][1:]))
+    classes, said = encoded.classes.tolist(), {}
+    for name, (argument, _) in judges.items():
+        if (score := scores[name]) is None:
+            said[name] = Judged(encoded.cells[argument])
+        else:
+            positive = positive_label(classes, pos_label)
+            said[name] = in_bins(argument, score, rows, classes, None if positive is None else classes.index(positive))
+    # Without a system someone must say something.
+    return encoded, distinct(said) or dict([*said.items()][: not predicted])
+
+
+def _clusters(
+    cluster: ClusterColumn,
+    places: Sequence[Codes],
+    shape: tuple[int, ...],
+    actual: Codes,
+    known: Booleans,
+    classes: int,
+    rows: Counts | None,
+) -> Clusters:
+    """Count the examples of each cluster in each stratum, and the verified ones by their true class."""
+    slots, number = 1 + classes, np.ones(len(actual), np.int64) if rows is None else rows
+    place = np.ravel_multi_index(places, shape) * slots
+    cells = np.concatenate([place, (place + 1 + actual)[known]])
+    entries = np.append(number, number[known]), (np.append(cluster.codes, cluster.codes[known]), cells)
+    return of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape) * slots)))
+
+
+def _names(given: str | Sequence[str] | None) -> list[str]:
+    return [] if given is None else [given] if isinstance(given, str) else list(given)
 
 
 def _predicted_columns(y_pred: Any) -> tuple[dict[str, Column], tuple[Any, ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import PriorWarning, SelectionWarning, warn
-from bayesperf.core.words import chance, metric_title
+from bayesperf.core.words import chance, metric_title, plural
 from bayesperf.data.response_patterns import distinct_patterns
 from bayesperf.labels.cells import resolved
 from bayesperf.labels.sample import VerifiedSample
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # From this proportion of the examples, and this number of names, on, the text says that no such example was verified.
 _UNKNOWN_COUNTS, _NAMED = 0.01, 5
+_ONE_JUDGE = "pair of labels from judge and system"
 # Standard errors from which on it is said that examples on which systems differ were chosen.
 _CHOSEN = 4
 
@@ -28,6 +29,7 @@ def verified_in_words(sample: VerifiedSample) -> str:
     """Return a sentence on how many examples are verified."""
     known, n = int(sample.verified.sum()), int(sample.counts.sum())
     of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
+    of += "" if sample.clusters is None else f" in {sample.clusters.size:,} {plural(sample.clusters.name)}"
     return f"{known:,} of {n:,} examples{of} are verified."
 
 
@@ -36,17 +38,21 @@ def worth_in_words(source: Verified, metric: Metric) -> list[str]:
     sample, said = source.sample, []
     if source.template.ndim == 2 and not source.reweighted:
         known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
-        origin = "What the judge says" if sample.has_judge else "What is predicted for the others"
+        origin = ("What is predicted for the others makes", "What the judge says makes", "What the judges say makes")
+        examples = "examples" if sample.clusters is None else "independent examples"
         if worth >= known:
             said.append(
-                f"{origin} makes {metric_title(metric.name)} as certain as about {worth:,.0f} examples verified at "
-                "random would by themselves."
+                f"{origin[min(len(sample.judges), 2)]} {metric_title(metric.name)} as certain as about {worth:,.0f} "
+                f"{examples} verified at random would by themselves."
             )
         else:
-            number = f"about {worth:,.0f} examples verified at random"
+            number = f"about {worth:,.0f} {examples} verified at random"
             said.append(f"For {metric_title(metric.name)} they say as much as {number} would.")
     said += filter(None, [unknown_in_words(source)])
-    alike = "pair of labels from judge and system" if sample.has_judge else "label from the system"
+    alike = "label from the system"
+    if sample.judges:
+        scores, several = " or bins of a score" * any(sample.cuts), len(sample.judges) > 1
+        alike = f"labels{scores} from judge{'s' * several} and system" if several or scores else _ONE_JUDGE
     rest = " and in each level of strata" if sample.levels.any() else ""
     return [
         *said,
@@ -77,8 +83,9 @@ def unverified(sample: VerifiedSample) -> list[str]:
         return [f"{name} {labels[code]!r}" for code in np.flatnonzero(missing).tolist()]
 
     levels = names(sample.levels, "level", range(int(sample.levels.max()) + 1))
-    votes = zip(sample.votes.T, sample.voters(), strict=True)
-    return [*levels, *(each for codes, voter in votes for each in names(codes, str(voter), sample.labels))]
+    votes = [(codes, str(name), sample.answers(vote))
+             for vote, (codes, name) in enumerate(zip(sample.votes.T, sample.voters(), strict=True))]  # fmt: skip
+    return [*levels, *(each for vote in votes for each in names(*vote))]
 
 
 # ── Warnings ──
@@ -100,9 +107,9 @@ def warn_of_selection(sample: VerifiedSample) -> None:
         return
     counts = sample.counts.values.reshape(-1, len(differ))
     verified = sample.verified.sum("actual").values.reshape(counts.shape)
-    judge = range(sample.has_judge)
+    judge, most = range(len(sample.judges)), int(sample.votes.max()) + 1
     for system in sample.positions:
-        which = distinct_patterns(sample.levels, sample.votes[:, [*judge, system]], len(sample.labels))[1]
+        which = distinct_patterns(sample.levels, sample.votes[:, [*judge, system]], most)[1]
         into = np.eye(which.max() + 1)[which]
         n, known, apart, both = counts @ into, verified @ into, (counts * differ) @ into, (verified * differ) @ into
         share = known / np.maximum(n, 1)

@@ -18,10 +18,11 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, decoded
 from bayesperf.core.errors import InputTypeError
-from bayesperf.core.words import format_value
+from bayesperf.core.words import format_value, plural
 from bayesperf.data.count_arrays import as_table
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.labels.cells import PartlyVerified, joint_cells, labelled_cells
+from bayesperf.labels.judges import JUDGE, as_score, named_judges
 from bayesperf.labels.sample import VerifiedSample
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import posterior_of_counts
@@ -30,13 +31,24 @@ from bayesperf.posteriors.posterior import Posterior
 
 
 def sample_of_outcomes(
-    y_true: Any, judge: Any, strata: Any, scale: Iterable[Any] | None, by: Mapping[str, Any] | None
+    y_true: Any, judge: Any, strata: Any, cluster: Any, scale: Iterable[Any] | None, by: Mapping[str, Any] | None
 ) -> VerifiedSample:
-    """Count people's outcomes, where they are known, by the judge's: a sample whose only votes are the judge's."""
-    outcomes, of_judge = _numbers("y_true", y_true), checks.vector("judge", _numbers("judge", judge))
-    seen = np.concatenate([outcomes[~np.isnan(outcomes)], of_judge])
-    grades = np.unique(seen if scale is None else np.asarray(list(scale), float))
-    return VerifiedSample.from_predictions(outcomes, of_judge, strata=strata, by=by, labels=grades.tolist())
+    """Count people's outcomes, where they are known, by the judges': a sample without a system.
+
+    Beside people's right and wrong, fractions are a judge's score.
+    """
+    outcomes = _numbers("y_true", y_true)
+    known, judges = outcomes[~np.isnan(outcomes)], named_judges(judge)
+    given = {name: checks.vector(str(name), _numbers(str(name), values)) for name, values in judges.items()}
+    right = np.array([0.0, 1.0])
+    grades = np.unique(np.concatenate([known, *given.values()]) if scale is None else np.asarray(list(scale), float))
+    scored = any(as_score(values, right.tolist()) is not None for values in given.values())
+    if scale is None and scored and np.isin(known, right).all():
+        grades = right
+    of_judges = given[JUDGE] if [*given] == [JUDGE] else given
+    return VerifiedSample.from_predictions(
+        outcomes, judge=of_judges, strata=strata, cluster=cluster, by=by, labels=grades.tolist()
+    )
 
 
 def _numbers(name: str, values: Any) -> Array:
@@ -63,7 +75,8 @@ class VerifiedOutcomes(PartlyVerified):
 
     @staticmethod
     def drawn_cells(sample: VerifiedSample, prior: priors.Prior, draws: int, random_seed: int) -> xr.DataArray:
-        drawn = labelled_cells(sample, joint_cells(sample, prior, [0], draws, random_seed), ())
+        # Whatever a judge says, the true outcomes are the same.
+        drawn = labelled_cells(sample, joint_cells(sample, prior, [], draws, random_seed)[:, :1], ())
         shares = drawn.sum("predicted").rename(actual="outcome")
         return as_table(shares.assign_coords(outcome=_grades(sample)))
 
@@ -75,12 +88,15 @@ class VerifiedOutcomes(PartlyVerified):
 
     def preface(self) -> list[str]:
         known, n = int(self.sample.verified.sum()), int(self.sample.counts.sum())
-        return [f"{known:,} of {n:,} outcomes by the judge are verified."]
+        clusters = self.sample.clusters
+        within = "" if clusters is None else f", in {clusters.size:,} {plural(clusters.name)},"
+        return [f"{known:,} of {n:,} outcomes by the judge{'s' * (len(self.sample.judges) > 1)}{within} are verified."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
-        said = [
-            "This assumes that, among examples with the same outcome by the judge, the verified were chosen at random."
-        ]
+        several = "s" * (len(self.sample.judges) > 1)
+        scored = "outcomes or bins of scores" if several else "bin of the score"
+        same = f"{scored if any(self.sample.cuts) else f'outcome{several}'} by the judge{several}"
+        said = [f"This assumes that, among examples with the same {same}, the verified were chosen at random."]
         if post.dims:
             return said
         alone = posterior_of_counts.posterior(self.known_counts(), random_seed=self.random_seed)[metric]

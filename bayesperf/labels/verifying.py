@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.labels.cells import PartlyVerified, described, joint_cells, labelled_cells, resolved
+from bayesperf.labels.judges import JUDGE
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
 from bayesperf.labels.sample import MODEL, VerifiedSample
 from bayesperf.labels.verified_in_words import verified_in_words, warn_of_selection, warn_of_unknown, worth_in_words
@@ -47,6 +49,7 @@ def verify(
     *,
     judge: Any = None,
     strata: Any = None,
+    cluster: Any = None,
     prior: str | priors.Prior | None = None,
     labels: Iterable[Any] | None = None,
     pos_label: Any = None,
@@ -54,10 +57,10 @@ def verify(
     draws: int | None = None,
     random_seed: Any = 0,
 ) -> Posterior:
-    """Return the posterior of systems if only some predictions were verified, with or without a judge of all of them.
+    """Return the posterior of systems if only some predictions were verified, with or without judges of all of them.
 
-    It is right whatever the judge's errors, if the verified examples were chosen at random among examples with the same
-    labels from judge and system and the same level of `strata`: from all, by quotas, or only where judge and system
+    It is right whatever the judges' errors, if the verified examples were chosen at random among examples with the same
+    labels from judges and system and the same level of `strata`: from all, by quotas, or only where judge and system
     disagree. A good judge makes it more precise than the verified examples alone; a bad one costs little.
 
     Parameters
@@ -67,38 +70,39 @@ def verify(
     y_pred : array-like (n,) or mapping, optional
         Predicted labels; a mapping from names of systems to their columns becomes the dim ``model``. Without them,
         `y_true` and `judge` hold outcomes: right or wrong, or grades as numbers, of systems that `by` tells apart.
-    judge : array-like (n,), optional
-        Labels of every example from a source that is cheaper than the truth.
+    judge : array-like (n,) or mapping or frame or array (n, J), optional
+        What a source cheaper than the truth says of every example, or several sources, by name: labels, or a score
+        that is higher where the positive class is likelier, which is cut into bins.
     strata : array-like (n,), optional
         The property that decided which examples to verify, or that predicts errors: a bin of the score, a source.
+    cluster : array-like (n,) or mapping, optional
+        Ids of clusters of examples that are alike, or a mapping that names them: as in `bayesperf.pool`.
     prior : str or Prior, optional
-        Prior of the cells of each system. By default Jeffreys', spread evenly over the judge's labels, for two classes
-        without `strata`; otherwise the strata share a prior (`bayesperf.labels.votes`).
+        Prior of the cells of each system. By default Jeffreys', spread evenly over one judge's labels, for two classes
+        without `strata`; otherwise, and of several judges or scores, the strata share one (`bayesperf.labels.votes`).
     labels, pos_label, by
         As in `ConfusionMatrix.from_predictions`; of outcomes `labels` are all grades.
     draws : int, optional
-        Number of draws. By default 10,000 for up to five classes, and fewer for more: 2,500 for ten, at least 1,000.
+        By default 10,000 for up to five classes, and fewer for more: 2,500 for ten, at least 1,000.
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
     Returns
     -------
     Posterior
-        Its source is `Verified`, with independent draws; if nothing is missing, it is as in `bayesperf.posterior`. Of
-        outcomes it has "pass_rate" or "mean_grade". docs/coverage.md shows how often intervals cover.
+        Its source is `Verified`. Of outcomes it has "pass_rate" or "mean_grade". See docs/coverage.md on coverage.
 
     Raises
     ------
     TypeError, ValueError
-        If no example is verified, or the prior is improper, or a rate prior.
+        If no example is verified, or in fewer than 3 clusters; of an improper prior, or one of rates.
 
     Warns
     -----
-    SelectionWarning
-        If examples on which systems differ were verified more often than others.
+    SelectionWarning, DependenceWarning
+        If examples on which systems differ were verified more often; if clusters with verified ones are few.
     PriorWarning
-        If the prior decides, because nobody verified an example of a level, of a class that the judge or a system
-        gives, or like 1 % of all examples.
+        If the prior decides: no example was verified of a level, of an answer of judge or system, or like 1 % of all.
     ConvergenceWarning
         If the draws of the shared model are worth fewer than 100 independent ones.
 
@@ -115,7 +119,8 @@ def verify(
     array([0.67, 0.85])
     """
     if isinstance(y_true, VerifiedSample):
-        given = {"y_pred": y_pred, "judge": judge, "strata": strata, "labels": labels, "pos_label": pos_label, "by": by}
+        given = {"y_pred": y_pred, "judge": judge, "strata": strata, "cluster": cluster, "labels": labels,
+                 "pos_label": pos_label, "by": by}  # fmt: skip
         checks.none_given("the VerifiedSample has its own.", **given)
         sample = y_true
     elif y_pred is None and judge is None:
@@ -127,11 +132,11 @@ def verify(
     elif y_pred is None:
         if pos_label is not None:
             raise InputTypeError("pos_label", "outcomes have no classes.", "Remove `pos_label`, or give `y_pred`.")
-        sample = sample_of_outcomes(y_true, judge, strata, labels, by)
+        sample = sample_of_outcomes(y_true, judge, strata, cluster, labels, by)
         return VerifiedOutcomes.posterior_of(sample, prior, draws, random_seed)
     else:
         sample = VerifiedSample.from_predictions(
-            y_true, y_pred, judge=judge, strata=strata, labels=labels, pos_label=pos_label, by=by
+            y_true, y_pred, judge=judge, strata=strata, cluster=cluster, labels=labels, pos_label=pos_label, by=by
         )
     post = Verified.posterior_of(sample, prior, draws, random_seed)
     if isinstance(post.source, Verified):
@@ -171,12 +176,17 @@ class Verified(PartlyVerified):
 
     @property
     def judge(self) -> Posterior:
-        """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system."""
-        if not self.sample.has_judge:
-            raise InputError("judge", "there is none.", "Give its labels to labels.verify.")
+        """The posterior of the judge's own confusion matrix, by the strata of the judge and the (first) system.
+
+        Of several judges it has the dim ``judge``, with those who give labels.
+        """
+        labelling = [place for place, cuts in enumerate(self.sample.cuts) if not cuts]
+        if not labelling:
+            raise InputError("judge", "there is none who gives labels.", "Give its labels to labels.verify.")
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
-        source = StoredDraws(labelled_cells(self.sample, cells[:, :1], ()), self.independent)
+        names = [self.sample.judges[place] for place in labelling] if len(self.sample.judges) > 1 else []
+        source = StoredDraws(labelled_cells(self.sample, cells[:, labelling], names, JUDGE), self.independent)
         return replace(self.posterior, source=source, learned_from=None)
 
     @cached_property
@@ -185,9 +195,10 @@ class Verified(PartlyVerified):
 
         If each stratum has its own prior, these are the examples of strata without a verified one. If strata share a
         prior, they are the examples of a level, or of a class that the judge or the system gives, without a verified
-        one; and if judge and system never agree, or never differ, in a verified example, the examples on which they do.
+        one; and if two of judges and system never agree, or never differ, in a verified example, the examples on which
+        they do.
         """
-        judge, prior = range(self.sample.has_judge), resolved(self.prior, self.sample)
+        judge, prior = range(len(self.sample.judges)), resolved(self.prior, self.sample)
         shares = [[_unmatched_share(each, prior.shared_by_classes) for each in self.sample.strata_of([*judge, system])]
                   for system in self.sample.positions]  # fmt: skip
         leading = xr.zeros_like(self.template.isel(actual=0, predicted=0, drop=True))
@@ -240,7 +251,9 @@ class Verified(PartlyVerified):
 
 def _unmatched_share(strata: Strata, shared: bool) -> float:
     """Return the proportion of examples with no verified example like them."""
-    alike = [agreement(strata.votes), strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
+    of_labels = [votes for votes, bins in zip(strata.votes.T, strata.bins, strict=True) if not bins]
+    of_pairs = [agreement(np.stack(pair, 1)) for pair in combinations(of_labels, 2)]
+    alike = [*of_pairs, strata.levels, *strata.votes.T] if shared else [np.arange(len(strata.votes))]
     seen = strata.verified.sum(1)
     known = np.all([np.bincount(codes, seen)[codes] > 0 for codes in alike], 0)
     return float(strata.counts[~known].sum() / max(int(strata.counts.sum()), 1))

@@ -3,12 +3,17 @@
 Examples of stratum s have the votes s_v, and Y_st of the verified ones have class t. In each stratum
 
     p(· | s) ~ Dirichlet(κ m_s),   m_s(t) ∝ exp η_st,
-    η_st = a_t + Σ_v [t = s_v] (b_v + c_vl + β_vt − γ_v (ℓ_t − mean ℓ)) + Σ_{v<w} [t = s_v = s_w] d_vw.
+    η_st = a_t + Σ_v u_vst (b_v + c_vl + β_vt − γ_v (ℓ_t − mean ℓ)) + Σ_{v<w} u_vst u_wst d_vw + Σ_v δ_vst.
+
+A vote for a class speaks for it: u_vst = [t = s_v]. A score, whose vote is one of its bins, speaks for the second of
+two classes with a weight that rises from 0 in the lowest bin to 1 in the highest, in proportion to the median score of
+the bin, and for the first class with the rest; δ_vst, for the second class, is the bin's deviation from this line.
 
 a_t is the popularity of a class; b_v the quality of a voter, c_vl its difference in level l of the strata, if there are
 levels, and β_vt its difference for class t; γ_v says whether a voter's errors fall on popular classes; and d_vw how
 much less two votes for one class say than their sum, because voters err together. ℓ_t is the log proportion of class t
-among the examples on which all voters agree. η is linear in these parameters x: η = X x.
+among the examples on which all voters agree (with scores: in proportion to the smallest u). η is linear in these
+parameters x: η = X x.
 
 The posterior given x and κ is p(· | s) ~ Dirichlet(κ m_s + Y_s). Draws of (x, κ) come from importance sampling. For
 each of a few spreads τ of β and precisions k, Newton's method finds the mode of the multinomial logit model in which
@@ -92,22 +97,28 @@ class ModelDraws(NamedTuple):
     precision: Array
 
 
-def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) -> VoteModel:
+def vote_model(
+    votes: Codes, counts: Counts, verified: Counts, levels: Codes, bins: tuple[tuple[float, ...], ...] = ()
+) -> VoteModel:
     """Return the model of strata, from the fields of `labels.voter_cells.Strata`."""
     (size, voters), classes = votes.shape, verified.shape[1]
-    unanimous = (votes == votes[:, :1]).all(1)
-    popular = np.log(np.bincount(votes[unanimous, 0], counts[unanimous], classes) + 0.5)
+    spoken = support(votes, classes, bins)
+    popular = np.log(counts @ spoken.min(0) + 0.5)
     popular -= special.logsumexp(popular)
     labels = np.tile(np.arange(classes), size)
     of_class = tallied(np.arange(len(labels)), labels, (len(labels), classes))
-    named = (labels == np.repeat(votes.T, classes, axis=1)).astype(float)
+    named = spoken.reshape(voters, -1)
     pairs = list(combinations(range(voters), 2))
     several = np.unique(levels).tolist() if levels.any() else []
     within = [each * np.repeat(levels == level, classes) for each in named for level in several]
     columns = [*named, *within, *(named * (popular.mean() - popular[labels])), *(named[v] * named[w] for v, w in pairs)]
     by_class = [of_class.multiply(each[:, None]) for each in named]
-    design = hstack([of_class, *(csr_array(each[:, None]) for each in columns), *by_class], format="csr")
-    sizes = (classes, voters, len(within), voters, len(pairs), voters * classes)
+    by_bin = [
+        labels * np.repeat(votes[:, v] == place, classes) for v, each in enumerate(bins) for place in range(len(each))
+    ]
+    of_voters = [csr_array(np.reshape(each, (-1, 1))) for each in columns]
+    design = hstack([of_class, *of_voters, *by_class, *(csr_array(each[:, None]) for each in by_bin)], format="csr")
+    sizes = (classes, voters, len(within), voters, len(pairs), voters * classes + len(by_bin))
     means = (0.0, np.log(classes - 1) + _SKILL[0], 0.0, _SLOPE[0], _OVERLAP[0], 0.0)
     mean = np.repeat(means, sizes)
     mean[:classes] = popular
@@ -116,6 +127,16 @@ def vote_model(votes: Codes, counts: Counts, verified: Counts, levels: Codes) ->
         for tau in _CLASS_SKILL_SDS
     ]
     return VoteModel(design, verified, mean, np.array(sds))
+
+
+def support(votes: Codes, classes: int, bins: tuple[tuple[float, ...], ...] = ()) -> Array:
+    """Return u, how much each vote speaks for each class, (V, S, K)."""
+    spoken = (votes.T[..., None] == np.arange(classes)).astype(float)
+    for voter, of_bins in enumerate(bins):
+        if of_bins:
+            for_second = np.array(of_bins)[votes[:, voter]]
+            spoken[voter] = np.stack([1 - for_second, for_second], -1)
+    return np.asarray(spoken)
 
 
 # ── The posterior of the parameters ──

@@ -115,7 +115,7 @@ def label_value(source: Verified, metric: Metric) -> LabelValue:
     sample = source.sample
     systems = list(sample.positions)
     prior = resolved(source.prior, sample, len(systems))
-    (strata,) = sample.strata_of([*range(sample.has_judge), *systems])
+    (strata,) = sample.strata_of([*range(len(sample.judges)), *systems])
     truth = _truth(sample, prior, strata, systems, source.random_seed)
     cells = joint_cells(sample, prior, systems, _DRAWS, source.random_seed)[0, -len(systems) :]
     slopes = np.zeros(strata.verified.shape)

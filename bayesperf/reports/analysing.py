@@ -137,8 +137,6 @@ def _judged_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     from bayesperf.labels.verifying import verify
 
     sample = judged_sample(predictions, settings, named_labels(predictions.frame, settings))
-    if settings.pos_label is not None:
-        sample = replace(sample, pos_label=label_of(sample.labels, settings.pos_label))
     pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
     notes = (about_verified(int(sample.verified.sum()), int(sample.counts.sum()), settings),)
     return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, handed_in=True)
@@ -196,7 +194,9 @@ def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
         )
     frame = predictions.each
     by, options = _columns(frame, settings.by), {"prior": settings.prior, "random_seed": settings.seed}
-    pooled = verify(frame[settings.actual], judge=frame[settings.judge], by=by, **options)  # type: ignore[arg-type]
+    judge = _columns(frame, settings.judges) if len(settings.judges) > 1 else frame[str(settings.judge)]
+    cluster = _columns(frame, settings.clusters) or None
+    pooled = verify(frame[settings.actual], judge=judge, by=by, cluster=cluster, **options)  # type: ignore[arg-type]
     known = pooled.source.known_counts() or Outcomes(as_outcomes(pooled.examples))  # type: ignore[arg-type]
     notes = (about_verified(int(known.total.sum()), len(frame), settings),)
     return Analysis(known, settings, pooled, None, notes=notes, handed_in=True)
@@ -289,7 +289,7 @@ def refuse_missing(predictions: Predictions, settings: Settings) -> None:
     """Refuse missing labels, names of systems and ids, in the words of the shell."""
     frame, rows = predictions.frame, predictions.sizes
     for name in (settings.actual, settings.predicted, *settings.by, *settings.slices, settings.id,
-                 settings.judge, settings.cluster, settings.answer):  # fmt: skip
+                 *settings.judges, settings.cluster, settings.answer):  # fmt: skip
         if name not in frame or (name == settings.actual and settings.judge is not None):
             continue
         if missing := int(rows[frame[name].isna().to_numpy()].sum()):

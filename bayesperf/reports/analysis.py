@@ -337,7 +337,7 @@ class Analysis:
     @property
     def is_paired(self) -> bool:
         """Whether the systems are compared on the same examples, row by row."""
-        if self.settings.cluster is not None:
+        if self.settings.cluster is not None and self.settings.judge is None:
             return self.settings.id == ROW
         return self.paired is not None or any(map(self.pooled.source.joint_over, self.pooled.dims))
 

@@ -32,9 +32,10 @@ def with_classes(predictions: Predictions, settings: Settings) -> tuple[Predicti
     ValueError
         If the actual and the predicted labels have nothing in common, or no label is called as the positive class.
     """
-    frame = predictions.frame
-    names = [settings.actual, BESIDE if settings.calls else settings.predicted, settings.judge]
-    columns = [name for name in names if name is not None and name in frame]
+    scores = _scores_of_judges(predictions.frame, settings)
+    frame = predictions.frame.assign(**scores)
+    names = [settings.actual, BESIDE if settings.calls else settings.predicted, *settings.judges]
+    columns = [name for name in names if name in frame and name not in scores]
     frame = _as_one_kind(frame, columns)
     predictions = replace(predictions, frame=frame)
     counts = _label_counts(predictions, columns)
@@ -61,6 +62,20 @@ def with_classes(predictions: Predictions, settings: Settings) -> tuple[Predicti
     note = f"Class {positive!r} is held against the other {len(counts) - 1} together, {others!r}."
     predictions = replace(predictions, frame=frame, notes=(note, *predictions.notes))
     return predictions, replace(settings, labels=(), pos_label=positive)
+
+
+def _scores_of_judges(frame: pd.DataFrame, settings: Settings) -> dict[str, Any]:
+    """Return the columns of the judges who give scores, as numbers."""
+    if not settings.judges:
+        return {}
+    from bayesperf.labels.judges import as_score
+
+    called = {_text(each) for name in (settings.actual, settings.predicted) for each in frame[name].dropna().unique()}
+    classes = [float(each) if _WHOLE.fullmatch(each) else each for each in settings.labels or called]
+    read = {name: pd.to_numeric(frame[name], errors="coerce") for name in settings.judges}
+    scores = {name: as_score(column, classes) for name, column in read.items()}
+    return {name: score for name, score in scores.items()
+            if score is not None and np.array_equal(np.isnan(score), frame[name].isna())}  # fmt: skip
 
 
 def _text(label: Any) -> str:

@@ -206,7 +206,7 @@ PAIRING_ADVICE = "To compare them example by example, name the column that ident
 
 def about_pairing(analysis: Analysis) -> str:
     """Return whether systems are compared example by example, or else how they could be."""
-    example, cluster = analysis.settings.id, analysis.settings.cluster
+    example, cluster = analysis.settings.id, None if analysis.settings.judge else analysis.settings.cluster
     if analysis.is_paired and example == ROW:
         return "Paired: every row is an example, and the systems are compared on each."
     if analysis.is_paired and example is not None:

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed, plural
 from bayesperf.files.option_table import SYSTEM, Settings
+from bayesperf.reports.class_columns import label_of
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bayesperf.data.matrix import ConfusionMatrix
     from bayesperf.files.reading import Predictions
     from bayesperf.groups.cluster_weights import ClusterWeights
@@ -63,22 +66,34 @@ def judged_sample(predictions: Predictions, settings: Settings, labels: list[Any
     from bayesperf.labels.sample import VerifiedSample
 
     frame = predictions.frame
-    if settings.id is None and SYSTEM in settings.by:
+    options: dict[str, Any] = {"labels": labels, "pos_label": None}
+    if settings.pos_label is not None:
+        called = [each for name in (settings.actual, settings.predicted) for each in frame[name].dropna().unique()]
+        options["pos_label"] = label_of(labels or called, settings.pos_label)
+    if settings.id is not None:
+        return _sample_of_pairs(frame, settings, options)
+    if SYSTEM in settings.by:
         raise InputError(
             f"--by {SYSTEM}",
             "with --judge, this column means systems tested on the same examples.",
             "Name the column that says which rows are the same one, as --id example; or rename the column.",
         )
-    if settings.id is None:
-        return VerifiedSample.from_totals(
-            {str(name): column for name, column in frame.items()},
-            predictions.sizes,
-            actual=settings.actual,
-            predicted=settings.predicted,
-            judge=settings.judge,
-            by=settings.by,
-            labels=labels,
-        )
+    return VerifiedSample.from_totals(
+        {str(name): column for name, column in frame.items()},
+        predictions.sizes,
+        actual=settings.actual,
+        predicted=settings.predicted,
+        judge=settings.judge if len(settings.judges) == 1 else settings.judges,
+        cluster=settings.cluster,
+        by=settings.by,
+        **options,
+    )
+
+
+def _sample_of_pairs(frame: pd.DataFrame, settings: Settings, options: dict[str, Any]) -> VerifiedSample:
+    """Count rows of which the id says which are the same example."""
+    from bayesperf.labels.sample import VerifiedSample
+
     system = settings.system
     if system is not None and system != SYSTEM:
         raise InputError(f"--system {system}", f"beside --judge and --id call the column of the systems {SYSTEM!r}.")
@@ -99,17 +114,21 @@ def judged_sample(predictions: Predictions, settings: Settings, labels: list[Any
             f"--id {settings.id}", "rows of one example must agree in all but the system and its prediction."
         )
     of_example = facts.set_index(settings.id).loc[by_system.index]
+    several = len(settings.judges) > 1
     return VerifiedSample.from_predictions(
         of_example[settings.actual],
         {name: by_system[name] for name in frame[system].unique()},
-        judge=of_example[settings.judge],
-        labels=labels,
+        judge={name: of_example[name] for name in settings.judges} if several else of_example[settings.judge],
+        cluster=None if settings.cluster is None else {settings.cluster: of_example[settings.cluster]},
         by={name: of_example[name] for name in settings.by if name != system},
+        **options,
     )
 
 
 def about_verified(verified: int, n: int, settings: Settings) -> str:
     """Return a sentence on how many examples are verified."""
-    return (
-        f"{verified:,} of {n:,} examples are verified; column {settings.judge!r} holds the judge's label of all {n:,}."
-    )
+    by = f"column {settings.judge!r} holds the judge's label of all {n:,}"
+    if len(settings.judges) > 1:
+        by = f"columns {listed(settings.judges)} hold what judges say of all {n:,}"
+    of_clusters = f" Examples come in clusters (by column {settings.cluster!r}); intervals allow for this."
+    return f"{verified:,} of {n:,} examples are verified; {by}.{of_clusters if settings.cluster else ''}"

@@ -117,7 +117,7 @@ def test_a_gate_a_plan_and_a_page(shell, log, tmp_path):
         (["--correct", "stars"], "must say by true and false"),
         (["--correct", "pased"], "pased"),
         (["--correct", "passed", "--grade", "stars"], "does not go with"),
-        (["--correct", "passed", "--judge", "stars", "--cluster", "task"], "--cluster does not go with --judge"),
+        (["--correct", "passed", "--judge", "stars", "--judge", "stars"], "--judge stars: it is named twice"),
         (["--correct", "passed", "--pos-label", "1"], "outcomes have no classes"),
         (["--grade", "passed", "--metrics", "f1"], "needs predictions of classes"),
     ],

@@ -648,6 +648,28 @@ def test_systems_beside_a_judge_are_compared_on_the_same_rows(judged, file):
 
 
 @pytest.mark.slow
+def test_several_judges_who_label_or_score_beside_clusters(judged, tmp_path):
+    said = {"judge": LOOKED["judge"], "fair": np.where(RNG.random(60) < 0.8, A, B),
+            "sure": ((ACTUAL == "spam") + RNG.normal(size=60)).round(2)}  # fmt: skip
+    LOOKED.assign(**said, patient=PATIENT).to_csv(tmp_path / "judges.csv", index=False)
+    judges = [word for name in said for word in ("--judge", name)]
+    options = ["--pos-label", "spam", *judges, "--cluster", "patient", "--metric", "recall", "--json"]
+    post = bp.labels.verify(TRUE, {"a": A, "b": B}, judge=said, cluster={"patient": PATIENT}, pos_label="spam")
+    done = judged("compare", "judges.csv", "--predicted", "a", "--predicted", "b", *options)
+    assert done.returncode == 0, done.stderr
+    document, compared = json.loads(done.stdout), bp.compare(post, metric="recall")
+    assert document["paired"]
+    assert document["differences"][0]["mean"] == pytest.approx(compared.difference.mean().item(), rel=1e-12)
+    text = judged("report", "judges.csv", *ONE_SYSTEM, *judges, "--cluster", "patient", "-o", "page.md")
+    assert text.returncode == 0, text.stderr
+    page = (tmp_path / "page.md").read_text()
+    assert "columns 'judge', 'fair', 'sure' hold what judges say of all 60. Examples come in clusters" in page
+    assert "from system and judges, with weights on the clusters of examples" in page
+    unnamed = judged("summary", "judges.csv", "--predicted", "a", "--judge", "sure")
+    assert "--pos-label" in refusal(unnamed)
+
+
+@pytest.mark.slow
 def test_verified_rows_alone(judged):
     known = LOOKED["actual"] != ""
     alone = bp.posterior(ACTUAL[known], A[known], pos_label="spam")["recall"].mean().item()
@@ -802,7 +824,7 @@ def test_columns_that_repeat_as_patients_do_are_named(clustered):
             "--fold does not go with --cluster: folds are pooled as independent ones",
         ),
         (["--cluster", "patient", "--score", "s"], "in Python roc_auc(..., cluster=) does not"),
-        (["--cluster", "patient", "--judge", "b"], "--cluster does not go with --judge"),
+        (["--cluster", "patient", "--slice", "fold"], "--slice does not go with --cluster"),
     ],
 )
 def test_what_clusters_do_not_go_with(clustered, options, says):

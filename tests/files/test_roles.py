@@ -35,7 +35,7 @@ def test_parts_of_one_data_set_are_not_told_apart():
 APART = {
     "--predicted": {"predictions": ("x",)}, "--system": {"system_column": "x"}, "--fold": {"fold_column": "x"},
     "--by": {"by": ("x",)}, "--slice": {"slices": ("x",)}, "--cluster": {"clusters": ("x",)}, "--split": {"split": "x"},
-    "--id": {"id": "x"}, "--judge": {"judge": "x"}, "--correct": {"correct": "x"}, "--grade": {"grade": "x"},
+    "--id": {"id": "x"}, "--judge": {"judges": ("x",)}, "--correct": {"correct": "x"}, "--grade": {"grade": "x"},
 }  # fmt: skip
 
 

@@ -35,6 +35,21 @@ LEVELS = Strata(
 )
 
 
+JUDGES = Strata(
+    votes=np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 1, 1], [1, 1, 1]]),
+    counts=np.array([40, 9, 7, 5, 8, 31]),
+    verified=np.array([[5, 0], [1, 1], [1, 0], [0, 1], [0, 0], [1, 4]]),
+    levels=np.zeros(6, int),
+)
+SCORED = Strata(
+    votes=np.array([[0, 0], [1, 0], [2, 0], [3, 0], [0, 1], [2, 1], [3, 1]]),
+    counts=np.array([20, 18, 10, 6, 4, 15, 21]),
+    verified=np.array([[3, 0], [2, 1], [0, 0], [0, 1], [1, 0], [1, 1], [0, 3]]),
+    levels=np.zeros(7, int),
+    bins=((0.0, 0.3, 0.8, 1.0), ()),
+)
+
+
 def test_everything_verified_is_the_dirichlet_of_the_cells():
     verified = np.array([[5, 1], [2, 3], [1, 4], [0, 7]])
     strata, alpha = TWO._replace(counts=verified.sum(1), verified=verified), np.full((4, 2), 0.25)
@@ -70,12 +85,21 @@ def test_moments_of_a_part_verified():
     assert drawn.std() == pytest.approx(sd, rel=4 / np.sqrt(2 * 40_000))
 
 
+def spoken_for(votes, bins, classes):
+    """Return how much each vote of a stratum speaks for each class."""
+    spoken = np.eye(classes)[[min(vote, classes - 1) for vote in votes]]
+    for v, speaks in enumerate(bins):
+        if speaks:
+            spoken[v] = 1 - speaks[votes[v]], speaks[votes[v]]
+    return spoken
+
+
 def weighted_prior_draws(strata, n, seed):
     """Return draws of the Dirichlet weights of the true classes, (n, S, K), from the prior, and their likelihoods."""
     rng, (size, voters), classes = RNG(seed), strata.votes.shape, strata.classes
-    popular = np.full(classes, 0.5)
-    for votes, count in zip(strata.votes, strata.counts, strict=True):
-        popular[votes[0]] += count * (len(set(votes)) == 1)
+    bins = strata.bins or ((),) * voters
+    spoken = [spoken_for(votes, bins, classes) for votes in strata.votes]
+    popular = 0.5 + sum(count * each.min(0) for each, count in zip(spoken, strata.counts, strict=True))
     popular = np.log(popular / popular.sum())
     tau = rng.choice([0.15, 0.4, 0.8, 1.5], (n, 1))
     a = popular + rng.standard_normal((n, classes))
@@ -83,15 +107,19 @@ def weighted_prior_draws(strata, n, seed):
     c = 2 * rng.standard_normal((n, voters, strata.levels.max() + 1)) * (strata.levels.max() > 0)
     slope = 0.3 + 0.4 * rng.standard_normal((n, voters))
     beta = tau[..., None] * rng.standard_normal((n, voters, classes))
-    overlap = -0.5 + 1.2 * rng.standard_normal(n)
+    overlap = -0.5 + 1.2 * rng.standard_normal((n, voters, voters))
+    bend = tau[..., None] * rng.standard_normal((n, voters, max(map(len, bins)) + 1))
     kappa = 1 / rng.beta(1, 9, n) - 1
     weights, likelihood = np.empty((n, size, classes)), np.zeros(n)
-    for s, (votes, level) in enumerate(zip(strata.votes, strata.levels, strict=True)):
+    for s, (votes, level, u) in enumerate(zip(strata.votes, strata.levels, spoken, strict=True)):
         eta = a.copy()
-        for v, t in enumerate(votes):
-            eta[:, t] += b[:, v] + c[:, v, level] + beta[:, v, t] - slope[:, v] * (popular[t] - popular.mean())
-        if voters == 2 and votes[0] == votes[1]:
-            eta[:, votes[0]] += overlap
+        for v in range(voters):
+            skill = b[:, v, None] + c[:, v, level, None] + beta[:, v]
+            eta += u[v] * (skill - slope[:, v, None] * (popular - popular.mean()))
+            if bins[v]:
+                eta[:, 1] += bend[:, v, votes[v]]
+            for w in range(v):
+                eta += u[v] * u[w] * overlap[:, v, w, None]
         eta = np.exp(eta)
         weights[:, s] = np.maximum(kappa[:, None] * eta / eta.sum(1, keepdims=True), 1e-300)
         if total := strata.verified[s].sum():
@@ -101,7 +129,9 @@ def weighted_prior_draws(strata, n, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strata", [TWO, THREE, LEVELS], ids=["two classes", "three", "levels"])
+@pytest.mark.parametrize(
+    "strata", [TWO, THREE, LEVELS, JUDGES, SCORED], ids=["two classes", "three", "levels", "two judges", "a score"]
+)
 def test_shared_truth_against_weighted_draws_of_the_prior(strata):
     weights, likelihood = weighted_prior_draws(strata, 200_000, 3)
     weights += strata.verified

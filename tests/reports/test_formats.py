@@ -34,7 +34,7 @@ def judged():
     judge, predicted = (np.where(rng.random(500) < right, truth, ~truth) for right in (0.9, 0.85))
     frame = pd.DataFrame({"actual": truth, "judge": judge, "predicted": predicted}).replace({True: "yes", False: "no"})
     frame["actual"] = frame["actual"].astype(object).where(rng.random(500) < 0.25, None)
-    return analyse(Predictions(frame), Settings(judge="judge", pos_label="yes", require=("accuracy>=0.8",)))
+    return analyse(Predictions(frame), Settings(judges=("judge",), pos_label="yes", require=("accuracy>=0.8",)))
 
 
 ANALYSES = {

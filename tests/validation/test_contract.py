@@ -25,6 +25,7 @@ SMALLEST = {
     "clustered_areas": {"n_groups": [6, 8], "correlation": 0.2, "draws": 20},
     "clusters": {"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},
     "judged_outcomes": {"verified": [20], "judge": ["good"], "pass_rate": [0.8], "n": 60, "draws": 50},
+    "judges": {"verified": [20], "examples": 60, "draws": 50},
     "credit": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "cross_validation": {"n": 20, "folds": 2, "repeats": 2, "draws": 20},
     "crossed_bootstrap": {"n_readers": [3, 4], "between": 0.3, "cases": 8, "draws": 20},

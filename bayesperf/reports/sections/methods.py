@@ -60,7 +60,8 @@ def paragraph(analysis: Analysis) -> str:
         asked = enumerated([str(requirement) for requirement in analysis.requirements])
         said.append(f"we report the posterior probability that each requirement is met ({asked})")
     if analysis.headline_comparison:
-        apart = "as if tested on different examples" if settings.cluster is None else "on the clusters that they share"
+        shared = settings.cluster is not None and settings.judge is None
+        apart = "on the clusters that they share" if shared else "as if tested on different examples"
         related = "on the same examples" if analysis.is_paired else apart
         rope = f", with differences of at most {settings.rope:g} treated as equivalent" if settings.rope else ""
         said.append(f"systems were compared {related} by the posterior of their difference{rope} [benavoli2017time]")
@@ -83,15 +84,16 @@ def _model_in_words(analysis: Analysis) -> str:
             "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
             f"({prior}) [goutte2005probabilistic, caelen2017bayesian]"
         )
-    if settings.cluster is not None:
+    if settings.cluster is not None and settings.judge is None:
         return (
             "cells of the confusion matrix were drawn with weights on the clusters of examples "
             f"({prior}) [rubin1981bayesian]"
         )
     if settings.judge is not None:
+        weights = "" if settings.cluster is None else ", with weights on the clusters of examples"
         return (
             "the actual classes of unverified examples were drawn from those of verified examples with the same labels "
-            f"from system and judge ({prior})"
+            f"from system and judge{'s' * (len(settings.judges) > 1)}{weights} ({prior})"
         )
     return f"figures come from a given posterior ({prior})"
 
