@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from bayesperf.comparison.system_pair import SystemPair
 from bayesperf.comparison.systems import Systems
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
-from bayesperf.core.arrays import Array, Booleans, coordinate, labelled
+from bayesperf.core.arrays import Array, Booleans, Codes, coordinate, labelled
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 REGIONS = ("below", "inside", "above")
 _ROPE = coordinate("rope", REGIONS)
+# The most pairs of systems that have a row each in a table, if their contrasts are known exactly, or drawn.
+_MOST_PAIRS = (20_000, 5_000)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -162,6 +164,18 @@ class Comparison(Answer):
         better = greater if self.better > 0 else (1 - greater).assign_attrs(greater.attrs)
         return better.rename("prob_better")
 
+    def prob_better_of(self, place: int) -> Array:
+        """Return the row of `prob_better` of one of several systems: the probability that it is better than each.
+
+        Only the pairs with this system are computed, for systems without other leading dims.
+        """
+        self._need_direction("prob_better")
+        first, second = np.triu_indices(len(self.names), 1)
+        pairs = np.flatnonzero((first == place) | (second == place))
+        greater = replace(self, contrast=self.contrast.isel(pair=pairs))._greater_of_pairs.values
+        first_is_better = greater if self.better > 0 else 1 - greater
+        return np.insert(np.where(first[pairs] == place, first_is_better, 1 - first_is_better), place, 0.5)
+
     @cached_property
     def prob_rope(self) -> xr.DataArray:
         """Probabilities that the contrast is below, inside and above the `region`, along a last dim ``rope``."""
@@ -273,9 +287,29 @@ class Comparison(Answer):
             Columns ``metric``, the leading dims, ``a``, ``b``; ``mean, sd, median, ci_lower, ci_upper`` of a − b, or of
             a / b; ``prob_greater``, the probabilities ``below``, ``inside``, ``above`` the rope, ``method``, ``mcse``
             and ``mcse_interval``; for predictions also the fraction of omitted draws, ``undefined`` (0/0).
+
+        Raises
+        ------
+        ValueError
+            If there are so many pairs that it would take minutes; `standings` has a row for each system.
         """
+        pairs = self.contrast.leading.size
+        if self.many and pairs > (most := _MOST_PAIRS[self.contrast.method == "draws"]):
+            raise InputError(
+                "summary",
+                f"{pairs:,} pairs of systems are more than {most:,}, and would take minutes.",
+                "See standings(), which has a row for each system, or select fewer systems.",
+            )
+        return self._table(np.arange(len(self._sides())), ci_prob, ci_kind)
+
+    def summary_of_pairs(self, pairs: Sequence[int] | Codes, ci_prob: float, ci_kind: Kind = "hdi") -> pd.DataFrame:
+        """Return the rows of `summary` of some pairs of several systems, given their positions along ``pair``."""
+        return replace(self, contrast=self.contrast.isel(pair=pairs))._table(pairs, ci_prob, ci_kind)
+
+    def _table(self, pairs: Sequence[int] | Codes, ci_prob: float, ci_kind: Kind) -> pd.DataFrame:
+        """Return the summary, given which of the pairs of systems the contrast is of."""
         table = summary_rows([self.contrast], ci_prob, ci_kind).drop(columns=["pair"] * self.many)
-        sides = np.resize(np.array(self._sides(), dtype=object), (len(table), 2))
+        sides = np.resize(np.array(self._sides(), dtype=object)[pairs], (len(table), 2))
         figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
         table = _with_columns(table, "mean", dict(zip("ab", sides.T, strict=True)))
         table = _with_columns(table, "method", {name: values.values.ravel() for name, values in figures.items()})

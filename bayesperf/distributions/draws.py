@@ -19,6 +19,8 @@ _BATCHES, _LEAST_BATCH = 10, 20
 # Intervals that are wider than the shortest by at most this, relative and over the cube root of the number of draws,
 # show where it is.
 _SIMILAR = 0.9
+# Up to this number of places, draws are counted without sorting them.
+_FEW = 2
 # Number of places at which the density of draws is computed to find its peak.
 _PLACES = 1024
 # Range of draws below which they are all the same.
@@ -47,10 +49,16 @@ class Sampled(Distribution):
         return self
 
     def cdf(self, x: Array) -> Array:
-        return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
+        if x.shape[-1] > _FEW or "_defined" in self.__dict__:
+            return self._each(lambda v, x: np.searchsorted(v, x, side="right") / len(v), x)
+        # Draws are counted in less time than they are sorted.
+        flat = self.values.reshape(self.size, -1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            counted = [(flat <= column[:, None]).sum(-1) for column in np.broadcast_to(x, (self.size, x.shape[-1])).T]
+            return np.stack(counted, -1) / (flat.shape[-1] - np.isnan(flat).sum(-1))[:, None]
 
     def sf(self, x: Array) -> Array:
-        return self._each(lambda v, x: 1 - np.searchsorted(v, x, side="right") / len(v), x)
+        return 1 - self.cdf(x)
 
     def ppf(self, q: Array) -> Array:
         return self._each(_quantile, q)
@@ -91,8 +99,11 @@ class Sampled(Distribution):
     @cached_property
     def _moments(self) -> tuple[Array, Array]:
         """Means and standard deviations, which are inf if some draws are infinite."""
-        moments = [_mean_sd(v) for v in self._defined]
-        means, sds = np.array(moments).T
+        flat = self.values.reshape(self.size, -1)
+        if flat.shape[1] > 1 and np.isfinite(flat).all():
+            with np.errstate(over="ignore"):
+                return flat.mean(-1), flat.std(-1, ddof=1)
+        means, sds = np.array([_mean_sd(v[~np.isnan(v)]) for v in flat]).T
         return means, sds
 
     def mode(self) -> Array:
@@ -342,9 +353,10 @@ def _lowest(width: Array, draws: int) -> int:
     first, last = int(similar[0]), int(similar[-1])
     if last - first < _LEAST_BATCH or width[lowest] <= 0:
         return lowest
-    place = np.linspace(-1, 1, last - first + 1)
-    cubic = np.polyfit(place, width[first : last + 1], 3)
-    return first + int(np.polyval(cubic, place).argmin())
+    powers = np.vander(np.linspace(-1, 1, last - first + 1), 4)
+    # The normal equations of so few powers, in [−1, 1], lose no digits that matter, and take a third of the time.
+    cubic = np.linalg.solve(powers.T @ powers, powers.T @ width[first : last + 1])
+    return first + int((powers @ cubic).argmin())
 
 
 # ── A band that contains whole curves ──

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed, plural
 from bayesperf.data.counted import Counted
-from bayesperf.files.option_table import ROW
+from bayesperf.files.option_table import ROW, Settings
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.reports.blocks import Note
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ STANDING = {
 # probability.
 MOST_IN_PAIRS = 8
 CLEARLY = 0.95
+# Of more systems not every pair has a row, not even in the data of a report.
+_MOST_IN_TABLE = 50
 ABOUT_STANDING = (
     "Chance predicts classes at random, each as often as it occurs. Majority always predicts the most frequent class, "
     "so its specificity or recall may be 1, which no system beats. A dash (—) means that the metric is undefined "
@@ -73,7 +77,7 @@ class MetricComparison:
         """Return which system is better; and how much luck the best owes, which is said once."""
         return comparison_in_words(self.comparison, ci_prob, "hdi", of_luck)
 
-    @property
+    @cached_property
     def contenders(self) -> list[Any]:
         """Of many systems the best and those not clearly worse, by expected rank; empty if all are to be shown.
 
@@ -86,8 +90,20 @@ class MetricComparison:
         if order.ndim > 1:
             return []
         best, *others = order.values.tolist()
-        beaten = comparison.prob_better.values[best]
+        beaten = comparison.prob_better_of(best)
         return [comparison.names[i] for i in (best, *(other for other in others if beaten[other] < CLEARLY))]
+
+    def differences(self, settings: Settings) -> pd.DataFrame:
+        """Return the summary of all pairs of systems; of very many systems only of the pairs that are shown."""
+        comparison, best = self.comparison, self.contenders
+        if settings.all or len(comparison.names) <= _MOST_IN_TABLE or not best:
+            return comparison.summary(settings.ci_prob)
+        pairs = combinations(comparison.names, 2)
+        if comparison.baseline is not None:
+            shown = [b == comparison.baseline for _, b in pairs]
+        else:
+            shown = [best[0] in pair and all(name in best for name in pair) for pair in pairs]
+        return comparison.summary_of_pairs(np.flatnonzero(shown), settings.ci_prob)
 
     @cached_property
     def standing(self) -> list[dict[Any, Any]]:
@@ -143,7 +159,18 @@ def compare_systems(
     **options
         Options of `bayesperf.compare`.
     """
-    return [_compare_by(name, pooled, paired, options) for name in _shown(names)]
+    of_rules = _drawn(pooled)
+    return [_compare_by(name, pooled, paired, of_rules, options) for name in _shown(names)]
+
+
+def _drawn(pooled: Posterior) -> Posterior | None:
+    """Return a posterior of draws of the cells, made once for all metrics and rules; None if it refuses draws."""
+    if not pooled.source.by_matrix:
+        return pooled
+    try:
+        return replace(pooled, source=StoredDraws(pooled.cells_by_chain(DRAWS, 1), independent=True))
+    except ValueError:
+        return None
 
 
 def _shown(names: Sequence[str]) -> Iterable[str]:
@@ -161,14 +188,16 @@ def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, Me
     return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
 
 
-def _compare_by(name: str, pooled: Posterior, paired: Counted | None, options: dict[str, Any]) -> MetricComparison:
+def _compare_by(
+    name: str, pooled: Posterior, paired: Counted | None, of_rules: Posterior | None, options: dict[str, Any]
+) -> MetricComparison:
     # The text beside the table says whether systems are treated as independent.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)
     beaten = {}
-    for rule in RULES if comparison.greater_is_better is not None else ():
+    for rule in RULES if of_rules is not None and comparison.greater_is_better is not None else ():
         try:
-            beaten[rule] = compare(pooled, rule, name).prob_better
+            beaten[rule] = compare(of_rules, rule, name).prob_better
         except ValueError:
             # The systems' own comparison succeeded, so it is the rule's metric that is undefined (0/0).
             continue

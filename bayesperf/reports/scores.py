@@ -161,9 +161,7 @@ class ScoredSystem:
         if values[0] < 0 or values[-1] > 1:
             return None
         within = replace(self.by_score, edges=None if edges is None else np.minimum(edges, 1))
-        counts = ProbabilityCounts.of_bins(within)
-        if len(counts.values) > _MOST_PROBABILITIES:
-            counts = counts.merged(counts.grouped(_MOST_PROBABILITIES))
+        counts = ProbabilityCounts.of_bins(within).at_most(_MOST_PROBABILITIES)
         return BinnedScores(counts.values, counts.positives, counts.negatives, None)
 
     @cached_property

@@ -27,6 +27,9 @@ from bayesperf.data.classifier_scores import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity
 
 _KINDS = {"ovr": "each class against the rest", "ovo": "pairs of classes"}
+# Weights of examples, over all draws and areas, that are summed in about twenty seconds; and how many of them a sum of
+# none takes the time of.
+_MOST_WEIGHTS, _OVERHEAD = 2 * 10**10, 3_000
 _AVERAGES = {"macro": "macro average", "weighted": "average weighted by frequency", None: ""}
 
 
@@ -132,6 +135,18 @@ class ClassAreas(Held):
         ])[..., None]  # fmt: skip
         frequencies = np.array(self.class_totals) / len(self.codes)
         return np.moveaxis(self._averaged(areas, frequencies[:, None])[..., 0], 0, -1)
+
+    def refuse_slow(self, draws: int) -> None:
+        """Refuse draws of so many areas of so many examples that they would take minutes."""
+        examples = sum(int(own.sum() + other.sum()) + _OVERHEAD for _, own, other in self._pairs)
+        most = _MOST_WEIGHTS // (examples * len(self.probabilities))
+        if draws > most:
+            instead = ", or each class against the rest (multi_class='ovr')" if self.multi_class == "ovo" else ""
+            raise InputError(
+                "draws",
+                f"{draws:,} draws of {len(self._pairs):,} areas, of {len(self.codes):,} examples, would take minutes.",
+                f"Give at most {max(most, 2):,} `draws`{instead}.",
+            )
 
     def drawn(self, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
         """Return draws of the areas, (S, draws), or of each class (K, S, draws), by one set of weights for all."""

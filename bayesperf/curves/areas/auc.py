@@ -157,6 +157,7 @@ def roc_auc(
         refuse_for_classes(method, part, pos_label)
         named = {"y_score": y_score} if systems is None else {f"score of {name!r}": s for name, s in systems.items()}
         classes = ClassAreas.of(y_true, named, multi_class, average, labels, cluster)
+        classes.refuse_slow(draws)
         return _areas_of_classes(classes, systems, draws, _own_seed(seed, classes.contents), progressbar)
     refuse_options_of_classes(labels, average)
     for what, given, methods in (

@@ -22,6 +22,8 @@ from bayesperf.curves.reliability.measures import MEASURES, Calibration, Calibra
 from bayesperf.data.classifier_scores import ClassProbabilities, has_columns
 
 TOP_LABEL = "top label"
+# So many different probabilities are told apart, over all classes together, and for each class at least.
+_TOLD_APART, _LEAST_TOLD_APART = 50_000, 1_000
 # Those that are known to `bayesperf.curves.weighted_score`.
 _NAMED = ("calibration_in_the_large", "brier", "log_loss")
 
@@ -85,6 +87,9 @@ def calibration(
     The values for a calibrated system come from labels drawn from the probabilities of the same examples. The ``tail``
     of the Brier score is the test of Spiegelhalter (1986) without its normal approximation.
 
+    Beyond 50,000 different probabilities (of several classes, in all of them together, but at least 1,000 for each)
+    neighbouring ones are replaced by their mean.
+
     Examples
     --------
     >>> import bayesperf as bp
@@ -103,9 +108,9 @@ def calibration(
         )
     else:
         by_name = {"": ProbabilityCounts.of(y_true, y_prob, pos_label)}
-    number = checks.count("bins", bins)
+    number, most = checks.count("bins", bins), max(_TOLD_APART // len(by_name), _LEAST_TOLD_APART)
     parts = {
-        name: _figures(counts, number, count, np.random.default_rng([seed, place]), progressbar)
+        name: _figures(counts.at_most(most), number, count, np.random.default_rng([seed, place]), progressbar)
         for place, (name, counts) in enumerate(by_name.items())
     }
     return Calibration(parts, seed)

@@ -99,6 +99,10 @@ class ProbabilityCounts(Held):
         ends = at + (place - whole) * (after - at)
         return np.flatnonzero(np.diff(np.searchsorted(ends, self.values), prepend=-1))
 
+    def at_most(self, number: int) -> ProbabilityCounts:
+        """Return counts of at most a given number of probabilities: of more, neighbours stand for their mean."""
+        return self if len(self.values) <= number else self.merged(self.grouped(number))
+
     def merged(self, first: Codes) -> ProbabilityCounts:
         """Return the counts of groups, each with the mean of its probabilities, given the first value of each."""
         examples = np.add.reduceat(self.examples, first)

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.weights import blocks_of_draws, cluster_weights, mean_weight, weight_blocks
+from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, tallied, weight_blocks
 from bayesperf.curves.roc.called_positive import (
     PartOfCurve,
     PositiveRates,
@@ -24,10 +25,16 @@ from bayesperf.curves.scored_systems import orders_of
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores, by_class
 
-# Random streams of one seed: of the curve, and of the prevalence.
-_CURVE, _PREVALENCE = 0, 1
+# Random streams of one seed: of the curve, of the prevalence, and of groups of clusters.
+_CURVE, _PREVALENCE, _GROUPS = 0, 1, 2
+# The most clusters that have weights of their own. More are put together at random.
+_MOST_CLUSTERS = 20_000
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**18
+# Up to this number of scores, drawn curves have a knot at each of them. Of more they have so many between the greatest
+# and the smallest scores, and one at each of these: a straight line between its knots is far closer to a curve than
+# another draw is.
+_ALL_KNOTS, _INNER_KNOTS, _END_KNOTS = 200_000, 20_000, 4_000
 
 
 class RocDraws(ABC):
@@ -76,30 +83,41 @@ class _Weighted(RocDraws):
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         """Yield weights of the steps of positives and of negatives, some draws at a time."""
 
-    def _blocks(self) -> Iterator[Rates]:
+    @property
+    def _knots(self) -> Array:
+        """Thresholds between which curves are straight: all of them or, if they are very many, most at both ends."""
+        thresholds = self.thresholds
+        last = len(thresholds) - 1
+        if last <= _ALL_KNOTS:
+            return thresholds
+        inner = np.linspace(_END_KNOTS, last - _END_KNOTS, _INNER_KNOTS).astype(int)
+        return thresholds[np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])]
+
+    def _blocks(self, thresholds: Array) -> Iterator[Rates]:
         """Yield the rates at which positives and negatives are called positive, some draws at a time."""
-        negative, positive = (self.steps(of_class) for of_class in self.scores.called(self.thresholds))
+        negative, positive = (self.steps(of_class) for of_class in self.scores.called(thresholds))
         for of_positive, of_negative in self._weights_of(positive, negative):
             yield PositiveRates.of(positive, of_positive), PositiveRates.of(negative, of_negative)
 
     def recall(self, fpr: Array) -> Array:
-        return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in self._blocks()])
+        blocks = self._blocks(self._knots)
+        return np.concatenate([interpolated(negative, positive, fpr) for positive, negative in blocks])
 
     def fpr(self, recall: Array) -> Array:
         # Seen from its other end, a curve comes to the least false positive rate last.
         specificity = [
             interpolated(positive.negative_rates(), negative.negative_rates(), 1 - recall)
-            for positive, negative in self._blocks()
+            for positive, negative in self._blocks(self._knots)
         ]
         return 1 - np.concatenate(specificity)
 
     def rates(self) -> Iterator[tuple[Array, Array]]:
-        for positive, negative in self._blocks():
+        for positive, negative in self._blocks(self.thresholds):
             yield negative.at_every_threshold(), positive.at_every_threshold()
 
     def areas(self, part: PartOfCurve) -> Array:
         """Return the areas of a part of the curves, (draws,)."""
-        return np.concatenate([part.areas(*rates) for rates in self._blocks()])
+        return np.concatenate([part.areas(*rates) for rates in self._blocks(self._knots)])
 
 
 @dataclass(frozen=True)
@@ -108,6 +126,10 @@ class Observed(_Weighted):
 
     scores: Scores | BinnedScores
     steps = staticmethod(steps_at_scores)
+
+    @property
+    def _knots(self) -> Array:
+        return self.thresholds
 
     @property
     def prevalence(self) -> Array:
@@ -172,14 +194,26 @@ class ClusterBootstrapped(_Weighted):
             yield from np.split(weights, range(at_once, block, at_once))
 
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        beyond = 1 + max(int(of_class.max()) for of_class in self.clusters)
+        tables = [
+            _halves(steps, codes[::-1], beyond + place, beyond + 2)
+            for steps, codes, place in zip((positive, negative), self.clusters, (1, 0), strict=True)
+        ]
         for weights in self._weights():
-            # Examples from the greatest score down, between one more at either end.
-            padded = [
-                np.c_[beyond, weights[:, of_class[::-1]], beyond]
-                for of_class, beyond in zip(self.clusters, (weights[:, [-1]], weights[:, [-2]]), strict=True)
-            ]
-            of_positive, of_negative = ((each[:, :-1] + each[:, 1:]) / 2 for each in padded)
-            yield positive.summed(of_positive), negative.summed(of_negative)
+            of_positive, of_negative = ((table @ weights.T).T for table in tables)
+            yield of_positive, of_negative
+
+
+def _halves(steps: Steps, cluster: Codes, beyond: int, clusters: int) -> csr_array:
+    """Return the matrix (steps, clusters) from weights of clusters to weights of steps of one class.
+
+    `cluster` is each example's, from the greatest score down. An example gives half its weight to the gap above it, and
+    half to the one below; `beyond` is the column of one more example, at both ends.
+    """
+    step = np.repeat(np.arange(len(steps.sizes)), steps.sizes)
+    padded = np.concatenate([[beyond], cluster, [beyond]])
+    # Each gap has a neighbour on either side.
+    return tallied(np.tile(step, 2), np.concatenate([padded[:-1], padded[1:]]), (len(steps.sizes), clusters)) / 2
 
 
 def weighted_curves(
@@ -189,7 +223,10 @@ def weighted_curves(
     if clusters is None:
         return Bootstrapped(scores, draws, seed, progressbar)
     assert isinstance(scores, Scores)
-    return ClusterBootstrapped(scores, clusters, draws, seed, progressbar)
+    of_positives, of_negatives = clusters
+    number = 1 + max(int(of_positives.max()), int(of_negatives.max()))
+    group = at_random(number, _MOST_CLUSTERS, np.random.default_rng([seed, _GROUPS]))
+    return ClusterBootstrapped(scores, (group[of_positives], group[of_negatives]), draws, seed, progressbar)
 
 
 @dataclass(frozen=True)

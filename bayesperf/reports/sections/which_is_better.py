@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     compared, settings = analysis.comparisons, analysis.settings
     if not compared:
         return []
-    summaries = [each.comparison.summary(settings.ci_prob) for each in compared]
+    summaries = [each.differences(settings) for each in compared]
     first, *others = (
         _by_metric(each, summary, place, settings)
         for place, (each, summary) in enumerate(zip(compared, summaries, strict=True))
@@ -75,7 +76,7 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
     """Return what a metric says of the systems: in words, the differences, and where each system stands."""
     comparison, contenders = compared.comparison, [] if settings.all else compared.contenders
     title, records = compared.comparison.title, summary.to_dict("records")
-    few = len(comparison.names) <= MOST_IN_PAIRS
+    few, pairs = len(comparison.names) <= MOST_IN_PAIRS, comb(len(comparison.names), 2)
     if comparison.baseline is not None and not settings.all:
         shown = [each for each in records if each["b"] == comparison.baseline]
     else:
@@ -86,7 +87,7 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
         rows_table("", (), records, name=("differences",)),
         *([difference_table(comparison, shown, title, about(compared.metric), settings)] if shown else []),
         *([Note(about_contenders(contenders, len(comparison.names)))] if contenders else []),
-        *([Note("All pairs: --all.", "advice")] if len(shown) < len(records) else []),
+        *([Note("All pairs: --all.", "advice")] if len(shown) < max(len(records), pairs) else []),
         *(pictures(comparison) if pictured else []),
         *_standing(compared, contenders),
     ]
