@@ -299,8 +299,7 @@ def _family_codes(names: tuple[Any, ...], families: Mapping[Any, Any]) -> Codes:
 
 
 def _check_systems(post: Posterior | Marginal, dim: str) -> None:
-    if dim not in post.dims:
-        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(post.dims)}.", "Name one, or give b.")
+    checks.leading_dim("dim", dim, post.dims, "Name one, or give b.")
     if post.leading.sizes[dim] < 2:
         raise InputError("dim", f"there is one system along {dim!r}, and nothing to compare it with.")
 

@@ -39,7 +39,7 @@ from bayesperf.comparison.sign_and_rank_tests import NextDataset, sign_test, sig
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.words import plural
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import LABEL
@@ -143,10 +143,8 @@ def average(
     >>> accuracy.eti(0.95).values.round(2)
     array([0.92, 0.96])
     """
-    if not isinstance(post, Posterior):
-        raise InputTypeError("post", f"must be a Posterior, as bp.posterior(cm) makes; it is {type(post).__name__}.")
-    if dim not in post.dims:
-        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(post.dims)}.")
+    checks.instance("post", post, Posterior, advice="Take bp.posterior(cm).")
+    checks.leading_dim("dim", dim, post.dims)
     count = post.leading.sizes[dim]
     if count < 2:
         raise InputError("dim", f"there is one {dim}, and nothing to average over.", "Ask the posterior itself.")

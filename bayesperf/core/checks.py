@@ -24,7 +24,8 @@ def instance[T](name: str, value: Any, *kinds: type[T], advice: str = "") -> T:
     """Return a value that must be of one of several classes."""
     if not isinstance(value, kinds):
         asked = " or ".join(kind.__name__ for kind in kinds)
-        raise InputTypeError(name, f"must be a {asked}; it is {type(value).__name__}.", advice)
+        asked = asked if kinds[0].__name__.endswith("s") else f"a {asked}"
+        raise InputTypeError(name, f"must be {asked}; it is {type(value).__name__}.", advice)
     return value
 
 

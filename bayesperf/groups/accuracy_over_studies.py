@@ -458,8 +458,7 @@ def _trials(cm: ConfusionMatrix) -> tuple[int, int]:
 
 def _check_dims(dims: tuple[Any, ...], dim: str | None) -> None:
     """Refuse counts whose only leading dim is not that of the studies."""
-    if dim not in dims:
-        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(dims)}.", "Count by study: by='study'.")
+    checks.leading_dim("dim", dim, dims, "Count by study: by='study'.")
     if others := [other for other in dims if other != dim]:
         raise InputError(
             "data", f"has the dim {others[0]!r} beside {dim!r}.", f"Select one test: data.sel({others[0]}=…)."

@@ -20,7 +20,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes
-from bayesperf.core.errors import InputError, InputTypeError, PriorWarning
+from bayesperf.core.errors import InputError, PriorWarning
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
 from bayesperf.data.matrix import ConfusionMatrix
@@ -333,8 +333,7 @@ def parity(
     >>> bp.groups.parity(cm).summary()["answer"].values.tolist()[2]
     'more than 0.05'
     """
-    if not isinstance(cm, ConfusionMatrix):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix; it is {type(cm).__name__}.")
+    checks.instance("cm", cm, ConfusionMatrix)
     if len(cm.labels) != 2 or cm.pos_label is None:
         raise InputError("cm", "must have two classes, and a positive one.", "Give `pos_label`.")
     dim = dim or (str(cm.dims[0]) if len(cm.dims) == 1 else "")

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import InputError, InputTypeError, PriorWarning, warn
+from bayesperf.core.errors import InputError, PriorWarning, warn
 from bayesperf.core.words import plural, sentence
 from bayesperf.data.count_arrays import has_uncounted_negatives
 from bayesperf.data.counted import Counted
@@ -27,6 +27,8 @@ from bayesperf.data.cross_validation import (
     repeated_dim,
     unmark_repeats,
 )
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
 from bayesperf.groups.cluster_weights import pool_clusters
 from bayesperf.groups.group_quadrature import DISPERSION, GroupsModel
@@ -352,8 +354,7 @@ def pool(
     >>> bp.pool(bp.Outcomes.from_correct([0, 1, 1] * 20, cluster={"patient": [*range(20)] * 3}))
     <bayesperf.groups.Pooled: 20 patients, 2 outcomes, over examples>
     """
-    if not isinstance(cm, Counted):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
+    checks.instance("cm", cm, ConfusionMatrix, Outcomes)
     if method is None:
         method = "model" if dim is not None or cm.clusters is None else "bayesian_bootstrap"
     checks.one_of("method", method, ("model", "bayesian_bootstrap"))
@@ -367,7 +368,7 @@ def pool(
         return Pooled(pool_clusters(cm, _dim_of_clusters(cm, dim), prior, design, draws, seed))
     _refuse_for_model(cm, prior)
     dim, groups = "fold" if dim is None else dim, "random" if groups is None else groups
-    _check_dim(cm, dim)
+    checks.leading_dim("dim", dim, cm.dims)
     counts, repeats = folds_of_all_repeats(cm.counts, dim, repeats)
     if repeats == 1 and cm.clusters is not None and cm.clusters.name != dim:
         warn_of_clusters(cm)
@@ -376,7 +377,7 @@ def pool(
         cm=cm if counts is cm.counts else cm.holding(counts),
         dim=dim,
         kind=groups,
-        dispersion_weights=DISPERSION[groups] if dispersion is None else _checked_weights(dispersion),
+        dispersion_weights=DISPERSION[groups] if dispersion is None else checks.beta_weights("dispersion", dispersion),
         dispersion_given=dispersion is not None,
         repeats=repeats,
         design=design,
@@ -414,17 +415,12 @@ def _refuse_for_model(cm: Counted, prior: str | priors.Prior | None) -> None:
         )
 
 
-def _check_dim(cm: Counted, dim: str) -> None:
-    if dim not in cm.dims:
-        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.")
-
-
 def _dim_of_clusters(cm: Counted, dim: str | None) -> str:
     """Return what the clusters are: a leading dim, or what the counts were counted with."""
     if cm.clusters is None:
         if dim is None:
             raise InputError("dim", "name the leading dim of the clusters, or count with them: cluster=ids.")
-        _check_dim(cm, dim)
+        checks.leading_dim("dim", dim, cm.dims)
         refuse_sum(cm.counts, [dim])
         return dim
     if dim is not None:
@@ -440,24 +436,8 @@ def _refuse_of_model(groups: Any, repeats: Any, dispersion: Any) -> None:
         raise InputError(
             "groups", f"method='bayesian_bootstrap' applies to independent clusters only; it is {groups!r}."
         )
-    given = {"repeats": repeats not in (None, 1), "dispersion": dispersion is not None}
-    if used := [name for name, is_given in given.items() if is_given]:
-        raise InputError(
-            f"{used[0]}",
-            "applies to method='model' only; the Bayesian bootstrap has none.",
-            f"Pool without `{used[0]}`.",
-        )
-
-
-def _checked_weights(dispersion: Any) -> tuple[float, float]:
-    """Return (a, b) of the Beta prior of the dispersion."""
-    try:
-        a, b = (checks.number("dispersion", value) for value in dispersion)
-    except (TypeError, ValueError):
-        a = b = np.nan
-    if not (0 < a < np.inf and 0 < b < np.inf):
-        raise InputError("dispersion", f"must be (a, b) of a Beta, both above 0; it is {dispersion!r}.")
-    return a, b
+    problem = "applies to method='model' only; the Bayesian bootstrap has none."
+    checks.none_given(problem, repeats=None if repeats == 1 else repeats, dispersion=dispersion)
 
 
 def _warn_of_prior(model: GroupsModel) -> None:

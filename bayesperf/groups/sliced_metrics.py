@@ -328,7 +328,9 @@ class Slices(Answer):
         least = self._least_gap(above)
         levels, sides, now, before = self._pairs(dim, metric, mix)
         gaps, prior_gaps = (first - second for first, second in (now, before))
-        interval = _interval(Draws(gaps, _of_difference(levels.bounds), self.independent), ci_prob, ci_kind)
+        interval = Draws(gaps, _of_difference(levels.bounds), self.independent).interval(
+            *checks.interval(ci_prob, ci_kind)
+        )
         figures = {
             "mean": gaps.mean((1, 2)),
             "ci_lower": interval[:, 0],
@@ -420,7 +422,7 @@ class Slices(Answer):
         least = checks.probability("at_least", at_least)
         levels, sides, now, before = self._pairs(dim, metric, mix)
         ratios = now[0] / now[1]
-        interval = _interval(Draws(ratios, (0, np.inf), self.independent), ci_prob, ci_kind)
+        interval = Draws(ratios, (0, np.inf), self.independent).interval(*checks.interval(ci_prob, ci_kind))
         reached, prior_reached = ((each.min(0) >= least * each.max(0)).mean((1, 2)) for each in (now, before))
         figures = {
             "median": np.median(ratios, (1, 2)),
@@ -611,10 +613,5 @@ def _ends(values: xr.DataArray, names: tuple[str, str], ci_prob: float, ci_kind:
     """Return the ends of the intervals of draws (rate, effect, each), by name."""
     template = values.isel(each=0, drop=True)
     drawn = Draws(values.values.reshape(template.size, 1, -1), (0, np.inf), True)
-    ends = np.moveaxis(_interval(drawn, ci_prob, ci_kind), -1, 0)
+    ends = np.moveaxis(drawn.interval(*checks.interval(ci_prob, ci_kind)), -1, 0)
     return {name: template.copy(data=end.reshape(template.shape)) for name, end in zip(names, ends, strict=True)}
-
-
-def _interval(drawn: Draws, ci_prob: float, ci_kind: Kind) -> Array:
-    """Return intervals (m, 2)."""
-    return drawn.interval(checks.probability("ci_prob", ci_prob), checks.one_of("ci_kind", ci_kind, ("hdi", "eti")))

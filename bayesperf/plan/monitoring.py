@@ -13,9 +13,11 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import REPEATED_LOOKS, plural
 from bayesperf.data.counted import Counted
+from bayesperf.data.matrix import ConfusionMatrix
+from bayesperf.data.outcomes import Outcomes
 from bayesperf.metrics.metric import Metric, better_sign
 from bayesperf.plan.anytime import anytime_in_words, anytime_intervals, anytime_of_limits
 from bayesperf.plan.evidence import requirement_of
@@ -164,10 +166,8 @@ def monitor(
     >>> data[["anytime_lower", "anytime_upper"]].isel(week=14).round(3).to_array().values
     array([0.701, 0.906])
     """
-    if not isinstance(cm, Counted):
-        raise InputTypeError("cm", f"must be a ConfusionMatrix or Outcomes; it is {type(cm).__name__}.")
-    if dim not in cm.dims:
-        raise InputError("dim", f"{dim!r} is not a leading dim; they are {list(cm.dims)}.", "Name that of the batches.")
+    checks.instance("cm", cm, ConfusionMatrix, Outcomes)
+    checks.leading_dim("dim", dim, cm.dims, "Name that of the batches.")
     checks.probability("ci_prob", ci_prob)
     warn_of_clusters(cm)
     if versus is None:

@@ -14,7 +14,7 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.core.words import chance, format_value, place_names, places_in_words, plural
 from bayesperf.data.outcomes import Outcomes
@@ -240,8 +240,7 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     >>> plan.always.item(), plan.never.item(), plan.questions_for(width=0.1).item()
     (10, 12, 243)
     """
-    if not isinstance(outcomes, Outcomes):
-        raise InputTypeError("outcomes", f"must be Outcomes; it is {type(outcomes).__name__}.")
+    checks.instance("outcomes", outcomes, Outcomes)
     if len(outcomes.labels) > 2:
         raise InputError("outcomes", f"attempts are right or wrong; these have {len(outcomes.labels)} grades.")
     counts = _by_question(outcomes, dim)
@@ -306,8 +305,5 @@ def _by_question(outcomes: Outcomes, dim: str | None) -> xr.DataArray:
         coords = {name: counts[name] for name in (*outcomes.dims, "outcome")}
         return xr.DataArray(values, coords, (*outcomes.dims, clusters.name, "outcome"))
     name = "question" if dim is None else dim
-    if name not in outcomes.dims:
-        raise InputError(
-            "dim", f"{name!r} is not a leading dim; they are {list(outcomes.dims)}.", "Name the questions."
-        )
+    checks.leading_dim("dim", name, outcomes.dims, "Name the questions.")
     return outcomes.counts.transpose(..., name, "outcome")

@@ -12,7 +12,7 @@ import numpy as np
 
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import INTERVAL_KINDS, percentage
+from bayesperf.core.words import percentage
 from bayesperf.posteriors.marginal import Kind
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def default_interval(ci_prob: float | None, ci_kind: Kind | None) -> tuple[float
     """
     prob = _arviz_setting("stats.ci_prob", 0.95) if ci_prob is None else ci_prob
     kind = _arviz_setting("stats.ci_kind", "hdi") if ci_kind is None else ci_kind
-    return checks.probability("ci_prob", prob), checks.one_of("ci_kind", kind, tuple(INTERVAL_KINDS))  # type: ignore[return-value]
+    return checks.interval(prob, kind)
 
 
 def _arviz_setting(name: str, ours: Any) -> Any:

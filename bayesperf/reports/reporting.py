@@ -249,19 +249,13 @@ def _without_slices(counts: Counted, pooled: Posterior | None, slices: Sequence[
 
 def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) -> tuple[Counted, Posterior | None]:
     """Return the counts, and the posterior if the caller passed one."""
-    is_counted = isinstance(data, Counted | Posterior)
-    given = [name for name, value in {"y_pred": y_pred, **of_labels}.items() if value is not None]
-    if is_counted and given:
-        raise InputTypeError(
-            given[0],
-            f"is for labels; data is a {type(data).__name__}, which has been counted.",
-            f"Report it without `{given[0]}`.",
-        )
+    if isinstance(data, Counted | Posterior):
+        counted = f"is for labels; data is a {type(data).__name__}, which has been counted."
+        checks.none_given(counted, y_pred=y_pred, **of_labels)
     if isinstance(data, Counted):
         return data, None
     if isinstance(data, Posterior):
-        if prior is not None:
-            raise InputTypeError("prior", "data is a posterior, which has one already.", "Report it without `prior`.")
+        checks.none_given("data is a posterior, which has one already.", prior=prior)
         if (known := data.source.known_counts()) is not None:
             return known, data
         if data.observed is None:

@@ -140,7 +140,7 @@ def fit(
     """
     asked = _checked_method(method, tune, sample_kwargs)
     sizes = {name: checks.count(name, value) for name, value in (("draws", draws), ("tune", tune), ("chains", chains))}
-    seed = int(np.random.default_rng().integers(2**31)) if random_seed is None else checks.seed(random_seed)
+    seed = checks.new_seed(random_seed)
     with interruptible(), nuts.quiet():
         definition, model = resolve_model(model), named(model)
         asked = "mcmc" if asked == "auto" and isinstance(model, ModuleType) else asked

@@ -470,7 +470,7 @@ def test_ratios_with_infinite_means_are_averaged():
 @pytest.mark.parametrize(
     ("error", "arguments", "message"),
     [
-        (TypeError, (folds([3, 4], [1, 1]), "recall"), r"post must be a Posterior, as bp.posterior\(cm\) makes; it is"),
+        (TypeError, (folds([3, 4], [1, 1]), "recall"), "post must be a Posterior; it is ConfusionMatrix. Take"),
         (ValueError, (bp.posterior(folds([3, 4], [1, 1])), "recall", "site"), r"dim: 'site' is not a leading dim; they "
          r"are \['fold'\]"),
         (ValueError, (bp.posterior(folds([3], [1])), "recall"), "dim: there is one fold, and nothing to average over."),

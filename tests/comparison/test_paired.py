@@ -210,7 +210,7 @@ OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no
         ((PAIR,), {"metric": "recall", "draws": 1}, ValueError, "draws must be a whole number of at least 2"),
         ((PAIR,), {"metric": "recall", "dim": "fold"}, ValueError, "dim: the systems .* are along 'model', not 'fold'"),
         ((MARKED,), {"metric": "recall", "dim": "fold"}, ValueError, "are along 'model', not 'fold'"),
-        ((PAIR,), {"metric": "mcc", "prior": bp.prior.rate(1, 1)}, ValueError, "prior: a rate prior is none"),
+        ((PAIR,), {"metric": "mcc", "prior": bp.prior.rate(1, 1)}, ValueError, "prior: a rate prior says nothing"),
         ((POST, "luck", "recall"), {}, ValueError, "b must be one of 'chance', 'majority'; it is 'luck'"),
         ((POST,), {"metric": "recall"}, ValueError, r"dim: 'model' is not a leading dim; they are \[\]. Name one, or"),
         ((bp.posterior(SYSTEMS),), {"metric": "recall", "dim": "fold"}, ValueError, "dim: 'fold' is not a leading dim"),

@@ -743,7 +743,7 @@ def test_shrinkage_figure_has_a_panel_a_system():
         ({"repeats": 0}, "repeats must be a whole number of at least 1; it is 0"),
         ({"repeats": 2.5}, "repeats must be a whole number"),
         ({"repeats": 2}, "repeats: 2 repeats have as many folds each, and dim 'fold' has 5. Leave out an unfinished"),
-        ({"dispersion": (0, 1)}, r"dispersion must be \(a, b\) of a Beta, both above 0; it is \(0, 1\)"),
+        ({"dispersion": (0, 1)}, "dispersion must be greater than 0 and finite, as a weight of a Beta is; it is 0"),
         ({"dispersion": (1, np.inf)}, "dispersion must be"),
         ({"dispersion": 0.1}, "dispersion must be"),
         ({"dispersion": (1, 2, 3)}, "dispersion must be"),
