@@ -19,7 +19,7 @@ from scipy.special import expit
 
 from bayesperf.core.arrays import Array
 from validation.sampled import hdi, posterior_of
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 TARGETS = ("recall of the average reader", "difference of recall", "recall of a new reader", "recall of each reader")
 MEANS, OF_CASE, CORRELATION, FREEDOM = np.array([[1.5, 1.2], [2.1, 1.2]]), 1.0, -0.4, 3
@@ -44,7 +44,7 @@ def simulate(
     of_readers = _over_cases(logits[..., 0])
     everyone = _average(between, readers)
     true = np.array([everyone[0], everyone[0] - everyone[1], of_readers[0, -1]])
-    of_average, of_each = outcomes(*bounds.T, true), outcomes(*own.T, of_readers[0, :-1])
+    of_average, of_each = interval_figures(*bounds.T, true), interval_figures(*own.T, of_readers[0, :-1])
     return {name: np.append(of_average[name], of_each[name].mean()) for name in of_average}
 
 

@@ -15,7 +15,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.data.outcomes import Outcomes
 from validation.preferences import ranks
 from validation.sampled import hdi, posterior_of
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 FIGURES = ("pass_rate", "difference", "rank")
 SHIFT = 1.0
@@ -54,7 +54,7 @@ def simulate(
     }
     rate = chance.mean(1)
     true = {"pass_rate": rate, "difference": rate[first] - rate[second], "rank": (-rate).argsort().argsort() + 1.0}
-    figures = [outcomes(*bounds[name].T, true[name]) for name in FIGURES]
+    figures = [interval_figures(*bounds[name].T, true[name]) for name in FIGURES]
     return {name: np.array([each[name].mean() for each in figures]) for name in figures[0]}
 
 

@@ -20,7 +20,7 @@ from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.weights import tallied
 from bayesperf.labels.sample import VerifiedSample
 from bayesperf.labels.verifying import Verified
-from validation.study import Study, outcomes, table
+from validation.study import Study, interval_figures, table
 
 INTERVALS, METRICS = ("judges", "verified_only", "prediction_powered"), ("accuracy", "f1")
 PREVALENCE, RECALL, SPECIFICITY, SOURCE, CLUSTER = 0.3, 0.85, 0.9, 0.85, 10
@@ -69,7 +69,7 @@ def simulate(
     limits[:2] = [[post[metric].eti(prob).values for metric in METRICS] for post in posts]
     belief = np.mean([_belief(values, system) for values in said.values()], axis=0)
     limits[2, 0] = prediction_powered(right, belief, known, cluster if likeness else np.arange(examples), prob)
-    return outcomes(limits[..., 0], limits[..., 1], _true())
+    return interval_figures(limits[..., 0], limits[..., 1], _true())
 
 
 def _true() -> Array:

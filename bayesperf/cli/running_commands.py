@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +40,20 @@ NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
 }
 
 
+@cache
+def say_size(files: tuple[Path, ...]) -> None:
+    """Say, once, if there is much to read."""
+    from bayesperf.files.formats import bytes_of
+
+    if (size := sum(map(bytes_of, files))) > _LARGE:
+        say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
+
+
 def read_settled(files: list[Path], settings: Settings, compared: bool = False) -> tuple[Predictions, Settings]:
     """Return what files hold, and the settings with what their columns say; say first if there is much to read.
 
     What takes long to import is imported once the columns are there.
     """
-    from bayesperf.files.formats import bytes_of
     from bayesperf.files.opening import opened
     from bayesperf.files.roles import (
         refuse_several_labels,
@@ -57,8 +66,7 @@ def read_settled(files: list[Path], settings: Settings, compared: bool = False) 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
     settings = with_outcomes(settings)
-    if (size := sum(map(bytes_of, files))) > _LARGE:
-        say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
+    say_size(tuple(files))
     with opened(files, settings) as opened_files:
         from bayesperf.files.reading import read_opened
         from bayesperf.files.wide import with_labels_apart
@@ -109,6 +117,7 @@ def answers_in(files: list[Path], settings: Settings) -> Answers | None:
         return None
     from bayesperf.files.kinds import read_kind
 
+    say_size(tuple(files))
     if (read := read_kind(files, None, settings.encoding)) is None:
         return None
     say_what_takes_long(read)

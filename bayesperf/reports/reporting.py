@@ -165,7 +165,7 @@ def report(
     'Spam filter, June'
     """
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
-    if isinstance(data, Mapping) or (isinstance(data, Answer | Marginal) and not isinstance(data, Posterior)):
+    if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior | xr.DataTree):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
         lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
         return Report(_answers(data, given, lists, ci_prob, rope), title)

@@ -327,7 +327,7 @@ def test_the_metric_by_hand():
     [
         ((Y, LOGIT), {}, ValueError, "y_prob must be probabilities, from 0 to 1; they .*CalibratedClassifier"),
         ((Y, {"a": PROB, "b": LOGIT}), {}, ValueError, r"y_prob\['b'\] must be probabilities"),
-        ((Y, {}), {}, ValueError, "y_prob: a mapping of names"),
+        ((Y, {}), {}, ValueError, "y_prob must map names of systems to their scores; it is empty"),
         ((Y, {"treat_all": PROB}), {}, ValueError, "'treat_all' is the name of a strategy"),
         ((Y,), {}, TypeError, "y_prob: give a probability for each label"),
         ((Y, PROB[:-1]), {}, ValueError, "columns of unequal length"),
