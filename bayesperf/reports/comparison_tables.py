@@ -128,7 +128,7 @@ def named_baseline(wanted: str | None, names: Sequence[Any]) -> Any:
 
 
 def compare_systems(
-    pooled: Posterior, paired: Counted | None, names: Sequence[str], **options: Any
+    pooled: Posterior, paired: Counted | Posterior | None, names: Sequence[str], **options: Any
 ) -> list[MetricComparison]:
     """Compare systems by each metric.
 
@@ -136,8 +136,8 @@ def compare_systems(
     ----------
     pooled : Posterior
         The posterior of each system.
-    paired : Counted or None
-        Counts of the same systems matched example by example, if they are.
+    paired : Counted, Posterior or None
+        Counts of the same systems matched example by example, if they are, or their joint posterior.
     names : sequence of str
         Metrics.
     **options
@@ -161,7 +161,9 @@ def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, Me
     return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
 
 
-def _compare_by(name: str, pooled: Posterior, paired: Counted | None, options: dict[str, Any]) -> MetricComparison:
+def _compare_by(
+    name: str, pooled: Posterior, paired: Counted | Posterior | None, options: dict[str, Any]
+) -> MetricComparison:
     # The text beside the table says whether systems are treated as independent.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)

@@ -25,6 +25,7 @@ from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_di
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.option_table import FOLD, Settings
+from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
@@ -122,7 +123,8 @@ def report(
         tables as DataFrames. Of an answer, only `title`, `ci_prob` and `rope` can be given. A leading dim
         ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
         the matrix was made with ``example=ids``. For repeated cross-validation (a leading dim ``repeat``, from
-        `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
+        `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples, and
+        systems are compared on whole examples.
     y_pred : array-like (n,), optional
         Predicted labels.
     requirements : sequence of str, or mapping of str to float
@@ -170,6 +172,7 @@ def report(
         lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
         return Report(_answers(data, given, lists, ci_prob, rope), title)
     counts, pooled = _counts_and_posterior(data, y_pred, prior, **of_labels)
+    joint = _of_all_repeats(counts, prior, random_seed)
     counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
     settings = Settings(
@@ -183,7 +186,8 @@ def report(
         slices=tuple(slices),
     )
     analysis = _analysis(counts, pooled, settings, requirements)
-    return Report(replace(analysis, notes=notes, sliced=sliced), title)
+    paired = analysis.paired if joint is None else joint
+    return Report(replace(analysis, notes=notes, sliced=sliced, paired=paired), title)
 
 
 def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, requirements: Any) -> Analysis:
@@ -213,6 +217,14 @@ def _answers(data: Any, given: Mapping[str, Any], lists: Mapping[str, Any], ci_p
     for name in [*named, *(name for name, values in lists.items() if len(values))]:
         raise InputTypeError(name, "is for counts and labels; data is an answer.", f"Report it without `{name}`.")
     return answers_of(data, ci_prob=checks.probability("ci_prob", ci_prob), rope=checks.rope(rope))
+
+
+def _of_all_repeats(counts: Counted, prior: Any, random_seed: Any) -> Posterior | None:
+    """Return several systems on whole examples, each with its predictions in all repeats of cross-validation."""
+    repeated = counts.clusters is not None and repeated_dim(counts.counts) == REPEAT and FOLD in counts.dims
+    if not repeated or not set(counts.dims) - {REPEAT, FOLD}:
+        return None
+    return pool(counts, prior=prior, random_seed=random_seed).mean
 
 
 def _each_example_once(counts: Counted) -> tuple[Counted, tuple[str, ...]]:
