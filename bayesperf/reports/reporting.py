@@ -117,8 +117,8 @@ def report(
 
     Parameters
     ----------
-    data : ConfusionMatrix, Outcomes, Posterior, array-like (n,), answer or mapping
-        Counts; a posterior of them; or the actual labels, if the next argument is the predicted labels. Or any other
+    data : ConfusionMatrix, Outcomes, Posterior, DataTree, array-like (n,), answer or mapping
+        Counts; a posterior of them, or a fit; or the actual labels, if the next argument is the predicted labels. Or any other
         answer, such as a Comparison, a Curve or a MetaAnalysis; a mapping ``{"question": answer}`` has several, and
         tables as DataFrames. Of an answer, only `title`, `ci_prob` and `rope` can be given. A leading dim
         ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
@@ -166,6 +166,8 @@ def report(
     >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
     'Spam filter, June'
     """
+    if isinstance(data, xr.DataTree):
+        data = Posterior.from_datatree(data)
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
     if isinstance(data, Mapping) or (isinstance(data, Answer | Marginal) and not isinstance(data, Posterior)):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
@@ -294,6 +296,5 @@ def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) 
         raise InputTypeError(
             "data",
             f"must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}.",
-            "Give Posterior.from_datatree(tree)." if isinstance(data, xr.DataTree) else "",
         )
     return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None
