@@ -151,7 +151,9 @@ def test_systems_of_repeated_cross_validation_are_compared_on_whole_examples(rec
     cm = bp.ConfusionMatrix.from_cross_validation(learners, x, y, cv=splits)
     page = bp.report(cm, metrics=["accuracy"]).markdown
     assert "Paired: the systems are compared on the same examples." in page
-    expected = bp.compare(bp.pool(cm).mean, metric="accuracy", dim="model").difference
+    whole = bp.pool(cm).mean
+    assert whole.estimand == "Posterior of the metric over examples, each with all its predictions"
+    expected = bp.compare(whole, metric="accuracy", dim="model").difference
     assert f"{expected.mean().item():.3f}".replace("-", "−") in page
     assert not [warned for warned in recwarn if issubclass(warned.category, bp.errors.DependenceWarning)]
 
