@@ -33,7 +33,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.comparison.result import Comparison
-from bayesperf.comparison.score_differences import differences, over_folds
+from bayesperf.comparison.score_differences import differences, over_folds, system_names
 from bayesperf.comparison.several_datasets import datasets
 from bayesperf.comparison.sign_and_rank_tests import NextDataset, sign_test, signed_rank_test
 from bayesperf.core import checks
@@ -264,9 +264,9 @@ def correlated_ttest(
     *,
     test_fraction: float,
     rope: float = 0.0,
-    names: Sequence[Any] = ("a", "b"),
+    names: Sequence[Any] | None = None,
     greater_is_better: bool | None = True,
-    metric: str = "score",
+    metric: str | None = None,
 ) -> Comparison:
     """Compare two systems by their scores in the same splits of one data set.
 
@@ -281,12 +281,12 @@ def correlated_ttest(
         fraction used to make them.
     rope : float
         Half-width of the region of practical equivalence, in the unit of the scores.
-    names : sequence of two
-        Names of the two systems.
+    names : sequence of two, optional
+        Names of the two systems; by default those that they have where they were selected from one DataArray.
     greater_is_better : bool or None
         Whether greater scores are better.
-    metric : str
-        Name of the metric that the scores measure.
+    metric : str, optional
+        Name of the metric that the scores measure; by default that of their DataArray, if they have one.
 
     Returns
     -------
@@ -333,11 +333,13 @@ def correlated_ttest(
     location = difference[0] + deviations.mean()
     distribution = StudentT.of(location, scale, n - 1)
     scope = Scope("splits", detail=f"{fraction:.3g}")
+    called = scores_a.name if isinstance(scores_a, xr.DataArray) else None
+    metric = str(called or "score") if metric is None else metric
     marginal = Marginal(Quantity(metric, scope, "difference", greater_is_better), distribution, xr.DataArray(0.0))
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
     return Comparison(
         contrast=marginal,
-        names=checks.two_names(names),
+        names=system_names(names, scores_a, scores_b),
         rope=rope,
         basis=basis,
     )

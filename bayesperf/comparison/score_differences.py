@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.cross_validation import REPEAT
@@ -36,6 +38,18 @@ def differences(scores_a: Any, scores_b: Any) -> Differences:
     greatest = max(np.abs(a).max(), np.abs(b).max())
     decimals = 14 - int(np.clip(np.ceil(np.log10(greatest)), -280, 280)) if greatest else 14
     return Differences(np.round(a - b, decimals), decimals)
+
+
+def system_names(names: Sequence[Any] | None, scores_a: Any, scores_b: Any) -> tuple[Any, Any]:
+    """Return the given names, else those that two systems have where they were selected, else "a" and "b"."""
+    if names is not None:
+        return checks.two_names(names)
+    if isinstance(scores_a, xr.DataArray) and isinstance(scores_b, xr.DataArray):
+        both = [(coord, scores_b.coords[dim]) for dim, coord in scores_a.coords.items() if dim in scores_b.coords]
+        for a, b in both:
+            if not a.dims and not b.dims and a.item() != b.item():
+                return a.item(), b.item()
+    return "a", "b"
 
 
 def over_folds(scores: Any) -> Any:

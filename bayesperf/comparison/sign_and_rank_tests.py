@@ -16,7 +16,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.comparison.result import REGIONS
-from bayesperf.comparison.score_differences import differences
+from bayesperf.comparison.score_differences import differences, system_names
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
@@ -125,7 +125,7 @@ def sign_test(
     *,
     rope: float = 0.0,
     prior: Sequence[float] = (0.0, 1.0, 0.0),
-    names: Sequence[Any] = ("a", "b"),
+    names: Sequence[Any] | None = None,
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> NextDataset:
@@ -140,8 +140,8 @@ def sign_test(
         region.
     prior : sequence of three float
         Prior weights below, inside and above the rope, in numbers of data sets; by default one data set inside.
-    names : sequence of two
-        Names of the two systems.
+    names : sequence of two, optional
+        Names of the two systems; by default those that they have where they were selected from one DataArray.
     draws : int
         Number of draws in ``shares``; the probabilities are exact.
     random_seed : int or numpy.random.Generator
@@ -185,7 +185,7 @@ def sign_test(
     shares = _dirichlet(concentration, draws, random_seed)
     return NextDataset(
         method="sign test",
-        names=checks.two_names(names),
+        names=system_names(names, scores_a, scores_b),
         rope=width,
         basis=f"Dirichlet({', '.join(f'{weight:g}' for weight in weights)}) below, inside and above the rope",
         shares=over_regions(_ties_half(shares, width), width),
@@ -201,7 +201,7 @@ def signed_rank_test(
     *,
     rope: float = 0.0,
     prior: float = 0.5,
-    names: Sequence[Any] = ("a", "b"),
+    names: Sequence[Any] | None = None,
     draws: int = DRAWS,
     random_seed: Any = 0,
 ) -> NextDataset:
@@ -255,7 +255,7 @@ def signed_rank_test(
     shares = pairs.drawn_regions(concentration, draws, random_seed)
     return NextDataset(
         method="signed-rank test",
-        names=checks.two_names(names),
+        names=system_names(names, scores_a, scores_b),
         rope=width,
         basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
         shares=over_regions(shares, width),

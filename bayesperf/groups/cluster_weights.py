@@ -85,7 +85,7 @@ class ClusterWeights(StoredDraws):
             source=self,
             pos_label=self.cm.pos_label,
             prior_text=f"Bayesian bootstrap of {plural(self.dim)}; {self.prior.describe(self.summed)}",
-            scope=Scope("clusters", self.dim),
+            scope=Scope("examples") if self.dim == "example" else Scope("clusters", self.dim),
             observed=self.summed.cells,
             prevalence=self.prevalence,
         )

@@ -29,6 +29,7 @@ SCOPES = {
     "new_group": ("Prediction", "the {metric} of a new {dim}"),
     "unlabelled": ("Posterior", "the {metric} in the unlabelled examples, if predictions err there as elsewhere"),
     "clusters": ("Posterior", "the {metric} over examples, which come in {dims}"),
+    "examples": ("Posterior", "the {metric} over examples, each with all its predictions"),
     "slices": ("Posterior", "each slice's own {metric}"),
     "levels": ("Posterior", "the {metric} of each {dim}{detail}"),
     "average": ("Posterior", "{detail}, averaged over these {dims}"),

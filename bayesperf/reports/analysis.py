@@ -61,8 +61,8 @@ class Analysis:
         Bounds that the metrics are required to meet.
     scores : ScoredSystems or None
         Curves and areas of the systems' scores, if there are scores.
-    paired : ConfusionMatrix, Outcomes or None
-        Counts of the systems matched example by example, if a column identifies the examples.
+    paired : ConfusionMatrix, Outcomes, Posterior or None
+        Counts of the systems matched example by example, if a column identifies the examples, or their joint posterior.
     selection : str
         How the shown systems were chosen, in words; empty if all are shown.
     repeats : str
@@ -91,7 +91,7 @@ class Analysis:
     folds: Posterior | None
     requirements: tuple[Requirement, ...] = ()
     scores: ScoredSystems | None = None
-    paired: Counted | None = None
+    paired: Counted | Posterior | None = None
     selection: str = ""
     repeats: str = ""
     notes: tuple[str, ...] = ()
@@ -372,7 +372,7 @@ class Analysis:
         options = {"dim": s.system, "rope": s.rope, "random_seed": s.seed, "baseline": baseline}
         of_counts, of_scores = _labels_and_scores(names)
         found = compare_areas([self.marginals[name] for name in of_scores], **options)
-        if self.paired is not None:
+        if isinstance(self.paired, Counted):
             options["prior"] = s.prior
         of_labels = compare_systems(self.pooled, self.paired, of_counts, **options)
         found |= {each.comparison.metric: each for each in of_labels}

@@ -144,7 +144,7 @@ def named_baseline(wanted: str | None, names: Sequence[Any]) -> Any:
 
 
 def compare_systems(
-    pooled: Posterior, paired: Counted | None, names: Sequence[str], **options: Any
+    pooled: Posterior, paired: Counted | Posterior | None, names: Sequence[str], **options: Any
 ) -> list[MetricComparison]:
     """Compare systems by each metric.
 
@@ -152,8 +152,8 @@ def compare_systems(
     ----------
     pooled : Posterior
         The posterior of each system.
-    paired : Counted or None
-        Counts of the same systems matched example by example, if they are.
+    paired : Counted, Posterior or None
+        Counts of the same systems matched example by example, if they are, or their joint posterior.
     names : sequence of str
         Metrics.
     **options
@@ -189,7 +189,11 @@ def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, Me
 
 
 def _compare_by(
-    name: str, pooled: Posterior, paired: Counted | None, of_rules: Posterior | None, options: dict[str, Any]
+    name: str,
+    pooled: Posterior,
+    paired: Counted | Posterior | None,
+    of_rules: Posterior | None,
+    options: dict[str, Any],
 ) -> MetricComparison:
     # The text beside the table says whether systems are treated as independent.
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}

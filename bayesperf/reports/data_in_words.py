@@ -10,6 +10,7 @@ from datetime import date
 import numpy as np
 
 from bayesperf.core.words import enumerated, printable, sentence
+from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.response_patterns import ResponsePatterns, same_examples
 from bayesperf.files.option_table import FILE, FOLD, SYSTEM
@@ -137,7 +138,7 @@ def digest(analysis: Analysis) -> str:
     coords = [(str(dim), list(map(str, counts[dim].values.tolist()))) for dim in counts.dims]
     hashed = hashlib.sha256(repr((coords, str(analysis.counts.pos_label))).encode())
     hashed.update(np.ascontiguousarray(counts.values, "<i8").tobytes())
-    if analysis.paired is not None and analysis.paired.patterns is not None:
+    if isinstance(analysis.paired, Counted) and analysis.paired.patterns is not None:
         hashed.update(repr(_matched(analysis.paired.patterns)).encode())
     for system in analysis.scores.systems if analysis.scores else []:
         for part in filter(None, (system.test, system.dev)):

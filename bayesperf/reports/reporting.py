@@ -25,6 +25,7 @@ from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_di
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.option_table import FOLD, Settings
+from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
@@ -116,13 +117,14 @@ def report(
 
     Parameters
     ----------
-    data : ConfusionMatrix, Outcomes, Posterior, array-like (n,), answer or mapping
-        Counts; a posterior of them; or the actual labels, if the next argument is the predicted labels. Or any other
+    data : ConfusionMatrix, Outcomes, Posterior, DataTree, array-like (n,), answer or mapping
+        Counts; a posterior of them, or a fit; or the actual labels, if the next argument is the predicted labels. Or any other
         answer, such as a Comparison, a Curve or a MetaAnalysis; a mapping ``{"question": answer}`` has several, and
         tables as DataFrames. Of an answer, only `title`, `ci_prob` and `rope` can be given. A leading dim
         ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
         the matrix was made with ``example=ids``. For repeated cross-validation (a leading dim ``repeat``, from
-        `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples.
+        `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples, and
+        systems are compared on whole examples.
     y_pred : array-like (n,), optional
         Predicted labels.
     requirements : sequence of str, or mapping of str to float
@@ -164,12 +166,15 @@ def report(
     >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
     'Spam filter, June'
     """
+    if isinstance(data, xr.DataTree):
+        data = Posterior.from_datatree(data)
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
     if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior | xr.DataTree):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
         lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
         return Report(_answers(data, given, lists, ci_prob, rope), title)
     counts, pooled = _counts_and_posterior(data, y_pred, prior, **of_labels)
+    joint = _of_all_repeats(counts, prior, random_seed)
     counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
     settings = Settings(
@@ -183,7 +188,8 @@ def report(
         slices=tuple(slices),
     )
     analysis = _analysis(counts, pooled, settings, requirements)
-    return Report(replace(analysis, notes=notes, sliced=sliced), title)
+    paired = analysis.paired if joint is None else joint
+    return Report(replace(analysis, notes=notes, sliced=sliced, paired=paired), title)
 
 
 def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, requirements: Any) -> Analysis:
@@ -213,6 +219,14 @@ def _answers(data: Any, given: Mapping[str, Any], lists: Mapping[str, Any], ci_p
     for name in [*named, *(name for name, values in lists.items() if len(values))]:
         raise InputTypeError(name, "is for counts and labels; data is an answer.", f"Report it without `{name}`.")
     return answers_of(data, ci_prob=checks.probability("ci_prob", ci_prob), rope=checks.rope(rope))
+
+
+def _of_all_repeats(counts: Counted, prior: Any, random_seed: Any) -> Posterior | None:
+    """Return several systems on whole examples, each with its predictions in all repeats of cross-validation."""
+    repeated = counts.clusters is not None and repeated_dim(counts.counts) == REPEAT and FOLD in counts.dims
+    if not repeated or not set(counts.dims) - {REPEAT, FOLD}:
+        return None
+    return pool(counts, prior=prior, random_seed=random_seed).mean
 
 
 def _each_example_once(counts: Counted) -> tuple[Counted, tuple[str, ...]]:
@@ -276,6 +290,5 @@ def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) 
         raise InputTypeError(
             "data",
             f"must be a matrix, a posterior, or actual labels beside y_pred; it is {type(data).__name__}.",
-            "Give Posterior.from_datatree(tree)." if isinstance(data, xr.DataTree) else "",
         )
     return ConfusionMatrix.from_predictions(data, y_pred, **of_labels), None

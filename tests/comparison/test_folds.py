@@ -221,6 +221,15 @@ def test_equal_differences_are_a_point_mass():
     assert bp.folds.correlated_ttest([1, 2], [3, 4], test_fraction=0.1).prob_greater == 0
 
 
+def test_scores_of_systems_that_were_selected_keep_their_names():
+    both = xr.DataArray([A, B], {"model": ["new", "old"]}, ("model", "fold"), name="accuracy")
+    new, old = both.sel(model="new"), both.sel(model="old")
+    found = bp.folds.correlated_ttest(new, old, test_fraction=0.1)
+    assert repr(found) == "<bayesperf.Comparison: accuracy, new − old (student_t)>"
+    assert bp.folds.sign_test(new, old).names == bp.folds.signed_rank_test(new, old).names == ("new", "old")
+    assert bp.folds.sign_test(new.values, old).names == ("a", "b")
+
+
 def test_the_comparison_says_what_it_is():
     found = bp.folds.correlated_ttest(A, B, test_fraction=0.1, names=("new", "old"), metric="accuracy", rope=0.01)
     assert repr(found) == "<bayesperf.Comparison: accuracy, new − old (student_t)>"

@@ -6,6 +6,9 @@ from html import unescape
 import numpy as np
 import pytest
 import xarray as xr
+from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 import bayesperf as bp
 from bayesperf.files.option_table import Settings
@@ -96,7 +99,7 @@ def test_paired_matrices_are_compared_example_by_example():
         ((bp.posterior(CM),), {"prior": "flat"}, TypeError, "data is a posterior, which has one already"),
         ((bp.posterior(CM).predict(),), {}, ValueError, "this posterior knows of no counts"),
         (([1, 0],), {}, TypeError, "data must be a matrix, a posterior, or actual labels beside y_pred; it is list"),
-        ((xr.DataTree(),), {}, TypeError, "it is DataTree. Give Posterior.from_datatree(tree)."),
+        ((xr.DataTree(),), {}, ValueError, "tree has no variable 'cells' in a group 'posterior'."),
         ((CM,), {"requirements": "recall>=0.8"}, TypeError, "Write ['recall>=0.8']"),
         ((CM,), {"requirements": ["recall<=0.8"]}, ValueError, "greater is better: use >="),
         ((CM,), {"ci_prob": 2}, ValueError, "ci_prob"),
@@ -132,6 +135,27 @@ def test_repeated_cross_validation_is_reported_with_each_row_once():
     assert f"observed {np.trace(once)} of 100" in page
     with pytest.raises(ValueError, match="in this posterior an example weighs less than one, as those"):
         bp.report(bp.pool(cm).mean)
+
+
+def test_a_fit_is_reported_as_its_posterior():
+    tree = bp.fit(CM, "rates", random_seed=1)
+    assert bp.report(tree).markdown == bp.report(bp.Posterior.from_datatree(tree)).markdown
+
+
+def test_systems_of_repeated_cross_validation_are_compared_on_whole_examples(recwarn):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(60, 2))
+    y = (x[:, 0] + rng.normal(size=60) > 0).astype(int)
+    learners = {"bayes": GaussianNB(), "far": KNeighborsClassifier(25)}
+    splits = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)
+    cm = bp.ConfusionMatrix.from_cross_validation(learners, x, y, cv=splits)
+    page = bp.report(cm, metrics=["accuracy"]).markdown
+    assert "Paired: the systems are compared on the same examples." in page
+    whole = bp.pool(cm).mean
+    assert whole.estimand == "Posterior of the metric over examples, each with all its predictions"
+    expected = bp.compare(whole, metric="accuracy", dim="model").difference
+    assert f"{expected.mean().item():.3f}".replace("-", "−") in page
+    assert not [warned for warned in recwarn if issubclass(warned.category, bp.errors.DependenceWarning)]
 
 
 # ── Outcomes ──
