@@ -40,13 +40,17 @@ NAMES = {name: flags_of(name)[0] for name in OPTIONS} | {
 }
 
 
-@cache
-def say_size(files: tuple[Path, ...]) -> None:
+def say_size(files: list[Path]) -> None:
     """Say, once, if there is much to read."""
     from bayesperf.files.formats import bytes_of
 
     if (size := sum(map(bytes_of, files))) > _LARGE:
-        say(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
+        _say_once(f"reading {size / 1e9:.1f} GB, which may take {'a minute' if size < _HUGE else 'minutes'} or more.")
+
+
+@cache
+def _say_once(text: str) -> None:
+    say(text)
 
 
 def read_settled(files: list[Path], settings: Settings, compared: bool = False) -> tuple[Predictions, Settings]:
@@ -66,7 +70,7 @@ def read_settled(files: list[Path], settings: Settings, compared: bool = False) 
     settings = with_roles(settings, len(files), compared)
     refuse_together(settings)
     settings = with_outcomes(settings)
-    say_size(tuple(files))
+    say_size(files)
     with opened(files, settings) as opened_files:
         from bayesperf.files.reading import read_opened
         from bayesperf.files.wide import with_labels_apart
@@ -117,7 +121,7 @@ def answers_in(files: list[Path], settings: Settings) -> Answers | None:
         return None
     from bayesperf.files.kinds import read_kind
 
-    say_size(tuple(files))
+    say_size(files)
     if (read := read_kind(files, None, settings.encoding)) is None:
         return None
     say_what_takes_long(read)

@@ -55,7 +55,8 @@ class Sampled(Distribution):
         flat = self.values.reshape(self.size, -1)
         with np.errstate(invalid="ignore", divide="ignore"):
             counted = [(flat <= column[:, None]).sum(-1) for column in np.broadcast_to(x, (self.size, x.shape[-1])).T]
-            return np.stack(counted, -1) / (flat.shape[-1] - np.isnan(flat).sum(-1))[:, None]
+            shares: Array = np.stack(counted, -1) / (flat.shape[-1] - np.isnan(flat).sum(-1))[:, None]
+            return shares
 
     def sf(self, x: Array) -> Array:
         return 1 - self.cdf(x)

@@ -118,9 +118,9 @@ def report(
     Parameters
     ----------
     data : ConfusionMatrix, Outcomes, Posterior, DataTree, array-like (n,), answer or mapping
-        Counts; a posterior of them, or a fit; or the actual labels, if the next argument is the predicted labels. Or any other
-        answer, such as a Comparison, a Curve or a MetaAnalysis; a mapping ``{"question": answer}`` has several, and
-        tables as DataFrames. Of an answer, only `title`, `ci_prob` and `rope` can be given. A leading dim
+        Counts; a posterior of them, or a fit; or the actual labels, if the next argument is the predicted labels. Or
+        any other answer, such as a Comparison, a Curve or a MetaAnalysis; a mapping ``{"question": answer}`` has
+        several, and tables as DataFrames. Of an answer, only `title`, `ci_prob` and `rope` can be given. A leading dim
         ``fold`` is pooled and shown fold by fold. Systems along the first other dim are compared, example by example if
         the matrix was made with ``example=ids``. For repeated cross-validation (a leading dim ``repeat``, from
         `ConfusionMatrix.from_cross_validation`) the counts are means over the repeats, rounded to whole examples, and
@@ -169,7 +169,7 @@ def report(
     if isinstance(data, xr.DataTree):
         data = Posterior.from_datatree(data)
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
-    if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior | xr.DataTree):
+    if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
         lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
         return Report(_answers(data, given, lists, ci_prob, rope), title)
