@@ -21,7 +21,7 @@ from markupsafe import Markup
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.answer import Answer
 from bayesperf.core.errors import InputTypeError
-from bayesperf.core.words import enumerated, metric_title, printable, short_interval_name
+from bayesperf.core.words import enumerated, metric_title, percentage, printable, short_interval_name
 from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.summary_table import caption
@@ -187,7 +187,8 @@ def table_of(table: pd.DataFrame, name: Name) -> list[Block]:
     table = table.reset_index(drop=table.index.name is None and pd.api.types.is_integer_dtype(table.index))
     has_interval = {"ci_lower", "ci_upper"} <= set(table)
     centre = _centre(table) if has_interval else ""
-    interval = short_interval_name(attrs["ci_prob"], attrs.get("ci_kind", "eti")) if "ci_prob" in attrs else "interval"
+    interval = f"{percentage(attrs['confidence'])} CI" if "confidence" in attrs else "interval"
+    interval = short_interval_name(attrs["ci_prob"], attrs.get("ci_kind", "eti")) if "ci_prob" in attrs else interval
     columns = [each for key in table for each in _columns(table, key, centre, interval)]
     by_metric = table.groupby("metric", sort=False) if "metric" in table else [("", table)]
     parts = [_rows(str(metric), rows, columns, centre) for metric, rows in by_metric]

@@ -45,6 +45,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # With more scores, this many are candidates, spread evenly over either class.
@@ -219,11 +220,11 @@ class ChosenThreshold(Answer):
             "the rest is left to people"
         )
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, *, ax: Axes | None = None) -> Figure:
         """Plot the scores of both classes, and the decision at each score; see `bayesperf.plots.score_regions`."""
         from bayesperf import plots
 
-        return plots.score_regions(self, **options)
+        return plots.score_regions(self, ax=ax)
 
     def __repr__(self) -> str:
         at = f"{self.high:.6g}" if self.abstention_rate is None else f"from {self.low:.6g} to {self.high:.6g}"
