@@ -154,13 +154,14 @@ def _no_worse_in_runs(versions: Analysis, metric: str, held: dict[str, Any], sta
     import numpy as np
 
     from bayesperf import metrics
+    from bayesperf.data.counted import Counted
     from bayesperf.files.run_state import differences_of_runs
     from bayesperf.intervals.difference_sequences import difference_sequence, paired_sequence
     from bayesperf.plan.monitored_differences import counts_of_difference
     from bayesperf.reports.verdicts import OPEN, Verdict
 
     wanted, margin = metrics.get(metric), versions.settings.no_worse_by or 0.0
-    counts = versions.paired if versions.paired is not None else versions.pooled_counts
+    counts = versions.paired if isinstance(versions.paired, Counted) else versions.pooled_counts
     numbers = counts_of_difference(counts.sel(**{_VERSION: [_NEW, _OLD]}), wanted, _VERSION)
     if numbers is None:
         raise InputError(
@@ -282,6 +283,7 @@ def _more_to_compare(analysis: Analysis, difference: Marginal, new: Any, old: An
 
 def _more_examples(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
     """Return how many more independent examples would settle a comparison; nothing if that cannot be planned."""
+    from bayesperf.data.counted import Counted
     from bayesperf.plan.plan_result import UnreachableError
     from bayesperf.plan.sample_sizes import comparison
     from bayesperf.reports.verdicts import ASSURANCE
@@ -290,7 +292,7 @@ def _more_examples(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
     no_worse_by = settings.no_worse_by or 0.0
     a: Any = analysis.pooled_counts.sel(**{system: new})
     b: Any = analysis.pooled_counts.sel(**{system: old})
-    if analysis.paired is not None:
+    if isinstance(analysis.paired, Counted):
         a, b = analysis.paired.sel(**{system: [new, old]}), None
     options: dict[str, Any] = {
         "confidence": settings.confidence, "assurance": ASSURANCE, "prior": settings.prior

@@ -91,7 +91,9 @@ class _Weighted(RocDraws):
         if last <= _ALL_KNOTS:
             return thresholds
         inner = np.linspace(_END_KNOTS, last - _END_KNOTS, _INNER_KNOTS).astype(int)
-        return thresholds[np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])]
+        places = np.concatenate([np.arange(_END_KNOTS), inner, np.arange(last - _END_KNOTS + 1, last + 1)])
+        knots: Array = thresholds[places]
+        return knots
 
     def _blocks(self, thresholds: Array) -> Iterator[Rates]:
         """Yield the rates at which positives and negatives are called positive, some draws at a time."""
