@@ -23,7 +23,7 @@ TOGETHER = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**STUDIES, dim
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:15 patients are few")
+@pytest.mark.filterwarnings("ignore:15 patients are few", "ignore:1 of 4 cells have no example")
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_answer_has_a_page(kind):
     answer = KINDS[kind][0]()
