@@ -56,6 +56,11 @@ class MarkovChain(StoredDraws):
     starts: Booleans = field(kw_only=True)
     entropy: tuple[int, ...] = field(kw_only=True)
 
+    # In whole sequences: two chains do not know that both systems found the same samples hard.
+    counted_together = (
+        "pool(ConfusionMatrix.from_predictions(y_true, {'a': y_pred_a, 'b': y_pred_b}, cluster={'video': ids})).mean"
+    )
+
     @property
     def parameters(self) -> xr.Dataset:
         """Draws of the transition probabilities.

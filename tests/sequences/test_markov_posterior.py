@@ -316,3 +316,10 @@ def test_what_a_chain_cannot_do():
         post.at_prevalence(0.1)
     with pytest.raises(ValueError, match="update: draws cannot be updated exactly"):
         post.update(bp.ConfusionMatrix.from_predictions(FRAMES["actual"], FRAMES["predicted"]))
+
+
+def test_two_systems_on_the_same_samples_are_counted_in_whole_sequences():
+    frames = bp.sequences.simulate(60, random_seed=1)
+    new, old = (bp.sequences.posterior(frames["actual"], said) for said in (frames["predicted"], frames["actual"]))
+    with pytest.warns(bp.errors.DependenceWarning, match=r"compare\(pool\(.*cluster=.*ids\}\)\)\.mean, metric=.*BP103"):
+        bp.compare(new, old, "recall")
