@@ -32,11 +32,19 @@ _TIMES = (1, 3)
 
 def answers_of_file(read: FileOfKind, settings: Settings) -> Answers:
     """Return the answers of the rows of a file of a kind."""
+    _refuse_missing(read)
     title, parts_of = ANSWERED[read.kind]
     said, parts = parts_of(read, settings)
     columns = f"Columns read: {enumerated([printable(name) for name in read.columns.values()])}."
     text = " ".join([said, columns, *map(printable, read.notes)])
     return Answers(parts, settings.ci_prob, settings.rope, settings.title or title, text)
+
+
+def _refuse_missing(read: FileOfKind) -> None:
+    for role, column in read.columns.items():
+        if missing := int(read.frame[role].isna().sum()):
+            s = "s" if missing > 1 else ""
+            raise InputError(f"column {column!r}", f"has {missing:,} missing value{s}.", "Remove such rows.")
 
 
 type _Found = tuple[str, dict[str, Sequence[Part]]]
@@ -91,8 +99,7 @@ def _whole_numbers(read: FileOfKind, role: str) -> pd.Series[int]:
     wrong = ~((values >= 0) & (values % 1 == 0))
     if wrong.any():
         held = read.frame[role][wrong].iloc[0]
-        what = "has a missing value" if held is None else f"holds {held!r}"
-        raise InputError(f"column {read.columns[role]!r}", f"{what}.", "Write whole numbers of cases.")
+        raise InputError(f"column {read.columns[role]!r}", f"holds {held!r}.", "Write whole numbers of cases.")
     return values.astype(int)
 
 

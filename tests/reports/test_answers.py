@@ -149,6 +149,7 @@ def test_two_tests_of_the_same_studies_are_compared(shell, tmp_path):
         ({"tp": [25, 17, 88, 1.5]}, "column 'tp' holds '1.5'. Write whole numbers of cases."),
         ({"fn": [8, 4, 16, -1]}, "column 'fn' holds '-1'"),
         ({"study": [*"abba"]}, "has 'b' twice"),
+        ({"study": ["a", None, "c", "d"]}, "column 'study' has 1 missing value. Remove such rows."),
     ],
 )
 def test_what_is_no_study_is_refused(shell, tmp_path, change, words):
