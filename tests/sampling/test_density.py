@@ -37,8 +37,8 @@ def model_and_points(case, n=4):
     model = built(*ALL[case])
     start = backend._start(model)
     size = sum(value.size for value in start)
-    # Farther out, PyMC's density loses digits where it is interpreted as it stands.
-    return model, [value.shape for value in start], np.random.default_rng(3).standard_normal((n, size))
+    # Farther out, PyMC's density loses digits where it is interpreted as it stands: log(1 - p) of a logit of 29, say.
+    return model, [value.shape for value in start], np.random.default_rng(3).standard_normal((n, size)) / 2
 
 
 def split(model, shapes, point):
