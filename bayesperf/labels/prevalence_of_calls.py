@@ -155,9 +155,8 @@ def prevalence(
     Marginal
         Of two classes by quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall +
         specificity − 1), between 0 and 1, at the rates counted or the means given. Places along leading dims are
-        independent, although they share the errors: intervals of differences between months are too wide, not too
-        narrow. Of more classes, over the dim ``label``, and of pooled parts it has joint draws of the model
-        ``prevalence``, which `bayesperf.fit` samples with other priors.
+        independent, although they share the errors: intervals of differences are too wide, not too narrow. Of more
+        classes, over the dim ``label``, and of pooled parts it has joint draws of the model ``prevalence``, which `bayesperf.fit` samples with other priors.
 
     Raises
     ------
@@ -171,14 +170,12 @@ def prevalence(
         If recall + specificity may well be below 1.1, or of more classes an eigenvalue of the rates below 0.1: calls
         then hardly depend on the class.
     SelectionWarning
-        If fewer examples are called positive than the errors make without a positive example, or more than with
-        positives alone: then calls err otherwise here than elsewhere.
+        If calls are fewer than without a positive example, or more than with positives alone.
 
     Notes
     -----
     That errors are the same here as elsewhere is an assumption, which data at hand can hardly check. Recall and
-    specificity are taken as independent, unless they are draws, such as those of a fit: these are joint, and their
-    number limits the accuracy.
+    specificity are independent, unless they are draws, as of a fit: these are joint, and their number limits accuracy.
 
     References
     ----------
