@@ -156,7 +156,8 @@ def prevalence(
         Of two classes by quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall +
         specificity − 1), between 0 and 1, at the rates counted or the means given. Places along leading dims are
         independent, although they share the errors: intervals of differences are too wide, not too narrow. Of more
-        classes, over the dim ``label``, and of pooled parts it has joint draws of the model ``prevalence``, which `bayesperf.fit` samples with other priors.
+        classes, over the dim ``label``, and of pooled parts it has joint draws of the model ``prevalence``, which
+        `bayesperf.fit` samples with other priors.
 
     Raises
     ------
