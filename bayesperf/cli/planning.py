@@ -106,7 +106,7 @@ def _say_of_each(goals: Sequence[Goal], analysis: Analysis, settings: Settings) 
 
     documents = []
     if not settings.json:
-        print(what_was_read(analysis))
+        _print_lines([what_was_read(analysis)])
     for (place, names), goal in product(analysis.systems, goals):
         matrix = analysis.counts_at(place)
         seen = evidence_in_words(matrix, goal.requirement)
@@ -167,20 +167,25 @@ def _document(goal: Goal, answer: Planned, evidence: Any) -> dict[str, Any]:
 def _print(goal: Goal, answer: Planned, system: str = "") -> None:
     """Print an answer, and what fewer and more examples do."""
     from rich.console import Console
-    from rich.text import Text
 
-    from bayesperf.core.words import printable
-
-    print_ = Console().print
     if system:
-        print_(Text(f"\n{printable(system)}", style="bold"))
-    for line in _sentences(goal, answer):
-        print_(Text(line))
+        print()
+        _print_lines([system], "bold")
+    _print_lines(_sentences(goal, answer))
     if (settling := answer.settling) is not None and settling.n:
-        print_()
-        print_(_table(settling))
+        Console().print("", _table(settling), sep="\n")
         about = f"Probability, from {settling.basis}, that so many show {settling.claim}."
-        print_(Text(f"{about} Counts are whole, so it rises unevenly."))
+        _print_lines([f"{about} Counts are whole, so it rises unevenly."])
+
+
+def _print_lines(texts: Sequence[str], style: str = "") -> None:
+    from rich.console import Console
+
+    from bayesperf.reports.render.terminal import wrapped
+
+    console = Console()
+    for text in texts:
+        console.print(wrapped(text, console, style))
 
 
 def _parse_evidence(text: str) -> tuple[int, int]:
@@ -220,6 +225,9 @@ def _sentences(goal: Goal, answer: Planned) -> list[str]:
     now = f"Required: {requirement}. So far {answer.seen}: it is met with probability {prob_met}."
     if answer.plan is not None:
         asked = f"To {goals[question]} with assurance {assurance:g}: {number_in_words(answer.plan)}."
+        if look_every is None and answer.plan.n and answer.prob_met >= confidence:
+            shown = f"It is shown already ({meets}), but new examples can put it in doubt. To show it with them, too,"
+            asked = f"{shown} with assurance {assurance:g}: {number_in_words(answer.plan)}."
         fewer = "To settle it either way takes at most as many, and often fewer: --question settle."
         return [now, asked, *([fewer] if question == "meet" and answer.plan.n else []), *_cost(answer.plan)]
     asked = f"To {goals[question]} with assurance {assurance:g}: {number_in_words(None, look_every)}."
@@ -264,5 +272,5 @@ def _table(plan: Plan) -> Table:
     table.add_column(f"new {plan.counts}", justify="right")
     table.add_column("assurance", justify="right")
     for n, value in zip(numbers, plan.curve(numbers).values, strict=True):
-        table.add_row(str(n), f"{value:.3f}")
+        table.add_row(f"{n:,}", f"{value:.3f}")
     return table

@@ -14,7 +14,7 @@ from bayesperf.core.words import enumerated
 _LISTED = 12
 # Labels that mean the same in different codings, and those by which programs write that a label is missing.
 _SAME = {"yes": "1 yes y true t positive pos ja oui si sí", "no": "0 no n false f negative neg nein non"}
-_MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
+MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
 
 
 def classes_in_words(counts: Mapping[str, int], wanted: str = "") -> str:
@@ -38,7 +38,7 @@ def plain(label: str) -> str:
 
 
 def merged_by(old: str, new: str) -> str:
-    """Return the option that reads a label as another."""
+    """Return the option that reads a label as another, or as missing if that is empty."""
     return f"--map {shlex.quote(f'{old}={new}')}"
 
 
@@ -62,10 +62,11 @@ def about_labels(counts: Mapping[str, int]) -> list[str]:
                 f"Labels {named} look like one class, and count as {len(labels)}. To merge them: "
                 f"{' '.join(merged_by(other, first) for other in others)}."
             )
-    if gaps := [repr(text) for text in counts if text.strip().lower() in _MISSING]:
+    if gaps := [text for text in counts if text.strip().lower() in MISSING]:
+        named = enumerated([*map(repr, gaps)])
         said.append(
-            f"{'Label' if len(gaps) == 1 else 'Labels'} {enumerated(gaps)} may stand for a missing value, and "
-            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so, leave the field empty and add "
-            "--drop-missing."
+            f"{'Label' if len(gaps) == 1 else 'Labels'} {named} may stand for a missing value, and "
+            f"{'counts as a class' if len(gaps) == 1 else 'count as classes'}. If so: "
+            f"{' '.join(merged_by(gap, '') for gap in gaps)} --drop-missing."
         )
     return said

@@ -15,8 +15,9 @@ import pandas as pd
 from bayesperf.core.arguments import checked
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
+from bayesperf.files.class_names import MISSING, plain
 from bayesperf.files.data_quality import MOST_SYSTEMS
-from bayesperf.files.formats import DataFile
+from bayesperf.files.formats import DataFile, sql_text
 from bayesperf.files.kinds import kind_of, usual_columns
 from bayesperf.files.roles import (
     CLUSTER_COLUMNS,
@@ -28,6 +29,7 @@ from bayesperf.files.roles import (
     SYSTEM_COLUMNS,
 )
 from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
+from bayesperf.files.wide import JOINT, PERCENT_SIGN, RIGHT_OR_WRONG
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -76,6 +78,8 @@ _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 _SHARED = 0.5
 # A column with more different values than this holds no labels; with more different numbers it holds scores.
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
+# Words are ids, of which some repeat by mistake, if this proportion of them differs.
+_NEARLY_ALL = 0.9
 
 
 class _Column(NamedTuple):
@@ -90,18 +94,29 @@ class _Column(NamedTuple):
     lowest: float | None
     highest: float | None
     values: dict[str, int]
+    is_percent: bool = False
 
     @property
     def is_continuous(self) -> bool:
         """Whether it holds numbers that are not labels: fractions, or many values."""
         if not self.distinct or self.numbers < self.rows - self.missing:
             return False
-        return not self.whole or self.distinct > _FEW_NUMBERS
+        return self.is_percent or not self.whole or self.distinct > _FEW_NUMBERS
 
     @property
     def is_labels(self) -> bool:
         """Whether it may hold labels."""
         return 1 < self.distinct <= _MOST_LABELS and not self.is_continuous and bool(self.values)
+
+    @property
+    def is_proportion(self) -> bool:
+        """Whether its numbers can be probabilities, or percentages by their signs."""
+        return self.is_percent or (self.lowest is not None and self.lowest >= 0 and (self.highest or 0) <= 1)
+
+    @property
+    def labels(self) -> set[str]:
+        """Its labels as they are compared with those of others: joined ones apart, spelt alike, none for missing."""
+        return {plain(label) for value in self.values for label in value.split(JOINT)} - MISSING
 
 
 @checked
@@ -155,7 +170,11 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     ]
     found = pd.DataFrame(rows, columns=["column", "holds", "distinct", "missing", "role", "option"])
     found.attrs = {
-        "notes": [*(source.note for source in sources if source.note), *_about_guess(columns, roles)],
+        "notes": [
+            *(source.note for source in sources if source.note),
+            *_about_guess(columns, roles),
+            *_about_repeats(columns, roles),
+        ],
         "rows": columns[0].rows if columns else 0,
         "commands": _commands(named, columns, roles),
     }
@@ -179,17 +198,18 @@ def _columns(connection: DuckDBPyConnection, sources: Sequence[DataFile]) -> lis
 
 
 def _column(connection: DuckDBPyConnection, name: str, key: str) -> _Column:
-    # Decimals may be written with a comma.
-    number = f"try_cast(replace({key}, ',', '.') AS DOUBLE)"
-    rows, missing, distinct, numbers, whole, lowest, highest = connection.execute(
+    # Decimals may be written with a comma, and percentages with their sign.
+    number = f"try_cast(replace(regexp_replace({key}, {sql_text(PERCENT_SIGN)}, ''), ',', '.') AS DOUBLE)"
+    rows, missing, distinct, numbers, whole, lowest, highest, is_percent = connection.execute(
         f"SELECT count(*), count(*) - count({key}), count(DISTINCT {key}), count({number}), "
-        f"coalesce(bool_and({number} = floor({number})), false), min({number}), max({number}) FROM looked"
+        f"coalesce(bool_and({number} = floor({number})), false), min({number}), max({number}), "
+        f"coalesce(bool_and(contains({key}, '%')), false) FROM looked"
     ).fetchall()[0]
     values = {}
     if distinct <= _MOST_LABELS:
         counted = f"SELECT {key}, count(*) AS n FROM looked WHERE {key} IS NOT NULL GROUP BY 1 ORDER BY n DESC, 1"
         values = dict(connection.execute(counted).fetchall())
-    return _Column(name, rows, missing, distinct, numbers, whole, lowest, highest, values)
+    return _Column(name, rows, missing, distinct, numbers, whole, lowest, highest, values, is_percent)
 
 
 def _holds(column: _Column) -> str:
@@ -198,10 +218,11 @@ def _holds(column: _Column) -> str:
     if not column.distinct:
         return "nothing"
     if column.is_continuous and column.lowest is not None and column.highest is not None:
-        return f"numbers from {column.lowest:g} to {column.highest:g}{gaps}"
+        written, sign = ",.0f" if column.whole else ",g", " %" if column.is_percent else ""
+        return f"numbers from {column.lowest:{written}} to {column.highest:{written}}{sign}{gaps}"
     few = [f"{value} ({n:,})" for value, n in list(column.values.items())[:4]]
     if column.distinct > len(few):
-        return f"{column.distinct:,} values{f', as {listed(list(column.values)[:3])}' if few else ''}{gaps}"
+        return f"{column.distinct:,} values{f', such as {listed(list(column.values)[:3])}' if few else ''}{gaps}"
     return ", ".join(few) + gaps
 
 
@@ -210,21 +231,20 @@ def _holds(column: _Column) -> str:
 _IS: Mapping[str, Callable[[_Column], bool]] = {
     "actual": lambda c: axis_role(c.name) == "actual" and c.is_labels and not PROBABILITY.search(c.name),
     "predicted": lambda c: axis_role(c.name) == "predicted" and c.is_labels and not PROBABILITY.search(c.name),
-    "score": lambda c: c.is_continuous and (not c.whole or bool(PROBABILITY.search(c.name))),
+    "score": lambda c: c.is_continuous and (c.is_percent or not c.whole or bool(PROBABILITY.search(c.name))),
     "system": lambda c: c.name.lower() in SYSTEM_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "fold": lambda c: c.name.lower() in FOLD_COLUMNS and c.distinct > 1,
     "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "correct": lambda c: c.name.lower() in CORRECT_COLUMNS and _says_right(c),
     "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
-    "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct == c.rows,
+    "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct >= (_NEARLY_ALL if not c.numbers else 1) * c.rows,
 }
 
 
 def _says_right(column: _Column) -> bool:
     """Return whether a column holds right and wrong alone."""
-    return bool(column.values) and {value.lower() for value in column.values} <= {
-        "0", "1", "0.0", "1.0", "false", "true"
-    }  # fmt: skip
+    numbers_too = {"0", "1", "0.0", "1.0", "false", "true", *RIGHT_OR_WRONG}
+    return bool(column.values) and {value.strip().lower() for value in column.values} <= numbers_too
 
 
 def _roles(columns: Sequence[_Column]) -> list[str]:
@@ -244,6 +264,7 @@ def _roles(columns: Sequence[_Column]) -> list[str]:
         roles = [said.get(place, "" if role in ("actual", "predicted") else role) for place, role in enumerate(roles)]
     else:
         roles = _with_labels(columns, roles)
+    roles = _with_shared_ids(columns, _with_likely_scores(columns, roles))
     return [
         "group" if role == "" and column.is_labels and column.distinct <= MOST_SYSTEMS else role
         for column, role in zip(columns, roles, strict=True)
@@ -271,9 +292,26 @@ def _with_labels(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
     roles[actual] = "actual"
     if "predicted" in roles:
         return roles
-    labels = set(columns[actual].values)
     return [
-        "predicted" if role in ("", "system") and column.is_labels and set(column.values) <= labels else role
+        "predicted" if role in ("", "system") and column.is_labels and column.labels <= columns[actual].labels else role
+        for column, role in zip(columns, roles, strict=True)
+    ]
+
+
+def _with_likely_scores(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return the roles without scores that can be no probabilities, if others can: amounts and ages beside a risk."""
+    likely = [role == "score" and column.is_proportion for column, role in zip(columns, roles, strict=True)]
+    named = [bool(PROBABILITY.search(column.name)) for column in columns]
+    is_score = [one or other for one, other in zip(likely, named, strict=True)]
+    return ["" if role == "score" and any(likely) and not kept else role
+            for role, kept in zip(roles, is_score, strict=True)]  # fmt: skip
+
+
+def _with_shared_ids(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return the roles with the columns that hold each value once for each system as ids, which pair the systems."""
+    systems = next((column.distinct for column, role in zip(columns, roles, strict=True) if role == "system"), 0)
+    return [
+        "id" if role == "" and systems > 1 and column.distinct * systems == column.rows else role
         for column, role in zip(columns, roles, strict=True)
     ]
 
@@ -290,7 +328,7 @@ def _first_of_the_same_labels(columns: Sequence[_Column], roles: Sequence[str]) 
         place for place in free if any(_share(columns[place], columns[other]) for other in others if other != place)
     ]
     if same:
-        return max(same, key=lambda place: columns[place].missing > 0)
+        return max(same, key=lambda place: columns[place].missing > 0 and not _is_joined(columns[place]))
     two = [place for place in free if columns[place].distinct == 2]
     return two[0] if "score" in roles and len(two) == 1 else None
 
@@ -303,9 +341,20 @@ def _about_guess(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
     return [f"No name says which column holds the actual labels; by its values it may be {actual[0]!r}."]
 
 
+def _about_repeats(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return a sentence on each column of ids of which a few repeat."""
+    repeated = [(column, column.rows - column.missing - column.distinct) for column in columns]
+    return [
+        f"Column {column.name!r} looks like ids of examples, and {again:,} of {column.rows:,} rows repeat one. Remove "
+        "rows that were copied: they count as other examples, and intervals become too narrow."
+        for (column, again), role in zip(repeated, roles, strict=True)
+        if role == "id" and 0 < again <= (1 - _NEARLY_ALL) * column.rows
+    ]
+
+
 def _share(one: _Column, other: _Column) -> bool:
     """Return whether most labels of two columns occur in both."""
-    return len(one.values.keys() & other.values.keys()) >= _SHARED * len(one.values.keys() | other.values.keys())
+    return len(one.labels & other.labels) >= _SHARED * len(one.labels | other.labels)
 
 
 def _pairs(columns: Sequence[_Column]) -> dict[int, int]:
@@ -349,6 +398,8 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
         return _typed(path, _outcome_commands(of) | on_items)
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
+    if judged := _judged_commands(of):
+        return _typed(path, judged)
     wide, is_paired = of.get("predicted", []), len(of["actual"]) > 1
     systems = of.get("system", []) if len(wide) < 2 else []
     reading = _pair_options(columns) if is_paired else _of_one_label(of)
@@ -419,6 +470,27 @@ def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str
     return commands
 
 
+def _judged_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]]:
+    """Return a command for each question on answers that a judge calls right or wrong, and people some of them.
+
+    None if people's verdicts are complete, or labels are not right and wrong.
+    """
+    people, judges, systems = of["actual"][0], of.get("predicted", []), of.get("system", [])[:1]
+    words = {value.strip().lower() for value in people.values}
+    if not (people.missing and words <= RIGHT_OR_WRONG.keys() - {"yes", "no"} and len(judges) == 1):
+        return {}
+    named = [word for each in systems for word in ("--system", each.name)]
+    reading = ["--correct", people.name, "--judge", judges[0].name, *named]
+    of_judge = ["--actual", people.name, "--predicted", judges[0].name, "--drop-missing", *_positive(people)]
+    return {
+        "How good is it?": ["summary", *reading],
+        **({"Which is better?": ["compare", *reading]} if systems else {}),
+        "Is it good enough?": ["check", *reading, "--require", "pass_rate>=0.8"],
+        _PAGE: ["report", *reading],
+        "How good is the judge?": ["summary", *of_judge],
+    }
+
+
 def _positive(actual: _Column) -> list[str]:
     """Return the option that names the rarer of two labels as positive, where they do not say it themselves."""
     if len(actual.values) != 2 or _say_themselves(actual) or _is_joined(actual):
@@ -428,7 +500,7 @@ def _positive(actual: _Column) -> list[str]:
 
 def _is_joined(actual: _Column) -> bool:
     """Return whether a row may have several labels, joined by a bar."""
-    return any("|" in label for label in actual.values)
+    return any(JOINT in label for label in actual.values)
 
 
 def _say_themselves(actual: _Column) -> bool:

@@ -209,7 +209,9 @@ class Settings:
         f"{_SHOW} check", against={"top": "the baseline may not be among the best"},
     )  # fmt: skip
     # What they hold, and how it is written.
-    map: tuple[str, ...] = _option((), "Read a label as another, such as 'Yes=yes'. Repeatable.", _READ)
+    map: tuple[str, ...] = _option(
+        (), "Read a label as another, such as 'Yes=yes', or as missing, such as 'NA='. Repeatable.", _READ
+    )
     decimal: str | None = _option(
         None, "Decimal mark of scores, '.' or ','. [as the file shows]", _READ, fault=_no_decimal
     )
@@ -238,7 +240,9 @@ class Settings:
     )
     ci_prob: float = _option(0.95, "Probability of the intervals.", f"{_SHOW} rank", fault=_no_probability)
     prior: str | None = _option(
-        None, "flat, jeffreys, perks, haldane or shared. [jeffreys; for 3 or more classes shared]", _READ
+        None,
+        "flat, jeffreys, perks, haldane or shared. [jeffreys; for 3 or more classes shared, for plans perks]",
+        _READ,
     )
     top: int | None = _option(
         None, "Show only this many systems, the best by the first metric.", _SHOW, least=1,

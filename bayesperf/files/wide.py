@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 # Numbers with a comma for a point, and those that may be thousands.
 _COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*"
+# The sign of a percentage.
+PERCENT_SIGN = r"\s*%\s*$"
+# Words that say whether a row is right.
+RIGHT_OR_WRONG = dict.fromkeys(("pass", "passed", "right", "correct", "yes"), "true") | dict.fromkeys(
+    ("fail", "failed", "wrong", "incorrect", "no"), "false"
+)
 # Rows of different files have different numbers: at most this many rows per file.
 _ROWS = 1 << 40
 
@@ -28,8 +34,8 @@ def stacked(connection: DuckDBPyConnection, source: DataFile, settings: Settings
 
     If the row says which example it is, rows are numbered.
     """
-    source = _with_labels(source, settings)
-    source = _with_decimals(connection, source, settings)
+    source = _with_outcomes(_with_labels(source, settings), settings)
+    source = _with_numbers(connection, source, settings)
     if settings.id == ROW:
         source = _numbered(connection, source, list(asked_columns(settings)), place)
     columns = [_of_system(source, settings, system) for system in range(max(1, len(settings.systems)))]
@@ -41,9 +47,12 @@ def refuse_unknown_labels(connection: DuckDBPyConnection, sources: Sequence[Data
     """Refuse what is not written as a label and another, and a label that occurs in none of the files."""
     counts = _label_counts(connection, sources, settings) if settings.map else {}
     for text in settings.map:
-        old, _, new = text.rpartition("=")
-        if not (old and new):
-            raise InputError(f"--map {text}", "must be a label, '=', and the label to read it as: 'Yes=yes'.")
+        old = text.rpartition("=")[0]
+        if not old:
+            raise InputError(
+                f"--map {text}",
+                "must be a label, '=', and the label to read it as, 'Yes=yes'; or nothing, if it is missing: 'NA='.",
+            )
         if old not in counts:
             raise InputError(f"--map {text}", f"no label is {old!r}; {classes_in_words(counts, old)}")
 
@@ -69,35 +78,63 @@ def _with_labels(source: DataFile, settings: Settings) -> DataFile:
     if not settings.map:
         return source
     pairs = [text.rpartition("=") for text in settings.map]
-    cases = " ".join(f"WHEN {sql_text(old)} THEN {sql_text(new)}" for old, _, new in pairs)
+    cases = " ".join(f"WHEN {sql_text(old)} THEN {sql_text(new) if new else 'NULL'}" for old, _, new in pairs)
     texts = {name: f"CAST({source.columns[name]} AS VARCHAR)" for name in _label_columns(settings)}
     mapped = {name: f"CASE {text} {cases} ELSE {text} END" for name, text in texts.items()}
     types = {name: "VARCHAR" if name in mapped else held for name, held in source.types.items()}
     return replace(source, columns={**source.columns, **mapped}, types=types)
 
 
-def _with_decimals(connection: DuckDBPyConnection, source: DataFile, settings: Settings) -> DataFile:
-    """Return a file whose scores have decimal points: commas are read as such where they can be nothing else."""
+def _with_outcomes(source: DataFile, settings: Settings) -> DataFile:
+    """Return a file in which words such as pass and fail are true and false, if rows are right or wrong."""
+    if settings.correct is None:
+        return source
+    names = [name for name in (settings.correct, *settings.judges) if source.types.get(name, "VARCHAR") == "VARCHAR"]
+    cases = " ".join(f"WHEN {sql_text(word)} THEN {sql_text(said)}" for word, said in RIGHT_OR_WRONG.items())
+    texts = {name: f"CAST({source.columns[name]} AS VARCHAR)" for name in names}
+    said = {name: f"CASE lower(trim({text})) {cases} ELSE {text} END" for name, text in texts.items()}
+    return replace(source, columns={**source.columns, **said})
+
+
+def _with_numbers(connection: DuckDBPyConnection, source: DataFile, settings: Settings) -> DataFile:
+    """Return a file whose scores are numbers with decimal points, and proportions.
+
+    Commas are read as points where they can be nothing else, and percentages where all have a sign.
+    """
     scores = settings.scores or ((settings.score,) if settings.score is not None else ())
     texts = [name for name in scores if source.types.get(name, "VARCHAR") == "VARCHAR"]
-    if settings.decimal == "." or not texts:
-        return source
-    changed = {}
+    commas, percentages = {}, {}
     for name in texts:
         text = f"CAST({source.columns[name]} AS VARCHAR)"
-        tests = (_COMMA, _THOUSANDS, r"\s*[-+]?[0-9]*\.[0-9]+.*")
-        figures = ", ".join(f"count(*) FILTER (regexp_full_match({text}, {sql_text(test)}))" for test in tests)
-        commas, thousands, points = connection.execute(f"SELECT {figures} FROM {source.scan}").fetchall()[0]
-        if commas and settings.decimal is None and (points or commas == thousands):
-            raise InputError(
-                f"--score {name}", "commas in it may stand for decimals or thousands.", "Say which: --decimal , or ."
-            )
-        if commas:
-            changed[name] = f"replace({text}, ',', '.')"
-    if not changed:
-        return source
-    note = f"Commas in {listed(list(changed))} are read as decimal points."
-    return replace(source, columns={**source.columns, **changed}, note=f"{source.note} {note}".strip())
+        number = f"regexp_replace({text}, {sql_text(PERCENT_SIGN)}, '')"
+        if _has_commas(connection, source, name, number, settings.decimal):
+            number = commas[name] = f"replace({number}, ',', '.')"
+        is_percent = f"contains({text}, '%') AND try_cast({number} AS DOUBLE) IS NOT NULL"
+        found = connection.execute(f"SELECT bool_and({is_percent}) FROM {source.scan} WHERE {text} IS NOT NULL")
+        if found.fetchall()[0][0]:
+            percentages[name] = f"(CAST({number} AS DOUBLE) / 100)::VARCHAR"
+    notes = [
+        source.note,
+        f"Commas in {listed(list(commas))} are read as decimal points." if commas else "",
+        f"Percentages in {listed(list(percentages))} are read as proportions: 67% as 0.67." if percentages else "",
+    ]
+    return replace(
+        source, columns={**source.columns, **commas, **percentages}, note=" ".join(note for note in notes if note)
+    )
+
+
+def _has_commas(connection: DuckDBPyConnection, source: DataFile, name: str, number: str, decimal: str | None) -> bool:
+    """Return whether commas in a column of scores are decimal points; refuse those that may stand for thousands."""
+    if decimal == ".":
+        return False
+    tests = (_COMMA, _THOUSANDS, r"\s*[-+]?[0-9]*\.[0-9]+.*")
+    figures = ", ".join(f"count(*) FILTER (regexp_full_match({number}, {sql_text(test)}))" for test in tests)
+    commas, thousands, points = connection.execute(f"SELECT {figures} FROM {source.scan}").fetchall()[0]
+    if commas and decimal is None and (points or commas == thousands):
+        raise InputError(
+            f"--score {name}", "commas in it may stand for decimals or thousands.", "Say which: --decimal , or ."
+        )
+    return bool(commas)
 
 
 def _of_system(source: DataFile, settings: Settings, system: int) -> dict[str, str]:
@@ -124,13 +161,13 @@ def _of_system(source: DataFile, settings: Settings, system: int) -> dict[str, s
 
 # ── Several labels of a row, joined in a column ──
 
-_JOINT = "|"
+JOINT = "|"
 _MOST_LABELS = 1_000
 
 
 def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[DataFile], settings: Settings) -> Settings:
     """Return settings that tell the labels of a row apart, if a column of labels joins several of them."""
-    named_so = any(_JOINT in label for label in settings.labels)
+    named_so = any(JOINT in label for label in settings.labels)
     if settings.calls or settings.of_numbers or settings.judge is not None or settings.actuals or named_so:
         return settings
     values: set[str] = set()
@@ -139,8 +176,8 @@ def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[DataFile
         columns = [f"SELECT {_joined(mapped.columns[name])} FROM {mapped.scan}" for name in _label_columns(settings)]
         with faults_of(source.named):
             values |= {row[0] for row in connection.execute(" UNION ".join(columns)).fetchall()}
-    labels = {label for value in values for label in value.strip(_JOINT).split(_JOINT) if label}
-    if all(value.count(_JOINT) <= 2 for value in values) or len(labels) > _MOST_LABELS:
+    labels = {label for value in values for label in value.strip(JOINT).split(JOINT) if label}
+    if all(value.count(JOINT) <= 2 for value in values) or len(labels) > _MOST_LABELS:
         return settings
     if settings.labels and (more := labels.difference(settings.labels)):
         raise InputError("--labels", f"{min(more)!r} occurs, too.", "Name all labels.")
@@ -153,19 +190,19 @@ def with_labels_apart(connection: DuckDBPyConnection, sources: Sequence[DataFile
 
 def _joined(column: str) -> str:
     """Return the SQL of the labels of a row, each between two signs; none where a field is empty."""
-    text = f"regexp_replace(trim(coalesce(CAST({column} AS VARCHAR), '')), '\\s*[|]\\s*', '{_JOINT}', 'g')"
-    return f"'{_JOINT}' || {text} || '{_JOINT}'"
+    text = f"regexp_replace(trim(coalesce(CAST({column} AS VARCHAR), '')), '\\s*[|]\\s*', '{JOINT}', 'g')"
+    return f"'{JOINT}' || {text} || '{JOINT}'"
 
 
 def _of_label(source: DataFile, settings: Settings, label: str) -> DataFile:
     """Return a file that says of each row whether it has a label, and is predicted to have it."""
-    test = sql_text(f"{_JOINT}{label}{_JOINT}")
+    test = sql_text(f"{JOINT}{label}{JOINT}")
     columns = {
         name: f"contains({_joined(source.columns[name])}, {test})::INTEGER"
         for name in (settings.actual, settings.predicted)
     }
     note = (
-        f"Labels joined by {_JOINT!r} are read one by one: a row has each, or has it not. If a class is called so, name"
+        f"Labels joined by {JOINT!r} are read one by one: a row has each, or has it not. If a class is called so, name"
         " all classes by --labels."
     )
     return replace(

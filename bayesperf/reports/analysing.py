@@ -160,6 +160,8 @@ def _weighted_analysis(pooled: Posterior, settings: Settings) -> Analysis:
 
 def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of rows that are right or wrong, or graded."""
+    if settings.correct is not None:
+        _refuse_words(predictions.frame, (settings.correct, *settings.judges))
     if settings.judge is not None:
         return _judged_outcomes(predictions, settings)
     make, selection = Outcomes.from_correct if settings.correct else Outcomes.from_grades, ""
@@ -182,6 +184,19 @@ def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis
         return analysis
     refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
     return replace(analysis, sliced=make(outcomes, by=by | _columns(frame, settings.slices)))
+
+
+def _refuse_words(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """Refuse columns of right and wrong that hold words of which nobody knows which is right."""
+    for option, name in zip(("--correct", *["--judge"] * len(names)), names, strict=False):
+        words = sorted({value for value in frame[name].dropna().unique().tolist() if isinstance(value, str)})
+        if words:
+            raise InputError(
+                f"{option} {name}",
+                f"must say what is right by true and false, pass and fail, yes and no, or 1 and 0; it holds "
+                f"{listed(words)}.",
+                "Write it so in the file.",
+            )
 
 
 def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:

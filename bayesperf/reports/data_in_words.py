@@ -33,6 +33,7 @@ def what_was_read(analysis: Analysis) -> str:
     of_each = "scores" if analysis.settings.scores_alone else "outcomes" if analysis.counts.graded else "predictions"
     judged = f", each with {of_each} of" if columns or analysis.of_labels else ":"
     row = "row" if analysis.attempts is None else "attempt"
+    row = row if analysis.settings.judge is None else f"verified {row}"
     rows = f"{n:,} {row}{'s' if n > 1 else ''}" + (f"{judged} {enumerated(along)}" if along else "")
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
 

@@ -235,8 +235,10 @@ def _check_numbers(column: pd.Series[Any], name: str) -> None:
         )
     if not pd.api.types.is_numeric_dtype(column):
         other = next((value for value in column if not _NUMBER.fullmatch(str(value))), column.iloc[0])
-        comma = " Write decimals with a point." if _COMMA.fullmatch(str(other)) else ""
-        raise InputError(f"--score {name}", f"it must hold numbers; it holds {other!r}.{comma}")
+        advice = "Write decimals with a point." if _COMMA.fullmatch(str(other)) else ""
+        if "%" in str(other):
+            advice = "Write all of them as percentages, or none."
+        raise InputError(f"--score {name}", f"it must hold numbers; it holds {other!r}.", advice)
     if infinite := int(np.isinf(column.to_numpy(float)).sum()):
         raise InputError(
             f"--score {name}", f"{infinite} of {len(column)} infinite.", "Put numbers beyond all others in their place."

@@ -44,6 +44,13 @@ def test_what_can_be_shown_is_planned_in_examples(call):
     assert f"{expected} To settle it either way takes at most as many, and often fewer: --question settle." in " ".join(
         done.stdout.split()
     )
+    # Shown by 68 of 77, it may fail to be shown by a few more.
+    seen = sample_size(0.8, metric="recall", evidence=(68, 77))
+    shown = " ".join(call("--require", "recall>=0.8", "--evidence", "68/77").stdout.split())
+    assert (
+        "It is shown already (P ≥ 0.95), but new examples can put it in doubt. To show it with them, too, with" in shown
+    )
+    assert f"assurance 0.8: {seen.n} more positives." in shown
     shown = call("--require", "recall>=0.5", "--evidence", "99/100")
     assert "no more are needed" in " ".join(shown.stdout.split())
 

@@ -34,6 +34,20 @@ def test_summary_of_right_and_wrong(shell, log):
     )
 
 
+def test_right_and_wrong_may_be_words_of_people_and_of_a_judge(shell, tmp_path):
+    said = np.where(PASSED["a"], "Pass", "fail")
+    people = np.where(TASKS % 3 == 0, np.where(PASSED["b"], "pass", "fail"), "")
+    pd.DataFrame({"people": people, "judge": said}).to_csv(tmp_path / "judged.csv", index=False)
+    done = shell("summary", "judged.csv", "--correct", "people", "--judge", "judge", "--json")
+    assert done.returncode == 0, done.stderr
+    known = np.where(TASKS % 3 == 0, PASSED["b"], np.nan)
+    expected = bp.labels.verify(known, judge=PASSED["a"].astype(float))["pass_rate"].mean().item()
+    assert json.loads(done.stdout)["summary"][0]["mean"] == pytest.approx(expected, abs=1e-9)
+    pd.DataFrame({"people": people, "judge": said}).replace("pass", "ok").to_csv(tmp_path / "judged.csv", index=False)
+    refused = shell("summary", "judged.csv", "--correct", "people", "--judge", "judge")
+    assert refused.stderr.startswith("bayesperf: --correct people: must say what is right by true and false, pass and")
+
+
 @pytest.mark.slow
 def test_summary_of_attempts_says_what_reruns_are_worth(shell, log):
     done = shell("summary", log, "--correct", "passed", "--system", "system", "--cluster", "task")

@@ -269,6 +269,19 @@ def test_commas_of_decimals_are_spoken_of(tmp_path, call):
     assert refused.endswith("it holds '0,7'. Write decimals with a point.")
 
 
+def test_percentages_are_read_as_proportions_and_a_label_as_missing(tmp_path, call):
+    (tmp_path / "p.csv").write_text("actual;s\n1;70,5%\n0;20%\nNA;60 %\n0;\n")
+    asked = ["summary", "p.csv", "--score", "s", "--threshold", "0.6", "--drop-missing", "--json"]
+    document = json.loads(call(*asked, "--map", "NA=").stdout)
+    assert document["counts"]["values"] == [[1, 0], [0, 1]]
+    assert "Percentages in 's' are read as proportions: 67% as 0.67." in document["read"]
+    assert "missing in 's' (1) and 'actual' (1)" in document["read"]
+    (tmp_path / "p.csv").write_text("actual,s\n1,70%\n0,0.2\n")
+    assert refusal(call("summary", "p.csv", "--score", "s")).endswith(
+        "it holds '70%'. Write all of them as percentages, or none."
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
 def test_a_file_as_a_german_spreadsheet_writes_it(tmp_path, call, encoding):
@@ -530,7 +543,10 @@ WARNED = {
         CSV.replace("spam\n", "unsure\n", 1),
         "Label 'unsure' occurs only among the predictions. If it means another class: --map unsure=CLASS.",
     ),
-    "missing": (CSV.replace("spam\n", "NA\n", 1), "Label 'NA' may stand for a missing value, and counts as a class."),
+    "missing": (
+        CSV.replace("spam\n", "NA\n", 1),
+        "Label 'NA' may stand for a missing value, and counts as a class. If so: --map NA= --drop-missing.",
+    ),
     "systems": (
         LONG.drop(columns="id").to_csv(index=False),
         "Column 'model' holds 2 values ('a', 'b') and is not used",
@@ -627,7 +643,7 @@ def test_a_judge_of_all_rows(judged):
     found = means(judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge", "--json"))
     assert found["recall"] == pytest.approx(post["recall"].mean().item(), rel=1e-12)
     said = judged("summary", "looked.csv", *ONE_SYSTEM, "--judge", "judge").stdout
-    assert "40 rows. Actual classes: " in said
+    assert "40 verified rows. Actual classes: " in said
     assert "40 of 60 examples are verified; column 'judge' holds the judge's label of all 60." in said
     assert "examples verified at random would" in said
     assert "the verified were chosen at random" in said
@@ -686,7 +702,7 @@ def test_a_report_with_a_judge(judged, tmp_path):
     done = judged("report", "looked.csv", *pair, "--judge", "judge", "--require", "recall>=0.8", "-o", "page.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "page.html").read_text()
-    assert "every row is an example, on which the systems are compared" in page
+    assert "every row is an example, and the systems are compared on each" in page
     post = bp.labels.verify(TRUE, A, judge=LOOKED["judge"], pos_label="spam")
     assert "40 of 60 examples are verified" in page
     assert "verified at random" in bp.report(post).html

@@ -24,7 +24,7 @@ FILES = {
     "long": (
         {"Fall": np.arange(N) // 2, "Wahrheit": np.repeat(WORDS[TRUTH[: N // 2]], 2), "Vorhersage": called(0.8),
          "Modell": np.tile(["A", "B"], N // 2), "fold": np.arange(N) % 5, "Ort": np.arange(N) // 2 % 3},
-        {"Fall": "", "Wahrheit": "actual", "Vorhersage": "predicted", "Modell": "system", "fold": "fold",
+        {"Fall": "id", "Wahrheit": "actual", "Vorhersage": "predicted", "Modell": "system", "fold": "fold",
          "Ort": "group"},
     ),
     "wide": (
@@ -128,6 +128,28 @@ NEWCOMERS = {
         ["predicted", "actual", "predicted", "actual"],
         "--actual art_is --predicted art_pred --actual law_is --predicted law_pred",
     ),
+    "answers that a judge calls passed, and people a sample of them": (
+        {"q": [*"abcdef"] * 2, "auto": ["pass", "fail", "pass"] * 4, "checked": ["pass", "fail"] + [""] * 10,
+         "llm": [*"xxxxxxyyyyyy"]},
+        ["id", "predicted", "actual", "system"],
+        "--correct checked --judge auto --system llm",
+    ),
+    "an amount beside a risk": (
+        {"fraud": [0, 1, 0, 0] * 3, "amount": np.arange(12) * 7.3, "risk": np.arange(12) / 12},
+        ["actual", "", "score"],
+        "--actual fraud --score risk",
+    ),
+    "percentages, and labels spelt in several ways": (
+        {"No.": [*"abcdefghijkk"], "Left?": ["Yes", "no", "yes ", "No"] * 3, "says": ["Yes", "NA", "No", "no"] * 3,
+         "sure": [f"{n}%" for n in range(40, 100, 5)]},
+        ["id", "actual", "predicted", "score"],
+        "--actual 'Left?' --predicted says",
+    ),
+    "joined labels, of other sets": (
+        {"by_hand": ["a|b", "a", "b|c"] * 4, "by_machine": ["b", "a|c", ""] * 4},
+        ["actual", "predicted"],
+        "--actual by_hand --predicted by_machine",
+    ),
     "joined labels, of which a row may have none": (
         {"themes": ["a|b", "a", ""] * 4, "predicted": ["a", "a|b", ""] * 4},
         ["actual", "predicted"],
@@ -161,6 +183,12 @@ def test_a_guess_by_values_is_said_to_be_one(tmp_path):
     ]
     pd.DataFrame({"truth": ANIMALS, "vit": ANIMALS}).to_csv(tmp_path / "f.csv", index=False)
     assert bp.files.look(tmp_path / "f.csv").attrs["notes"] == []
+
+
+def test_ids_of_which_a_few_repeat_are_spoken_of(tmp_path):
+    pd.DataFrame({"No.": [*"abcdefghijkk"], "truth": ANIMALS, "vit": ANIMALS}).to_csv(tmp_path / "f.csv", index=False)
+    (note,) = bp.files.look(tmp_path / "f.csv").attrs["notes"]
+    assert note.startswith("Column 'No.' looks like ids of examples, and 1 of 12 rows repeat one.")
 
 
 def test_columns_of_other_labels_or_of_several_pairs_of_labels_are_not_guessed(tmp_path):

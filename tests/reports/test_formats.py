@@ -128,6 +128,12 @@ def test_names_are_not_broken_on_80_columns(case):
     assert not [line for line in lines if re.search(r"logistic_regressio\s|^n\s", line)]
 
 
+def test_no_line_ends_between_a_number_and_its_sign():
+    out = io.StringIO()
+    print_blocks([Sentence("x" * 16 + " 91 % of 20")], Console(file=out, width=20))
+    assert out.getvalue().splitlines() == ["x" * 16, "91 % of 20"]
+
+
 def test_the_markdown_of_a_hostile_name_is_text():
     evil = "<img src=x> | **a** `b`\n# c"
     table = rows_table(evil, [Column(evil, ("x",))], [{"x": evil}])

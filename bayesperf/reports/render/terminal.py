@@ -14,6 +14,8 @@ from bayesperf.reports.blocks import Block, Figure, Folded, Heading, Note, Sente
 
 # Longer names than this may be broken.
 _LONGEST_NAME = 24
+# Stands for a blank at which no line ends, between a number and its sign.
+_HELD = "\u2800"
 
 
 def print_sections(sections: Iterable[tuple[str, Sequence[Block]]], console: Console) -> None:
@@ -22,7 +24,7 @@ def print_sections(sections: Iterable[tuple[str, Sequence[Block]]], console: Con
         if i:
             console.print()
         if heading:
-            console.print(_text(heading, "bold"))
+            console.print(wrapped(heading, console, "bold"))
         print_blocks(blocks, console)
 
 
@@ -35,11 +37,11 @@ def print_blocks(blocks: Sequence[Block], console: Console) -> None:
             console.print()
         match block:
             case Heading(text):
-                console.print(_text(text, "bold"))
+                console.print(wrapped(text, console, "bold"))
             case Sentence(text, lead):
-                console.print(_text(f"{lead}: {text}" if lead else text))
+                console.print(wrapped(f"{lead}: {text}" if lead else text, console))
             case Note(text, kind):
-                console.print(_text(text, "bold" if kind in ("warning", "answer") else ""))
+                console.print(wrapped(text, console, "bold" if kind in ("warning", "answer") else ""))
             case Table():
                 console.print(_grid(block))
 
@@ -54,6 +56,13 @@ def _printed(blocks: Iterable[Block]) -> Iterator[Block]:
                 pass
             case _:
                 yield block
+
+
+def wrapped(text: str, console: Console, style: str = "") -> Text:
+    """Return a text in lines that fit a console; none ends between a number and "%"."""
+    held = _text(text).plain.replace(" %", f"{_HELD}%")
+    lines = Text(held).wrap(console, console.width)
+    return Text("\n".join(line.plain.replace(_HELD, " ").rstrip() for line in lines), style)
 
 
 def _text(value: Any, style: str = "") -> Text:

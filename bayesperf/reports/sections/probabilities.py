@@ -45,6 +45,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 # A system counts as calibrated if its slope is within these bounds, and its mean within this of the frequency.
 _SLOPES, _NEAR = (2 / 3, 3 / 2), 0.05
 _TOO_EXTREME = "Too extreme: outcomes it calls nearly certain are less certain."
+_TOO_TIMID = "Too timid: outcomes it calls likely are even more likely."
 _IMPOSSIBLE = "Too extreme: it gave probability 0 to some outcomes that happened."
 
 
@@ -71,12 +72,12 @@ def _verdict(table: Any) -> str:
         lower, upper = ends.loc["calibration_slope"].to_numpy()
     if upper < 1 and lower <= 0:
         return "Useless: outcomes are not shown to be more frequent at higher probabilities."
-    if upper < 1:
-        return _TOO_EXTREME
-    if lower > 1:
-        return "Too timid: outcomes it calls likely are even more likely."
-    if mean[0] > 0 or mean[1] < 0:
-        return f"Shifted: on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
+    is_shifted = mean[0] > 0 or mean[1] < 0
+    shift = f"n average its probabilities are too {'low' if mean[0] > 0 else 'high'}." if is_shifted else ""
+    if upper < 1 or lower > 1:
+        return f"{_TOO_EXTREME if upper < 1 else _TOO_TIMID}{f' O{shift}' if shift else ''}"
+    if shift:
+        return f"Shifted: o{shift}"
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
         return "Well calibrated."
     return "These examples are too few to show that it is calibrated."
