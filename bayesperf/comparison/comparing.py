@@ -372,8 +372,8 @@ def _warn_of_same_counts() -> None:
         DependenceWarning,
         "BP103",
         "a and b have the same counts, and this comparison takes them for two systems. If they are two models or "
-        "priors of one system, look at the figures of both instead; arviz.compare says which model predicts the data better. "
-        "If they are two systems, say so: compare(..., independent=True).",
+        "priors of one system, look at the figures of both instead; arviz.compare says which model predicts the data "
+        "better. If they are two systems, say so: compare(..., independent=True).",
     )
 
 
