@@ -187,7 +187,7 @@ def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
         (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
         (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),
-        (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "it checks one system"),
+        (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "Check each by a command"),
         (["--against", "new.csv", "--state", "runs.json", "--metric", "f1"], "f1 of two versions is not a proportion"),
         (["--against", "new.csv", "--metric", "prevalence"], "has no one direction that is better"),
         (["--against", "new.csv", "--metric", "recall_per_class"], "is a value for every class"),
