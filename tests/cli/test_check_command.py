@@ -10,7 +10,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.files import reading
-from bayesperf.reports.verdicts import Verdict, in_one_sentence
+from bayesperf.reports.verdicts import Verdict, in_one_sentence, verdict_of
 
 
 @pytest.fixture
@@ -117,6 +117,13 @@ def test_a_version_with_other_labels_is_refused_with_the_reason(check):
     assert done.returncode == 2
     assert "look like one class" in done.stderr
     assert "no row that counts for recall" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("probability", "verdict"), [(0.75, "met"), (0.7499, "open"), (0.2501, "open"), (0.25, "missed")]
+)
+def test_the_confidence_itself_is_enough(probability, verdict):
+    assert verdict_of(probability, 0.75) == verdict
 
 
 def test_all_verdicts_in_one_sentence():
