@@ -125,7 +125,7 @@ def area(
     -----
     Intervals have Newcombe's standard error (2006, Statistics in Medicine 25). With numbers and without assurance, this
     is the closed form of Riley et al. (2021), Statistics in Medicine 40, as in the R package pmvalsampsize. It is too
-    small if few positives are expected, as the sentence then says. Simulated studies are as wide as `bayesperf.roc_auc`.
+    small if few positives are expected, as the sentence then says. Simulated intervals are as wide as `roc_auc`'s.
 
     Examples
     --------

@@ -100,8 +100,8 @@ class AreaStudy(Held):
         error = newcombe_error(self.auc, positives, negatives)
         # The estimate errs on the logit scale, so that it stays within 0 and 1.
         moved = special.logit(self.auc) + rng.standard_normal(len(self.auc)) * error / (self.auc * (1 - self.auc))
-        # As with half a positive (or negative) more, which ranks at random: few examples that are ranked without a mistake
-        # do not show an area of 1.
+        # As with half a positive (or negative) more, which ranks at random: few examples that are ranked without
+        # a mistake do not show an area of 1.
         fewer = np.minimum(positives, negatives)
         seen = (special.expit(moved) * fewer + 0.25) / (fewer + 0.5)
         error = newcombe_error(seen, positives, negatives)

@@ -142,7 +142,7 @@ def test_what_no_study_shows_is_said():
 
 
 def test_examples_in_which_nothing_happens_do_not_make_an_interval_narrow():
-    """Most studies of a few examples have no positive and no false alarm; the posterior of the cells says how little."""
+    """Most studies of few examples have no positive and no false alarm; the posterior says how little that is."""
     beliefs = {"recall": (80, 20), "specificity": (98, 2), "prevalence": 0.001}
     plan = bp.plan.net_benefit(0.01, threshold=0.02, assurance=0.9, **beliefs)
     assert plan.curve([1, 2, 5, 20]).max() == 0
