@@ -1,9 +1,8 @@
 """The order of the house: which room may use which, no cycles, functions that fit on a screen."""
 
 import ast
-import io
 import re
-import tokenize
+from functools import cache
 from graphlib import TopologicalSorter
 
 import pytest
@@ -23,6 +22,8 @@ MOST_ROOMS = 19
 MOST_LINES = 50
 MOST_LINES_OF_DOCSTRINGS = 60
 MOST_PRIVATE_ACCESSES = 1
+# Several tests read the same sources.
+parsed = cache(ast.parse)
 
 
 # ── Imports ──
@@ -44,7 +45,7 @@ def imported(name, path, known):
     """Yield the modules, of those known, that a module imports, and the functions in which it does so."""
     # What one leading dot of a relative import stands for.
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node, inside in statements(ast.parse(path.read_text(encoding="utf-8")).body):
+    for node, inside in statements(parsed(path.read_text(encoding="utf-8")).body):
         if isinstance(node, ast.Import):
             yield from ((alias.name, inside) for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom):
@@ -61,15 +62,12 @@ def is_excused(module, inside):
     return is_plot or (bool(inside) and module.startswith("bayesperf.models."))
 
 
-def graph(deferred):
-    """Return the modules that each module imports; with or without what it imports inside functions."""
+@cache
+def graph():
+    """Return the modules that each module imports, at its top or inside functions."""
     known = modules()
     return {
-        name: {
-            module
-            for module, inside in imported(name, path, known)
-            if (deferred and not is_excused(module, inside)) or not inside
-        }
+        name: {module for module, inside in imported(name, path, known) if not is_excused(module, inside)}
         for name, path in known.items()
     }
 
@@ -79,7 +77,7 @@ def room_of(module):
 
 
 def test_no_import_cycles():
-    imports = graph(deferred=True)
+    imports = graph()
     assert imports["bayesperf.posteriors.posterior"] >= {"bayesperf.data.counted", "bayesperf.posteriors.marginal"}
     # Raises CycleError, which names the modules of the cycle.
     TopologicalSorter(imports).prepare()
@@ -89,7 +87,7 @@ def test_every_room_uses_only_those_before_it():
     rank = {room: place for place, room in enumerate(ROOMS)}
     climbing = [
         f"{name} uses {module}"
-        for name, imports in graph(deferred=True).items()
+        for name, imports in graph().items()
         for module in imports
         if (name, module) not in FITS
         if (room_of(name) in APART and room_of(module) != room_of(name))
@@ -145,15 +143,12 @@ def test_only_figures_and_pymc_excuse_an_import_inside_a_function():
 
 def code_lines(source):
     """Yield each function's name and how many lines of code it has: no docstrings, comments or blank lines."""
-    tree = ast.parse(source)
-    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
-    lines = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in skipped:
-            lines.update(range(token.start[0], token.end[0] + 1))
+    tree = parsed(source)
+    text = {number: line.strip() for number, line in enumerate(source.splitlines(), 1)}
+    lines = {number for number, line in text.items() if line and not line.startswith("#")}
     documented = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
     for node in ast.walk(tree):
-        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
             lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -187,7 +182,7 @@ def test_lines_of_code_are_counted():
 
 def private_accesses(source):
     """Yield the private attributes that are asked of anything but self, cls and super(), and private names imported."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             owner = ast.unparse(node.value)
             if owner not in ("self", "cls", "super()"):

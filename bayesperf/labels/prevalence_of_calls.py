@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy import special
+from scipy import optimize, special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
+from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, SelectionWarning, warn
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.data.cross_tabulation import count_combinations
 from bayesperf.data.label_encoding import encode, missing_positive_label, positive_label
@@ -34,12 +34,16 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.posterior_of_rates import weights_of_rate
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-# Nodes of the prevalence, and of the error rate that matters less.
-_NODES, _OUTER = 129, 41
+# Nodes of the prevalence, and of a rate: within the range that matters, and over all of it.
+_NODES, _PANEL, _ALL = 129, 81, 41
+# Distance of logits by which the curvature at the mode is measured.
+_APART = 1e-3
 # Mass beyond the range over which a rate is integrated.
 _TAIL = 1e-13
 # Calls say little of the prevalence if recall + specificity may be below this with more than the probability.
 _LITTLE, _DOUBT = 1.1, 0.05
+# Calls contradict the errors if so few or so many have less than this probability at any prevalence.
+_CONTRADICTION = 0.001
 _RATES = ("recall", "specificity")
 
 
@@ -83,14 +87,23 @@ class KnownRate(NamedTuple):
         rest = 0.0 if distribution.b.item() < 1 else rest
         return cls(mean, distribution, sd, low, 1 - rest, rest)
 
+    @property
+    def smoothness(self) -> float:
+        """The smaller weight of a Beta, by which its density is smooth at its ends; the least of all of a number."""
+        if self.distribution is None:
+            return -1.0
+        if isinstance(self.distribution, Beta):
+            return min(self.distribution.a.item(), self.distribution.b.item())
+        return 1.0
+
     def nodes(self) -> tuple[Array, Array]:
         """Return values and weights (nodes,) for the integral of a smooth function."""
         if self.distribution is None:
             return np.array([self.value]), np.ones(1)
         if isinstance(self.distribution, Beta):
-            x, _, weights = beta_nodes(self.distribution.a, self.distribution.b, _OUTER)
+            x, _, weights = beta_nodes(self.distribution.a, self.distribution.b, _ALL)
             return x[0], weights[0]
-        levels, _, weights = gauss_legendre(_OUTER)
+        levels, _, weights = gauss_legendre(_ALL)
         return self.distribution.ppf(levels[None, :])[0], weights
 
     def log_density(self, x: Array, rest: Array) -> Array:
@@ -142,9 +155,8 @@ def prevalence(
     Marginal
         Of two classes by quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall +
         specificity − 1), between 0 and 1, at the rates counted or the means given. Places along leading dims are
-        independent, although they share the errors: intervals of differences between months are too wide, not too
-        narrow. Of more classes, over the dim ``label``, and of pooled parts it has joint draws of the model
-        ``prevalence``, which `bayesperf.fit` samples with other priors.
+        independent, although they share the errors: intervals of differences are too wide, not too narrow. Of more
+        classes, over ``label``, and of pooled parts it has joint draws of `bayesperf.fit`'s model ``prevalence``.
 
     Raises
     ------
@@ -155,14 +167,15 @@ def prevalence(
     Warns
     -----
     IdentifiabilityWarning
-        If recall + specificity may well be below 1.1, or of more classes an eigenvalue of the rates below 0.1: calls
-        then hardly depend on the class.
+        If calls hardly depend on the class: recall + specificity may well be below 1.1, or an eigenvalue of the rates
+        of more classes below 0.1.
+    SelectionWarning
+        If calls are fewer than without a positive example, or more than with positives alone.
 
     Notes
     -----
-    That errors are the same here as elsewhere is an assumption, which no data at hand can check. Recall and specificity
-    are taken as independent, unless they are draws, such as those of a fit: these are joint, and their number limits
-    the accuracy.
+    That errors are the same here as elsewhere is an assumption, which data at hand can hardly check. Recall and
+    specificity are independent, unless they are joint draws, whose number limits accuracy.
 
     References
     ----------
@@ -186,6 +199,7 @@ def prevalence(
         )
     _refuse_useless(recall, specificity)
     y, of = (np.asarray(part, float).ravel() for part in (positive, total))
+    _warn_of_contradiction(y, of, recall, specificity)
     tables = [_tabulated(k, of_k, recall, specificity, weights) for k, of_k in zip(y, of, strict=True)]
     right, wrong = _observed_rates(errors, recall, specificity, labels)
     score = np.clip((y / of - wrong) / (right - wrong), 0, 1)
@@ -377,6 +391,22 @@ def _refuse_useless(recall: KnownRate, specificity: KnownRate) -> None:
     _warn_of_confusion(float(of_x @ (x[:, None] + y < _LITTLE) @ of_y))
 
 
+def _warn_of_contradiction(y: Array, n: Array, recall: KnownRate, specificity: KnownRate) -> None:
+    """Warn if fewer of n are called positive than negatives alone would be, or more than positives alone."""
+    for said, wrong, rate in (("fewer", y, specificity), ("more", n - y, recall)):
+        x, weights = rate.nodes()
+        # P(at most so many wrong calls), if all examples are of the class.
+        probability = special.betainc(np.maximum(n - wrong, _TAIL)[:, None], wrong[:, None] + 1, x) @ weights
+        if (parts := int((probability < _CONTRADICTION).sum())) > 0:
+            which = "" if len(y) == 1 else f"in {parts} of {len(y)} parts "
+            warn(
+                SelectionWarning,
+                "BP602",
+                f"calls: {which}{said} are positive than these errors make at any prevalence (probability below "
+                f"{_CONTRADICTION:g}), so calls err otherwise here than elsewhere, and the interval is wrong.",
+            )
+
+
 def _warn_of_confusion(doubt: float) -> None:
     """Warn if calls may hardly depend on the class, with a probability."""
     if doubt > _DOUBT:
@@ -392,42 +422,34 @@ def _tabulated(
     y: float, n: float, recall: KnownRate, specificity: KnownRate, weights: tuple[float, float]
 ) -> Tabulated:
     """Return the posterior of the prevalence by y positive calls of n."""
-    a, b = np.reshape(weights, (2, 1, 1))
-    separation = recall.value + specificity.value - 1
-    apparent = (y + 0.5) / (n + 1)
-    middle = float(np.clip((apparent + specificity.value - 1) / separation if separation > 0 else 0.5, 1e-3, 1 - 1e-3))
-    error = np.sqrt(apparent * (1 - apparent) / n + (middle * recall.sd) ** 2 + ((1 - middle) * specificity.sd) ** 2)
-    scale = float(np.clip(error / max(separation, 0.1) / (middle * (1 - middle)), 1e-3, 1))
-    axis = Axis.of_beta(a, b, _NODES, np.array([[special.logit(middle)]]), np.array([[scale]]))
-    logit = axis.nodes(_NODES)[0]
-    prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
-    return Tabulated.of(axis, prior + _log_likelihood(logit[0], y, n, recall, specificity)[None, :])
+    a, b = weights
+
+    def log_density(logit: Array) -> Array:
+        prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
+        return np.asarray(prior + _log_likelihood(logit, y, n, recall, specificity))
+
+    # The nodes are about the mode, as dense as the curvature there demands: data and prior may be of any strength.
+    mode = optimize.minimize_scalar(lambda logit: -log_density(np.array([logit]))[0], bounds=(-40, 40)).x
+    left, middle, right = log_density(mode + _APART * np.arange(-1, 2))
+    curvature = max((2 * middle - left - right) / _APART**2, 1.0)
+    (of_a, of_b, centre, scale) = (np.array([[each]]) for each in (a, b, mode, curvature**-0.5))
+    axis = Axis.of_beta(of_a, of_b, _NODES, centre, scale)
+    return Tabulated.of(axis, log_density(axis.nodes(_NODES)[0][0])[None, :])
 
 
 def _log_likelihood(logit: Array, y: float, n: float, recall: KnownRate, specificity: KnownRate) -> Array:
     """Return the log probability of y positive calls of n at logits (m,) of the prevalence, up to a constant.
 
-    Within the integral over one rate is that over the other, which matters more: the function left over is smooth.
+    Within the integral over one rate is that over the other, of which the density is smoother.
     """
     p, rest = special.expit(logit), special.expit(-logit)
     if recall.draws is not None or specificity.draws is not None:
         return _mean_over_draws(p, rest, y, n, recall, specificity)
-    by_recall = (
-        (p * recall.sd > rest * specificity.sd) if specificity.distribution is not None else np.full(p.shape, True)
-    )
-    value = np.empty(p.shape)
-    for inner_is_recall in (True, False):
-        at = by_recall == inner_is_recall
-        if at.any():
-            inner, outer = (recall, specificity) if inner_is_recall else (specificity, recall)
-            of_inner, of_outer = (p[at], rest[at]) if inner_is_recall else (rest[at], p[at])
-            # Wrong calls of the inner class count as positive if that is the negative one.
-            counts = (y, n - y) if inner_is_recall else (n - y, y)
-            x, w = outer.nodes()
-            # The outer class, by whether it is called as the inner one.
-            outer_class = of_outer[:, None] * (1 - x), of_outer[:, None] * x
-            value[at] = special.logsumexp(_inner(*counts, of_inner[:, None], *outer_class, inner), b=w, axis=-1)
-    return value
+    rates, shares, counts = (recall, specificity), (p, rest), (y, n - y)
+    if recall.smoothness < specificity.smoothness:
+        # Wrong calls of the inner class count as positive if that is the negative one.
+        rates, shares, counts = rates[::-1], shares[::-1], counts[::-1]
+    return _over_both(*counts, *shares, *rates)
 
 
 def _mean_over_draws(p: Array, rest: Array, y: float, n: float, recall: KnownRate, specificity: KnownRate) -> Array:
@@ -443,6 +465,22 @@ def _mean_over_draws(p: Array, rest: Array, y: float, n: float, recall: KnownRat
     return np.asarray(special.logsumexp(special.xlogy(y, called) + special.xlogy(n - y, other), b=weights, axis=-1))
 
 
+def _over_both(right: float, other: float, share: Array, rest: Array, inner: KnownRate, outer: KnownRate) -> Array:
+    """Return the log of E[q^right (1 − q)^other], q = share·inner + rest·(1 − outer), over both rates, (m,)."""
+    # The part of the outer rate's range in which an inner rate makes the counts possible: beyond, the integrand is 0.
+    low_q, high_q = _possible(right, other)
+    least, most = share * inner.low, share * inner.high
+    if outer.distribution is None:
+        x, x_rest, log_weight = np.array([outer.value]), np.array([1 - outer.value]), np.zeros(1)
+    else:
+        with np.errstate(divide="ignore", over="ignore"):
+            bounds = 1 - (high_q - least) / rest, 1 - (low_q - most) / rest
+        x, x_rest, log_weight = _panel(outer, *bounds)
+    outer_class = rest[:, None] * x_rest, rest[:, None] * x
+    log = _inner(right, other, share[:, None], *outer_class, inner)
+    return np.asarray(special.logsumexp(log + log_weight, axis=-1))
+
+
 def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, rate: KnownRate) -> Array:
     """Return the log of E[q^right (1 − q)^other], q = share·rate + wrong, over a rate (arrays broadcast).
 
@@ -456,23 +494,31 @@ def _inner(right: float, other: float, share: Array, wrong: Array, left: Array, 
     if rate.distribution is None:
         known = np.array(rate.value), np.array(1 - rate.value)
         return log_likelihood(*known, share, wrong, left)
-    # The part of the rate's range in which the counts are not impossible.
-    low_q = special.betaincinv(right + 1, other + 1, _TAIL)
-    high_q = 1 - special.betaincinv(other + 1, right + 1, _TAIL)
+    low_q, high_q = _possible(right, other)
     with np.errstate(divide="ignore", over="ignore"):
-        low = np.clip((low_q - wrong) / share, rate.low, rate.high)
-        high = np.clip((high_q - wrong) / share, rate.low, rate.high)
+        x, rest, log_weight = _panel(rate, (low_q - wrong) / share, (high_q - wrong) / share)
+    parts = (each[..., None] for each in (share, wrong, left))
+    return np.asarray(special.logsumexp(log_likelihood(x, rest, *parts) + log_weight, axis=-1))
+
+
+def _possible(right: float, other: float) -> tuple[float, float]:
+    """Return the range of a probability in which counts are not impossible."""
+    low = special.betaincinv(right + 1, other + 1, _TAIL)
+    return float(low), float(1 - special.betaincinv(other + 1, right + 1, _TAIL))
+
+
+def _panel(rate: KnownRate, low: Array, high: Array) -> tuple[Array, Array, Array]:
+    """Return values of a rate between bounds (…), 1 − values, and log weights with its density, (…, nodes)."""
+    low, high = (np.clip(bound, rate.low, rate.high) for bound in (low, high))
     apart = high - low <= 0
-    # Where there is none, the nearest end alone: its likelihood is negligible.
+    # Where bounds leave nothing of the range, all of it: the likelihood is negligible there.
     low, high = np.where(apart, rate.low, low), np.where(apart, rate.high, high)
-    node, rest_node, weight = tanh_sinh(65, 3.2)
+    node, rest_node, weight = tanh_sinh(_PANEL, 3.0)
     length = (high - low)[..., None]
     x = low[..., None] + length * node
     rest_high = np.where(high >= rate.high, rate.rest, 1 - high)[..., None]
     rest = rest_high + length * rest_node
-    parts = (each[..., None] for each in (share, wrong, left))
-    log = log_likelihood(x, rest, *parts) + rate.log_density(x, rest)
-    return np.asarray(special.logsumexp(log, b=weight * length, axis=-1))
+    return x, rest, np.log(weight * length) + rate.log_density(x, rest)
 
 
 def _stacked(tables: list[Tabulated]) -> Tabulated:

@@ -10,7 +10,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.files import reading
-from bayesperf.reports.verdicts import Verdict, in_one_sentence
+from bayesperf.reports.verdicts import Verdict, in_one_sentence, verdict_of
 
 
 @pytest.fixture
@@ -119,6 +119,13 @@ def test_a_version_with_other_labels_is_refused_with_the_reason(check):
     assert "no row that counts for recall" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("probability", "verdict"), [(0.75, "met"), (0.7499, "open"), (0.2501, "open"), (0.25, "missed")]
+)
+def test_the_confidence_itself_is_enough(probability, verdict):
+    assert verdict_of(probability, 0.75) == verdict
+
+
 def test_all_verdicts_in_one_sentence():
     def said(*found, system=""):
         return in_one_sentence([Verdict("r", system, "", 0.5, each) for each in found], "rule")
@@ -187,7 +194,7 @@ def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
         (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
         (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),
-        (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "it checks one system"),
+        (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "Check each by a command"),
         (["--against", "new.csv", "--state", "runs.json", "--metric", "f1"], "f1 of two versions is not a proportion"),
         (["--against", "new.csv", "--metric", "prevalence"], "has no one direction that is better"),
         (["--against", "new.csv", "--metric", "recall_per_class"], "is a value for every class"),

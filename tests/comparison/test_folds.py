@@ -550,6 +550,12 @@ def test_repeats_of_two_folds_by_enumeration_of_their_dependence():
         assert found.cdf(at).item() == pytest.approx(level, abs=4 * np.sqrt(level * (1 - level) / 40_000))
 
 
+def test_folds_of_a_group_are_alike_and_groups_are_independent():
+    """Six folds in two groups of three: the average is that of two independent posteriors of a fold."""
+    found = quietly(bp.posterior(folds([8] * 6, [2] * 6), "flat"), "recall", draws=40_000, repeats=3)
+    assert found.sd().item() == pytest.approx(stats.beta(9, 3).std() / np.sqrt(2), rel=4 / np.sqrt(2 * 40_000))
+
+
 def test_shared_examples_are_warned_of():
     many = posterior_of_splits(np.full(50, 16), 20, "haldane")
     with pytest.warns(

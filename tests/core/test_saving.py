@@ -284,7 +284,6 @@ def rewritten(path, **facts):
     tree.to_netcdf(path, engine="h5netcdf")
 
 
-@pytest.mark.slow
 def test_formats_of_other_versions(tmp_path):
     path = tmp_path / "file.nc"
     POST.save(path)

@@ -27,7 +27,7 @@ import bayesperf as bp
 CM = bp.ConfusionMatrix
 X, NUMBERS = make_classification(240, n_classes=3, n_informative=5, flip_y=0.2, random_state=0)
 Y = np.array(["cat", "dog", "eel"])[NUMBERS]
-MANY_X, MANY_Y = make_multilabel_classification(200, n_features=8, n_classes=4, length=10, random_state=1)
+MANY_X, MANY_Y = make_multilabel_classification(80, n_features=8, n_classes=4, length=10, random_state=1)
 MANY_PRED = MultiOutputClassifier(GaussianNB()).fit(MANY_X, MANY_Y).predict(MANY_X)
 NAMES = ["a", "b", "c", "d"]
 
@@ -124,7 +124,7 @@ def test_labels_are_named_by_the_columns_in_their_order():
 
 
 def test_several_labels_by_fold():
-    fold = np.repeat(["x", "y"], 100)
+    fold = np.repeat(["x", "y"], 40)
     cm = CM.from_predictions(MANY_Y, MANY_PRED, by={"fold": fold})
     assert cm.dims == ("fold", "label")
     for name in "xy":

@@ -572,6 +572,15 @@ def test_what_is_probably_a_mistake_is_warned_of(tmp_path, call, content, words)
     assert said in done.stderr
 
 
+@pytest.mark.parametrize(("values", "warned"), [(50, True), (51, False)])
+def test_so_many_values_of_a_column_may_be_systems(tmp_path, call, values, warned):
+    frame = pd.DataFrame({"actual": [0, 1] * values, "predicted": 1, "model": np.repeat(range(values), 2)})
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    done = call("summary", "p.csv", "--pos-label", "1", "--metric", "recall", "--json")
+    said = [text for text in json.loads(done.stdout)["warnings"] if "if they are systems" in text]
+    assert len(said) == warned
+
+
 @pytest.mark.parametrize(
     "labels", [["-1", "1"], ["<=50K", ">50K"], ["C", "C++", "C#"], ["A", "A-"], ["F", "N", "S", "T", "Y"]]
 )

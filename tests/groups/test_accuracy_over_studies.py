@@ -7,7 +7,7 @@ from scipy import integrate, optimize, special, stats
 
 import bayesperf as bp
 from bayesperf.groups import study_integrals
-from bayesperf.groups.accuracy_over_studies import ellipse
+from bayesperf.groups.accuracy_over_studies import ellipse, means_of_ratios
 from bayesperf.models._logit_normal import Pairs, cells_over_groups
 from bayesperf.models.building import conjugate_parameters
 
@@ -87,6 +87,16 @@ def test_ratios_of_a_new_study_have_a_median_and_no_mean(few):
     # A study with a false call has a mean of its own; one without is as uncertain as a new study.
     mixed = bp.groups.meta_analysis(matrix([[9, 2, 0, 44], [3, 5, 3, 32]]), draws=500)
     assert np.isfinite(mixed.by_group["positive_likelihood_ratio"].mean()).values.tolist() == [False, True]
+
+
+def test_more_than_two_studies_bound_the_spread():
+    """The mean of 1/x of a new study diverges if at most two studies have both correct and wrong calls."""
+    for studies, expected in ((1, np.inf), (2, np.inf), (3, np.nan)):
+        rows = [[9, 2, 0, 44]] * (4 - studies) + [[3, 5, 3, 32]] * studies
+        counts = matrix(rows).counts.assign_attrs(pos_label=1)
+        found = means_of_ratios(counts, "new_group")
+        np.testing.assert_equal(found["positive_likelihood_ratio"].item(), expected)
+        assert found["diagnostic_odds_ratio"] == np.inf
 
 
 @pytest.mark.parametrize(

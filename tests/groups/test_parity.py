@@ -179,6 +179,7 @@ def test_systems_on_the_same_examples_are_not_summed():
         (COMPAS.sum("race"), {}, "dim must name the dim of the groups"),
         (COMPAS.isel(race=[0]), {}, "has one group"),
         (COMPAS, {"above": 0}, "above must be a difference of rates"),
+        (COMPAS, {"above": 1}, "above must be a difference of rates"),
         (COMPAS, {"at_least": 1.2}, "at_least must be a number between 0 and 1"),
         ([1, 2], {}, "cm must be a ConfusionMatrix"),
     ],

@@ -7,7 +7,7 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
-from bayesperf.core.errors import IdentifiabilityWarning, InputError
+from bayesperf.core.errors import IdentifiabilityWarning, InputError, SelectionWarning
 
 VALIDATED = bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=2, tn=399)
 few = pytest.mark.filterwarnings("ignore:errors. with probability:UserWarning")
@@ -37,6 +37,11 @@ def mixture(y, n, recall, specificity, prior):
         (40, 40, (30.5, 0.5), (20.5, 4.5)),
         (3, 20, (5.5, 5.5), (6.5, 5.5)),
         (300, 500, (900.5, 80.5), (45.5, 6.5)),
+        # Calls that say more than the validation: of ten positives, and of twelve negatives (Lang & Reiczigel 2014).
+        (60, 1000, (8.5, 2.5), (12.5, 0.5)),
+        (259, 509, (84.5, 43.5), (96.5, 13.5)),
+        # A validation that says more than the calls.
+        (40, 400, (9e7, 1e7), (9.5, 0.5)),
     ],
 )
 def test_the_posterior_is_a_finite_mixture(y, n, recall, specificity):
@@ -73,6 +78,29 @@ def test_the_observed_score_of_counts_is_at_the_observed_rates():
     no_negatives = bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=0, tn=0)
     with pytest.warns(IdentifiabilityWarning):
         assert np.isnan(bp.labels.prevalence(50, no_negatives, n=3330).observed.item())
+
+
+@few
+@pytest.mark.parametrize("prior", [(1e-3, 1e-3), (1e4, 9e4), (1e8, 9e8)])
+def test_a_prior_of_any_strength(prior):
+    recall, specificity = (40.5, 2.5), (60.5, 0.5)
+    posterior = bp.labels.prevalence(
+        5, {"recall": recall, "specificity": specificity}, n=50, prior=bp.prior.rate(*prior)
+    )
+    a, b, weights = mixture(5, 50, recall, specificity, prior)
+    for x in (0.01, 0.0999, 0.1, 0.1001, 0.3):
+        expected = (weights * special.betainc(a, b, x)).sum()
+        assert posterior.cdf(x).item() == pytest.approx(expected, abs=2e-6)
+
+
+def test_calls_that_the_errors_do_not_explain():
+    """Of negatives 5 % are called positive, and of positives 90 %: 50 and 900 of 1000, give or take 7 and 9."""
+    known = {"recall": (9000, 1000), "specificity": (9500, 500)}
+    for calls, said in ((21, "fewer"), (950, "more")):
+        with pytest.warns(SelectionWarning, match=rf"calls: {said} are positive .*BP602"):
+            bp.labels.prevalence(calls, known, n=1000)
+    with pytest.warns(SelectionWarning, match="in 1 of 2 parts"):
+        bp.labels.prevalence([40, 10], known, n=[1000, 1000])
 
 
 def test_known_rates_leave_a_binomial():

@@ -310,6 +310,17 @@ def test_ranks_of_three_have_the_correlations_of_the_pairs():
     assert spread == pytest.approx(comparison.difference.sd().sel(pair="old − best").item(), rel=0.1)
 
 
+def test_the_prevalence_of_two_systems_is_drawn_by_the_seed():
+    _, verified, judge, old, new = simulated(n=200)
+    drawn = [
+        labels.verify(verified, {"old": old, "new": new}, judge=judge, draws=50, random_seed=seed)
+        .at_prevalence((30, 70))["prevalence"].distribution.values
+        for seed in (1, 1, 2)
+    ]  # fmt: skip
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert (drawn[0] != drawn[2]).all()
+
+
 @pytest.mark.slow
 def test_systems_are_compared_at_another_prevalence():
     _, verified, judge, old, new = simulated(n=5000, known=300)

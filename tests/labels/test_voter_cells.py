@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from bayesperf.core.errors import ConvergenceWarning
+from bayesperf.labels import voter_cells
 from bayesperf.labels import votes as vote_model
 from bayesperf.labels.voter_cells import Strata, agreement, dirichlet_cells, shared_cells, shared_truth
 
@@ -48,6 +49,24 @@ SCORED = Strata(
     levels=np.zeros(7, int),
     bins=((0.0, 0.3, 0.8, 1.0), ()),
 )
+
+
+def test_strata_in_which_all_voters_agree_are_added():
+    split = Strata(np.array([[0, 1], [1, 0]]), np.array([3, 4]), np.array([[1, 0], [0, 0]]), np.zeros(2, int))
+    whole = voter_cells._with_agreement(split)
+    assert whole.votes.tolist() == [[0, 1], [1, 0], [0, 0], [1, 1]]
+    assert whole.counts.tolist() == [3, 4, 0, 0]
+    assert voter_cells._with_agreement(TWO).votes.tolist() == TWO.votes.tolist()
+
+
+def test_the_prior_of_parameters_is_a_mixture_of_normals():
+    model, rng = vote_model.vote_model(*THREE[:-1]), RNG(2)
+    parameters, precision = rng.normal(0, 2, (5, len(model.mean))), np.array([0.1, 1, 3, 20, 500])
+    each = [stats.norm(model.mean, sds).logpdf(parameters).sum(1) for sds in model.sds]
+    dispersion = 1 / (1 + precision)
+    expected = special.logsumexp(each, 0) + stats.beta(1, 9).logpdf(dispersion) + np.log(dispersion * (1 - dispersion))
+    found = vote_model.log_prior(model, vote_model.ModelDraws(parameters, precision))
+    np.testing.assert_allclose(np.diff(found), np.diff(expected), rtol=1e-9)
 
 
 def test_everything_verified_is_the_dirichlet_of_the_cells():

@@ -109,9 +109,9 @@ def test_a_copy_with_another_prior_is_sampled_as_the_original_under_that_prior(e
 def test_a_copy_with_another_likelihood(edited):
     """Where half of the right answers are lost, recall is about twice the share of hits."""
     copy = edited("rates", "p=rates[rate], observed", "p=rates[rate] / 2, observed")
-    data = bp.ConfusionMatrix.from_counts(tp=20, fn=30, fp=30, tn=20)
+    data = bp.ConfusionMatrix.from_counts(tp=12, fn=38, fp=38, tn=12)
     tree = bp.fit(data, copy, random_seed=1, progressbar=False)
-    density = lambda recall: stats.binom.pmf(20, 50, recall / 2) * stats.beta.pdf(recall, 0.5, 0.5)  # noqa: E731
+    density = lambda recall: stats.binom.pmf(12, 50, recall / 2) * stats.beta.pdf(recall, 0.5, 0.5)  # noqa: E731
     total, first = (integrate.quad(lambda r, k=k: r**k * density(r), 0, 1)[0] for k in (0, 1))
     recall = tree["posterior"]["recall"]
     assert recall.mean() == pytest.approx(first / total, abs=5 * error(recall))

@@ -8,6 +8,7 @@ from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.core.words import REPEATED_LOOKS
+from bayesperf.plan.anytime import anytime_of_limits
 
 mpl.use("Agg")
 
@@ -98,6 +99,17 @@ def test_the_limits_are_what_all_sequences_so_far_have_in_common():
     # Neither the prior nor the other dims have a part in it.
     alone = bp.monitor(NEW, 0.5, "precision", prior="flat", ci_prob=0.8).dataset
     np.testing.assert_array_equal(alone["anytime_lower"], data["anytime_lower"].sel(model="new"))
+
+
+@pytest.mark.parametrize(
+    ("better", "requirement", "verdict"),
+    [(1, 0.5, "met"), (1, 0.51, "open"), (1, 0.8, "open"), (1, 0.81, "missed"),
+     (-1, 0.8, "met"), (-1, 0.79, "open"), (-1, 0.5, "open"), (-1, 0.49, "missed")],
+)  # fmt: skip
+def test_a_limit_at_the_requirement_meets_it(better, requirement, verdict):
+    limits = xr.DataArray([[0.4, 0.8], [0.5, 0.9]], {"ci_bound": ["lower", "upper"]}, ("step", "ci_bound"))
+    found = anytime_of_limits(limits, requirement, better, "step")["anytime_verdict"]
+    assert found.values[-1] == verdict
 
 
 @pytest.mark.slow

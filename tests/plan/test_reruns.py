@@ -83,6 +83,11 @@ def test_refused(outcomes, options, message):
         bp.plan.attempts(outcomes, **options)
 
 
+def test_some_questions_may_be_asked_once():
+    plan = bp.plan.attempts(bp.Outcomes.from_counts(right=[1, 2, 0], n=[1, 2, 2], dims=["question"]), draws=10)
+    assert plan.asked.values.tolist() == [1, 2, 2]
+
+
 def test_refused_multiples():
     plan = bp.plan.attempts(bp.Outcomes.from_counts(right=PASSED, n=4, dims=["question"]), draws=2)
     for times in ({"questions": 0}, {"questions": np.inf}, {"questions": np.nan}, {"attempts": -1}):

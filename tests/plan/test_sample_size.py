@@ -11,7 +11,7 @@ import bayesperf as bp
 from bayesperf.plan import one_count
 from bayesperf.plan.plan_result import UnreachableError
 from bayesperf.plan.sample_sizes import interval_width, sample_size
-from bayesperf.plan.simulated_counts import ProbabilityMet
+from bayesperf.plan.simulated_counts import ProbabilityMet, SimulatedCounts
 
 mpl.use("Agg")
 
@@ -238,6 +238,12 @@ def test_a_value_at_the_bound_meets_the_requirement():
     half = bp.metrics.Metric("half", lambda tp: np.full_like(tp, 0.5), bounds=(0, 1), greater_is_better=True)
     met = [ProbabilityMet(post, half, bound)(np.zeros((1, 4), int)).item() for bound in (0.5, 0.500001)]
     assert met == [1, 0]
+
+
+@pytest.mark.parametrize(("probability", "shown"), [(0.95, 1), (0.9499, 0), (0.05, 1), (0.0501, 0)])
+def test_the_confidence_itself_is_enough(probability, shown):
+    found = SimulatedCounts(np.ones(2), lambda counts: np.full(len(counts), probability), 0.95, 100, 0)
+    assert found.assurance([7], either_way=True)[0] == pytest.approx(shown)
 
 
 @pytest.mark.slow

@@ -96,7 +96,6 @@ def _posterior(cells, system):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("rope", "shows_edges"), [(0.5, True), (50.0, False)])
 def test_a_rope_that_hides_the_density_leaves_it_visible(rope, shows_edges):
     (axes,) = bp.compare(TWO, metric="recall", rope=rope, independent=True).plot().axes

@@ -114,6 +114,14 @@ def test_axes_in_hand_are_drawn_in_and_stay_open():
 
 
 @pytest.mark.slow
+def test_the_calibration_is_drawn_with_the_interval_that_is_asked_for():
+    calibration = bp.curves.calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9], bins=2, draws=100)
+    axes = plots.calibration(calibration, ci_prob=0.5, ci_kind="eti").axes[0]
+    row = calibration.summary(0.5, "eti").set_index("metric").loc["calibration_in_the_large"]
+    drawn = [line.get_segments()[0][:, 0].tolist() for line in axes.collections if line.get_label() == "posterior"]
+    assert drawn == [row[["ci_lower", "ci_upper"]].tolist()]
+
+
 def test_a_changed_setting_of_arviz_is_the_default():
     with arviz_base.rc_context({"stats.ci_prob": 0.8, "stats.ci_kind": "hdi"}):
         assert "80 % highest-density interval" in ONE["recall"].plot().get_suptitle()

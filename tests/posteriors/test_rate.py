@@ -21,6 +21,7 @@ def test_is_a_beta(prior, weights):
     assert rate.mean().item() == pytest.approx(expected.mean(), rel=1e-14)
     drawn = rate.joint_draws(4000, 1).values
     assert drawn.mean() == pytest.approx(expected.mean(), abs=4 * expected.std() / np.sqrt(4000))
+    assert (rate.joint_draws(4000, 2).values != drawn).all()
 
 
 @pytest.mark.parametrize("prior", ["jeffreys", "flat", bp.prior.rate(3, 2)])

@@ -20,10 +20,20 @@ from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.reports.analysing import analyse
-from bayesperf.reports.blocks import Figure, Note, Table, flat
+from bayesperf.reports.blocks import Figure, Folded, Note, Table, flat
 from bayesperf.reports.data_in_words import digest
 from bayesperf.reports.documents import as_html
-from bayesperf.reports.sections import REPORT, answered, enough_data, how_good, in_short, methods, trust, where_it_fails
+from bayesperf.reports.sections import (
+    REPORT,
+    answered,
+    enough_data,
+    how_good,
+    in_short,
+    methods,
+    trust,
+    where_it_fails,
+    which_is_better,
+)
 from bayesperf.reports.sliced import SlicedSystem
 from bayesperf.reports.verdicts import examples_to_settle
 
@@ -503,6 +513,15 @@ def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
     assert table.moves == pytest.approx(shares[0])
     assert "of its interval's width (by " in table.in_words
     assert table.in_words.endswith(", for never wrong)")
+
+
+@pytest.mark.parametrize(("metrics", "title"), [(2, "By 1 other metric"), (3, "By 2 other metrics")])
+def test_other_metrics_are_folded_and_counted(metrics, title):
+    frame = pd.DataFrame({"model": ["a"] * 20 + ["b"] * 20, "actual": [0, 1] * 20, "predicted": [0, 1, 1, 0, 1] * 8})
+    settings = Settings(by=("model",), metrics=("recall", "precision", "accuracy")[:metrics], pos_label="1")
+    folded = [block.title for block in which_is_better.blocks(analyse(Predictions(frame), settings))
+              if isinstance(block, Folded)]  # fmt: skip
+    assert folded == [title]
 
 
 # ── Methods and terms ──

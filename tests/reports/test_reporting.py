@@ -14,10 +14,11 @@ import bayesperf as bp
 from bayesperf.core.words import probability_value
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
+from bayesperf.posteriors.densities import curves
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
-from bayesperf.reports.svg import Scale, heat_map
+from bayesperf.reports.svg import Scale, density, heat_map
 
 HOSTILE = '<script>document.title="owned"</script>'
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -256,6 +257,16 @@ def test_heavy_tails_and_perfect_scores_are_drawn():
     page = as_html(analyse(Predictions(both), settings))
     assert "∞" in page
     assert "nan" not in "".join(re.findall(r"<svg.*?</svg>", page))
+
+
+def test_a_density_marks_its_mean_and_what_was_observed():
+    recall = bp.posterior(bp.ConfusionMatrix.from_counts(tp=5, fn=1, fp=2, tn=9))["recall"]
+    drawn = curves(recall, 0.95, "hdi")
+    scale = Scale(drawn)
+    picture = density(drawn, 0, scale, "recall", "s0")
+    for mark, value in (('<path class="m s0" d="M', recall.mean().item()), ('<circle class="o s0" cx="', 5 / 6)):
+        (at,) = re.findall(rf"{mark}([\d.]+)", picture)
+        assert float(at) == pytest.approx(float(scale(value)), abs=0.05)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.91, 0.99), (0, 1), (-0.2, 0.4), (0.5, 0.5004)])

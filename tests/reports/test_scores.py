@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from scipy.special import expit
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 import bayesperf as bp
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import probability_value
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
@@ -17,6 +19,7 @@ from bayesperf.reports import svg
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import interval
 from bayesperf.reports.documents import as_html
+from bayesperf.reports.sections import probabilities as verdicts
 from tests.shared.systems import areas_compared
 
 # The axes of a square picture, in pixels: where 0 and 1 are.
@@ -228,6 +231,12 @@ def test_performance_is_that_of_the_test_rows(frame, analysis, page):
     assert text.index("Rows 240") < text.index("tested on the 240 test rows") < text.index("Curve: posterior density")
 
 
+@pytest.mark.parametrize("names", [{"test": "eval"}, {"dev": " TEST"}, {"dev": "test"}])
+def test_one_of_two_parts_is_the_test(frame, names):
+    with pytest.raises(InputError, match="must hold two values, 'test' for the examples to judge by and another"):
+        analyse(Predictions(frame.replace({"part": names})), SPLIT)
+
+
 def test_neither_part_speaks_for_the_other(frame, analysis):
     dev = frame["part"] == "dev"
     noisy_dev = analyse(Predictions(frame.assign(score=frame["score"].where(~dev, -frame["score"]))), SPLIT).scores
@@ -406,6 +415,17 @@ def test_calibration_is_the_librarys(judged, judged_page):
                 assert rows.loc[(system, row["metric"]), name] == pytest.approx(row[name], nan_ok=True)
     assert "extreme : Too extreme: outcomes it calls nearly certain are less certain." in shown
     assert "right : Too" not in shown
+
+
+@pytest.mark.parametrize(("seed", "by_chance"), [(4, True), (2, False)])
+def test_an_error_within_the_range_of_calibrated_systems_may_be_chance(seed, by_chance):
+    rng = np.random.default_rng(seed)
+    probability = rng.random(60)
+    calibration = bp.curves.calibration((rng.random(60) < probability).astype(int), probability, draws=200)
+    row = calibration.summary().set_index("metric").loc["squared_calibration_error"]
+    assert (0 < row["observed"] <= row["calibrated_upper"]) == by_chance
+    said = verdicts.verdict_in_words(SimpleNamespace(calibration=calibration), 0.95)
+    assert (", which chance alone could explain." in said) == by_chance
 
 
 def test_reliability_curves_are_the_librarys(judged_page):

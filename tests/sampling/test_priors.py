@@ -38,7 +38,8 @@ from tests.shared.fits import (
 SCORED = (np.tile([0, 1], 20), np.random.default_rng(1).normal(size=40))
 PROBABLE = (np.tile([0, 1], 20), np.random.default_rng(1).uniform(0.1, 0.9, 40))
 JUDGED = bp.Ratings.from_table(np.random.default_rng(1).integers(0, 2, (60, 3)))
-BELIEF = pz.maxent(pz.Beta(), 0.75, 0.95, 0.9, plot=False)
+# What preliz.maxent finds for 90 % between 0.75 and 0.95.
+BELIEF = pz.Beta(26.3, 4.71)
 # Every model whose priors are of single quantities: the name of one of them, a prior of PreliZ, what PyMC calls it, and
 # the dims of the variable.
 OF_PRELIZ = [
@@ -269,7 +270,12 @@ def test_a_model_of_ones_own(sampler):
     expected = stats.binom.logpmf([20, 7], [24, 7], posterior["recall_of_all"].values[..., None])
     found = tree["log_likelihood"]["hits"]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    assert bp.Posterior.from_datatree(tree).summary(["recall"])["mean"][0] == pytest.approx(9 / 11, abs=0.05)
+    post = bp.Posterior.from_datatree(tree)
+    assert post.summary(["recall"])["mean"][0] == pytest.approx(9 / 11, abs=0.05)
+    assert post.estimand == "Posterior of the metric over models, as the model defines it"
+    # Its cells have no dim of systems: what was observed is the table of all of them.
+    np.testing.assert_array_equal(post.observed, SYSTEMS.sum("model").counts)
+    assert "The model says how examples depend on each other." in bp.report(tree).markdown
 
 
 @pytest.mark.slow

@@ -16,7 +16,6 @@ from bayesperf.sampling import nuts
 from tests.shared.fits import BINARY, built, fitted, without_nuts
 
 
-@pytest.mark.slow
 def test_settings_of_the_sampler(sampler, alone):
     fitted("rates", draws=40, chains=4, tune=150)
     expected = {"draws": 40, "chains": 4, "tune": 150, "target_accept": 0.95, "progressbar": False}
@@ -96,15 +95,16 @@ def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
 
 def test_good_draws_are_no_cause_for_a_warning():
     assert messages(draws_of_rates()) == []
+    assert messages(draws_of_rates(), diverging=1)[0].startswith("1 transition diverged:")
 
 
 @pytest.mark.parametrize("worst", ["recall", "specificity"])
 def test_chains_that_disagree(worst):
     draws = draws_of_rates()
-    draws["prevalence"][0] += 0.05
-    draws[worst][2] -= 0.2
+    draws["prevalence"][0] += 0.005
+    draws[worst][2] -= 0.03
     value = array_stats.rhat(draws[worst], chain_axis=0, draw_axis=1)
-    assert value > 1.01
+    assert 1.01 < value < 1.06
     assert messages(draws)[0] == f"R̂ of {worst} is {value:.3f} (more than 1.01): the chains disagree. {ADVICE} (BP302)"
 
 

@@ -315,7 +315,11 @@ def test_the_factor_is_of_the_width():
     narrow = np.sqrt(sequences.design_effect(y, z).item())
     with pytest.warns(DependenceWarning):
         assert sequences.check_independence(y, z, factor=0.99 * narrow).attrs["verdict"] == "dependent"
-    assert sequences.check_independence(y, z, factor=1.01 * narrow).attrs["verdict"] == "undecided"
+    check = sequences.check_independence(y, z, factor=1.01 * narrow)
+    assert check.attrs["verdict"] == "undecided"
+    widest = np.sqrt(check["design_effect_interval"][1].item())
+    verdicts = [sequences.check_independence(y, z, factor=by * widest).attrs["verdict"] for by in (0.99, 1.01)]
+    assert verdicts == ["undecided", "independent"]
 
 
 def test_errors_independent_of_each_other_leave_recall_alone():

@@ -47,6 +47,13 @@ def test_p_values_are_small_if_a_posterior_is(wrong, a, b):
     assert p.min() >= 1 / 20_001
 
 
+def test_a_p_value_counts_what_is_as_extreme():
+    null = np.random.default_rng(0).random((20_000, 12))
+    tails = rank_uniformity.smallest_tails(null)
+    expected = [(1 + (tails <= tail).sum()) / 20_001 for tail in tails[:5]]
+    np.testing.assert_allclose(rank_uniformity.p_values(null[:5]), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("proportions", [[0.0] * 50, [1.0] * 50, [0.5] * 50])
 def test_proportions_that_are_all_the_same(proportions):
     assert rank_uniformity.p_values(np.array([proportions]))[0] < 1e-4
