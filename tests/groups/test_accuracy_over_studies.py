@@ -575,3 +575,26 @@ def test_one_test_is_no_pair():
     two = bp.ConfusionMatrix(xr.concat([both, both], "test"), matrix(TELOMERASE[:3], "site").pos_label)
     with pytest.raises(ValueError, match="paired tests have no exact form"):
         bp.fit(two, "meta_analysis", options={"dim": "site", "paired": True}, method="exact")
+
+
+@pytest.mark.parametrize("times", [10, 1000])
+def test_studies_of_many_examples(times):
+    """Rates of such studies are known, so the parameters have the density of three normal pairs; draws of the prior."""
+    counts = {"tp": [90, 80, 70], "fn": [10, 20, 30], "fp": [60, 40, 90], "tn": [940, 960, 910]}
+    large = {name: [100 * times * each for each in cells] for name, cells in counts.items()}
+    found = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**large, dims=["study"]))
+    rng, n = np.random.default_rng(1), 1_000_000
+    mu, tau, rho = rng.logistic(size=(2, n)), abs(rng.standard_normal((2, n))), rng.uniform(-1, 1, n)
+    log_weight = np.zeros(n)
+    for tp, fn, fp, tn in zip(*counts.values(), strict=True):
+        x, y = (np.log([tp / fn, tn / fp])[:, None] - mu) / tau
+        square = (x**2 - 2 * rho * x * y + y**2) / (1 - rho**2)
+        log_weight -= square / 2 + np.log(tau.prod(0)) + np.log(1 - rho**2) / 2
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    # The standard error of a quantile, in probability, of both.
+    error = 4 * np.sqrt((weight**2).sum() / 4 + 0.25 / 4000)
+    for rate, location in zip(("recall", "specificity"), mu, strict=True):
+        for level in (0.05, 0.5, 0.95):
+            below = weight @ (special.expit(location) < found.median_group[rate].ppf(level).item())
+            assert below == pytest.approx(level, abs=error)
