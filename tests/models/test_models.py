@@ -42,8 +42,8 @@ OTHERS = ["__init__", "_logit_normal", "_stationary", "building"]
 # The default priors for three classes: the family and its parameters.
 PRIORS = {
     "binormal_roc": "precision gamma 1 1, offset normal 0 1",
-    "classes": "mean_recall beta 1 1, slope normal 0 1, dispersion beta 1 3, popularity dirichlet 0.4, clumping beta 1 1, "
-    "prevalence dirichlet 1",
+    "classes": "mean_recall beta 1 1, slope normal 0 1, dispersion beta 1 3, popularity dirichlet 0.4, "
+    "clumping beta 1 1, prevalence dirichlet 1",
     "datasets": "center normal 0 5, spread halfstudentt 3 2.5, noise lognormal 0 1, tail gamma 1.5 20",
     "groups": "rates dirichlet 0.667, dispersion beta 1 24, prevalence dirichlet 1, prevalence_dispersion beta 1 3",
     "groups_logit": "location logistic 0 1, spread halfnormal 0 0.5, coefficient normal 0 1",
