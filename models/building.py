@@ -222,13 +222,14 @@ def prior_variables(
     """
     instead, absent = {name: of_pymc(prior) for name, prior in (priors or {}).items()}, dict(unused or {})
     if unknown := [name for name in instead if name not in defaults]:
-        name = next((own for own in defaults if SYNONYMS.get(unknown[0], unknown[0]) in own), next(iter(defaults)))
+        alike = [own for own in defaults if SYNONYMS.get(unknown[0], unknown[0]) in own]
+        name = next(iter(alike or defaults))
         default = defaults[name]
         family = (default(classes) if callable(default) else default).owner.op
         example = EXAMPLES.get(getattr(family, "name", None) or "", "pm.Beta.dist(9, 1)")
         raise ValueError(
             f"priors: this model has no {unknown[0]!r}; it has {', '.join(map(repr, defaults))}. "
-            f"Write priors={{{name!r}: {example}}}."
+            f"Write {'' if alike else 'for example '}priors={{{name!r}: {example}}}."
         )
     if useless := [name for name in instead if name in absent]:
         raise ValueError(f"priors: {useless[0]!r} is of no use without {absent[useless[0]]}.")

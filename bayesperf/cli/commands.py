@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import time
@@ -219,6 +220,17 @@ def _with_command(arguments: list[str]) -> list[str]:
     return ["look", *arguments] if is_file else arguments
 
 
+def _load_faster() -> None:
+    """Spare what takes a third of the time of a small file, in a process that is the command line's alone.
+
+    Garbage is looked for less often, because modules leave none. xarray imports Dask with its first array if it finds
+    it, and no file is read by Dask.
+    """
+    gc.set_threshold(100_000)
+    if "xarray" not in sys.modules:
+        sys.modules.setdefault("dask", None)  # type: ignore[arg-type]
+
+
 def main() -> None:
     """Run the command line.
 
@@ -226,6 +238,7 @@ def main() -> None:
     Ctrl-C with 130.
     """
     arguments = sys.argv[1:]
+    _load_faster()
     prepare_streams()
     try:
         with warnings_said():

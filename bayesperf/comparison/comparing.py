@@ -317,8 +317,11 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
     if a.quantity != b.quantity:
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not asked.independent and same_class_totals(first.examples, second.examples):
-        together = _OUTCOMES_TOGETHER.format("{'a': a, 'b': b}") if first.graded else first.source.counted_together
-        _warn_of_same_totals("a and b", together)
+        if np.array_equal(first.examples, second.examples):
+            _warn_of_same_counts()
+        else:
+            together = _OUTCOMES_TOGETHER.format("{'a': a, 'b': b}") if first.graded else first.source.counted_together
+            _warn_of_same_totals("a and b", together)
     basis = first.prior_text if first.prior_text == second.prior_text else f"{first.prior_text}; {second.prior_text}"
     return of_two(a, b, asked, f"{basis}; independent systems")
 
@@ -361,6 +364,16 @@ def _warn_of_same_totals(systems: str, joint: str) -> None:
         f"{systems} have the same number of examples in every class, as systems evaluated on the same examples have. "
         f"If they were, compare the joint counts, which say more: compare({joint}, metric=...). If their examples "
         "differ, say so: compare(..., independent=True).",
+    )
+
+
+def _warn_of_same_counts() -> None:
+    warn(
+        DependenceWarning,
+        "BP103",
+        "a and b have the same counts, and this comparison takes them for two systems. If they are two models or "
+        "priors of one system, look at the figures of both instead; arviz.compare says which model predicts the data "
+        "better. If they are two systems, say so: compare(..., independent=True).",
     )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -182,8 +180,9 @@ def enumerated(parts: Sequence[str], most: int | None = None) -> str:
 
 def at_place(leading: xr.DataArray, index: Any) -> str:
     """Return the coordinates of a flat index of leading dims for an error, as " at site=a"; empty if there are none."""
-    positions = zip(leading.dims, np.unravel_index(int(index), leading.shape), strict=True)
-    named = ", ".join(f"{dim}={leading[dim].values[position]!s}" for dim, position in positions)
+    places = product(*(map(str, leading[dim].values) for dim in leading.dims))
+    place = next(islice(places, int(index), None))
+    named = ", ".join(f"{dim}={value}" for dim, value in zip(leading.dims, place, strict=True))
     return f" at {named}" if named else ""
 
 

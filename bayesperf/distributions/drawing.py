@@ -12,6 +12,9 @@ from bayesperf.distributions.beta_binomial import stratified
 # Draws with tiny concentrations underflow to 0, and a row of such draws gives 0/0. Ratios of draws of at least this
 # size are still normal numbers; arithmetic on subnormal numbers is a hundred times slower.
 LEAST_MASS = 1e-280
+# Draws below 10^−200 have their exponents, down to −10^8, compressed to the range from −200 to −280. They keep their
+# order: all but the largest of a row of them are negligible beside it, as they should be.
+_COMPRESSED, _LOWEST, _DECADES = 200.0, 1e8, 80.0
 
 
 def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
@@ -30,9 +33,13 @@ def gamma_of_counts(rng: np.random.Generator, counts: Array, n: int) -> Array:
 def gamma_masses(rng: np.random.Generator, concentration: Array, shape: tuple[int, ...]) -> Array:
     """Return Gamma draws for Dirichlet draws, at least `LEAST_MASS` where the concentration is above 0."""
     gamma = rng.standard_gamma(concentration, shape)
-    small = (concentration > 0) & (concentration < 0.1)
-    if small.any():
-        np.maximum(gamma, np.where(small, LEAST_MASS, 0), out=gamma)
+    if ((concentration > 0) & (concentration < 0.1)).any():
+        shapes = np.broadcast_to(concentration, shape)
+        small = (gamma < 10**-_COMPRESSED) & (shapes > 0)
+        # Below a small x, P(G < x) is in proportion to x^shape: the exponent beyond it is exponential.
+        beyond = rng.standard_exponential(int(small.sum())) / (np.log(10) * shapes[small])
+        part = np.log1p(beyond / _COMPRESSED) / np.log(_LOWEST / _COMPRESSED)
+        gamma[small] = 10 ** -(_COMPRESSED + _DECADES * np.minimum(part, 1))
     return gamma
 
 

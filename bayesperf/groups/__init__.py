@@ -1,28 +1,6 @@
 """Groups of examples that share a population (folds, sites, images), by quadrature."""
 
-from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
-from bayesperf.groups.averaging_labels import average_labels
-from bayesperf.groups.few_items import pass_rate_of_new
-from bayesperf.groups.parity import Parity, parity
-from bayesperf.groups.pooling import Pooled, pool
-from bayesperf.groups.sliced_metrics import Slices
-from bayesperf.groups.slicing import slices
-from bayesperf.groups.voted_answers import majority_vote
+import lazy_loader
 
-__all__ = [
-    "MetaAnalysis",
-    "Parity",
-    "Pooled",
-    "Slices",
-    "average_labels",
-    "majority_vote",
-    "meta_analysis",
-    "parity",
-    "pass_rate_of_new",
-    "pool",
-    "slices",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+# Lent when it is asked for: the command line uses files of this room, and loads no other.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

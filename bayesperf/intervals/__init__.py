@@ -7,23 +7,7 @@ the intervals of `confidence_sequence` are valid for a rate however often you lo
 `paired_sequence` for the difference of two.
 """
 
-from bayesperf.intervals.bootstrap_intervals import bootstrap
-from bayesperf.intervals.confidence_sequences import confidence_sequence
-from bayesperf.intervals.delta_method import delta, wilson_f1
-from bayesperf.intervals.difference_sequences import difference_sequence, paired_sequence
-from bayesperf.intervals.proportions import proportion, proportion_difference
+import lazy_loader
 
-__all__ = [
-    "bootstrap",
-    "confidence_sequence",
-    "delta",
-    "difference_sequence",
-    "paired_sequence",
-    "proportion",
-    "proportion_difference",
-    "wilson_f1",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+# Lent when it is asked for: the command line uses files of this room, and loads no other.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,28 +6,7 @@ estimates the prevalence of unlabelled examples from calls with known errors. `t
 fits of ratings by several raters (`bayesperf.Ratings`).
 """
 
-from bayesperf.labels.choosing_labels import NextLabels, next_labels
-from bayesperf.labels.identifying import identifiability
-from bayesperf.labels.noisy_labels import noise
-from bayesperf.labels.prevalence_of_calls import prevalence
-from bayesperf.labels.sample import VerifiedSample
-from bayesperf.labels.sensitivity_to_noise import noise_sensitivity
-from bayesperf.labels.truth_by_raters import truth
-from bayesperf.labels.verifying import Verified, verify
+import lazy_loader
 
-__all__ = [
-    "NextLabels",
-    "Verified",
-    "VerifiedSample",
-    "identifiability",
-    "next_labels",
-    "noise",
-    "noise_sensitivity",
-    "prevalence",
-    "truth",
-    "verify",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+# Lent when it is asked for: the command line uses files of this room, and loads no other.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -156,8 +156,7 @@ def prevalence(
         Of two classes by quadrature. Its observed score is Rogan & Gladen's ratio, (called + specificity − 1)/(recall +
         specificity − 1), between 0 and 1, at the rates counted or the means given. Places along leading dims are
         independent, although they share the errors: intervals of differences are too wide, not too narrow. Of more
-        classes, over the dim ``label``, and of pooled parts it has joint draws of the model ``prevalence``, which
-        `bayesperf.fit` samples with other priors.
+        classes, over ``label``, and of pooled parts it has joint draws of `bayesperf.fit`'s model ``prevalence``.
 
     Raises
     ------
@@ -168,15 +167,15 @@ def prevalence(
     Warns
     -----
     IdentifiabilityWarning
-        If recall + specificity may well be below 1.1, or of more classes an eigenvalue of the rates below 0.1: calls
-        then hardly depend on the class.
+        If calls hardly depend on the class: recall + specificity may well be below 1.1, or an eigenvalue of the rates
+        of more classes below 0.1.
     SelectionWarning
         If calls are fewer than without a positive example, or more than with positives alone.
 
     Notes
     -----
     That errors are the same here as elsewhere is an assumption, which data at hand can hardly check. Recall and
-    specificity are independent, unless they are draws, as of a fit: these are joint, and their number limits accuracy.
+    specificity are independent, unless they are joint draws, whose number limits accuracy.
 
     References
     ----------

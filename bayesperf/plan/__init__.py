@@ -12,36 +12,7 @@ A plan is for one look, at its end. If you look as examples come in, use the con
 which is valid however often you look; ``sample_size(look_every=…)`` says how many more examples that takes.
 """
 
-from bayesperf.plan.deciding import decision
-from bayesperf.plan.further_studies import more_studies
-from bayesperf.plan.monitoring import Monitor
-from bayesperf.plan.next_outcomes import best_system, next_items, next_pairs
-from bayesperf.plan.numbers_of_labels import labels
-from bayesperf.plan.plan_result import Plan, UnreachableError
-from bayesperf.plan.reruns import AttemptsPlan, attempts
-from bayesperf.plan.sample_sizes import comparison, interval_width, sample_size
-from bayesperf.plan.validating import area, calibration, net_benefit
+import lazy_loader
 
-__all__ = [
-    "AttemptsPlan",
-    "Monitor",
-    "Plan",
-    "UnreachableError",
-    "area",
-    "attempts",
-    "best_system",
-    "calibration",
-    "comparison",
-    "decision",
-    "interval_width",
-    "labels",
-    "more_studies",
-    "net_benefit",
-    "next_items",
-    "next_pairs",
-    "sample_size",
-]
-
-
-def __dir__() -> list[str]:
-    return __all__
+# Lent when it is asked for: the command line uses files of this room, and loads no other.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
@@ -18,21 +18,12 @@ from bayesperf.labels.choosing_labels import value_of
 from bayesperf.labels.worth_of_labels import LabelValue
 from bayesperf.metrics.metric import Metric
 from bayesperf.plan.plan_result import Plan, UnreachableError
+from bayesperf.plan.reruns import prob_settled
 from bayesperf.plan.smallest_number import smallest_by_bisection
 from bayesperf.posteriors.posterior import Posterior
 
 # Calls of a judge are tried up to this many times the examples so far, at this many numbers, which are then refined.
 _MOST_CALLS, _TRIED, _REFINED = 1000, 25, 3
-
-
-def prob_settled(away: float, variance: float, left: Array, confidence: float) -> Array:
-    """Return the probability that more data will show on which side of 0 a quantity lies.
-
-    The posterior is normal with mean `away` and the given variance, of which the data will leave a part. The mean to
-    come is then normal about the present one, with the variance that the data take away.
-    """
-    margin, moves = ndtri(confidence) * np.sqrt(left), np.sqrt(np.maximum(variance - left, 1e-300))
-    return np.asarray(sum(ndtr((side * away - margin) / moves) for side in (1, -1)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -21,7 +21,6 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta_binomial import posterior
 from bayesperf.distributions.draws import Draws
 from bayesperf.groups.group_quadrature import QUESTIONS
-from bayesperf.plan.numbers_of_labels import prob_settled
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
@@ -255,6 +254,16 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     return AttemptsPlan(
         passed=right, asked=asked, mean=special.expit(logits), dispersion=special.expit(log_odds), random_seed=seed
     )
+
+
+def prob_settled(away: float, variance: float, left: Array, confidence: float) -> Array:
+    """Return the probability that more data will show on which side of 0 a quantity lies.
+
+    The posterior is normal with mean `away` and the given variance, of which the data will leave a part. The mean to
+    come is then normal about the present one, with the variance that the data take away.
+    """
+    margin, moves = special.ndtri(confidence) * np.sqrt(left), np.sqrt(np.maximum(variance - left, 1e-300))
+    return np.asarray(sum(special.ndtr((side * away - margin) / moves) for side in (1, -1)))
 
 
 def questions_to_settle(mean: float, sd: float, questions: int, confidence: float, assurance: float) -> float:

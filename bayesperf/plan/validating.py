@@ -28,6 +28,8 @@ from bayesperf.plan.validation_studies import (
 )
 
 DRAWS = 1000
+# With fewer examples of a class than these, standard errors are rough.
+_FEW = 10
 Measure = Literal["slope", "intercept", "observed_expected"]
 
 
@@ -69,7 +71,11 @@ class Validation(Held):
         return np.array([v.mean() for v in each]), np.array([v.std() / np.sqrt(len(v)) for v in each])
 
     def in_words(self, plan: Plan) -> str:
-        return width_in_words(plan) if plan.quantity == "width" else assurance_in_words(plan)
+        said = width_in_words(plan) if plan.quantity == "width" else assurance_in_words(plan)
+        positives = plan.n * self.study.positives
+        fewer, called = min((positives, "positives"), (plan.n - positives, "negatives"))
+        few = "" if fewer >= _FEW else ", too few for a standard error to be trusted"
+        return f"{said} About {fewer:,.0f} of them are {called}{few}."
 
 
 @checked
@@ -118,7 +124,8 @@ def area(
     Notes
     -----
     Intervals have Newcombe's standard error (2006, Statistics in Medicine 25). With numbers and without assurance, this
-    is the closed form of Riley et al. (2021), Statistics in Medicine 40, as in the R package pmvalsampsize.
+    is the closed form of Riley et al. (2021), Statistics in Medicine 40, as in the R package pmvalsampsize. It is too
+    small if few positives are expected, as the sentence then says. Simulated intervals are as wide as `roc_auc`'s.
 
     Examples
     --------
@@ -263,6 +270,7 @@ def net_benefit(
     -----
     An example's benefit is 1 if it is a positive found, −w (w are the odds of the threshold) if it is a false alarm,
     and 0 otherwise; the variance of the mean is (tp + w² fp − NB²)/n, with proportions tp and fp (Riley et al. 2021).
+    Simulated studies have the posterior of these under Jeffreys' prior.
 
     Examples
     --------

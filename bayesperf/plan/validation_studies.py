@@ -23,6 +23,8 @@ from bayesperf.core.fields import Held
 _GRID = np.linspace(-6, 6, 161)
 _WEIGHTS = np.exp(-(_GRID**2) / 2) / np.exp(-(_GRID**2) / 2).sum()
 _SECTIONS, _NEWTON = 30, 8
+# Draws of a proportion are this far from 0 and 1.
+_LEAST = 1e-9
 # Above this number of simulated log-odds, information is taken at its expectation.
 _MOST_SIMULATED = 1_000_000
 
@@ -45,6 +47,10 @@ class ValidationStudy(Protocol):
     def true(self) -> Array:
         """Its true value in each draw."""
 
+    @property
+    def positives(self) -> float:
+        """The expected proportion of positives."""
+
     def intervals(self, n: int, z: float) -> Intervals:
         """Return the intervals of ± z standard errors by n examples, one for each draw."""
 
@@ -55,7 +61,8 @@ def drawn(name: str, belief: Any, draws: int, rng: np.random.Generator) -> Array
         if len(belief) != 2:
             raise InputError(name, f"must be a number or the weights (a, b) of a Beta distribution; it is {belief}.")
         a, b = (checks.beta_weight(name, weight) for weight in belief)
-        return rng.beta(a, b, draws)
+        # A few draws of a weight below 1 would be 0 or 1 in floating point.
+        return np.clip(rng.beta(a, b, draws), _LEAST, 1 - _LEAST)
     return np.full(draws, checks.probability(name, belief))
 
 
@@ -78,6 +85,10 @@ class AreaStudy(Held):
     def true(self) -> Array:
         return self.auc
 
+    @property
+    def positives(self) -> float:
+        return float(self.prevalence.mean())
+
     def intervals(self, n: int, z: float) -> Intervals:
         if self.known:
             error = newcombe_error(self.auc, self.prevalence * n, (1 - self.prevalence) * n)
@@ -89,7 +100,10 @@ class AreaStudy(Held):
         error = newcombe_error(self.auc, positives, negatives)
         # The estimate errs on the logit scale, so that it stays within 0 and 1.
         moved = special.logit(self.auc) + rng.standard_normal(len(self.auc)) * error / (self.auc * (1 - self.auc))
-        seen = special.expit(moved)
+        # As with half a positive (or negative) more, which ranks at random: few examples that are ranked without
+        # a mistake do not show an area of 1.
+        fewer = np.minimum(positives, negatives)
+        seen = (special.expit(moved) * fewer + 0.25) / (fewer + 0.5)
         error = newcombe_error(seen, positives, negatives)
         return Intervals(seen - z * error, seen + z * error)
 
@@ -153,6 +167,11 @@ class CalibrationStudy(Held):
         return self.slope if self.measure == "slope" else self.intercept
 
     @property
+    def positives(self) -> float:
+        log_odds, weights = self._population
+        return float((weights * special.expit(self.intercept[:, None] + self.slope[:, None] * log_odds)).sum(-1).mean())
+
+    @property
     def _population(self) -> tuple[Array, Array]:
         """Log-odds (draws or 1, k) of the population, and their weights."""
         if len(self.values):
@@ -197,16 +216,23 @@ class NetBenefitStudy(Held):
         odds = self.threshold / (1 - self.threshold)
         return self.prevalence * self.recall - odds * (1 - self.prevalence) * (1 - self.specificity)
 
+    @property
+    def positives(self) -> float:
+        return float(self.prevalence.mean())
+
     def intervals(self, n: int, z: float) -> Intervals:
         odds = self.threshold / (1 - self.threshold)
-        found, alarms = self.prevalence * self.recall, (1 - self.prevalence) * (1 - self.specificity)
+        found, alarms, size = self.prevalence * self.recall, (1 - self.prevalence) * (1 - self.specificity), n
         if not self.known:
             rng = np.random.default_rng(self.random_seed)
             positives = _binomial(rng, n, self.prevalence)
-            found = _binomial(rng, positives, self.recall) / n
-            alarms = _binomial(rng, n - positives, 1 - self.specificity) / n
+            # The posterior of the cells under Jeffreys' prior: examples that call for no action do not show that none
+            # ever does.
+            found = (_binomial(rng, positives, self.recall) + 0.5) / (n + 2)
+            alarms = (_binomial(rng, n - positives, 1 - self.specificity) + 0.5) / (n + 2)
+            size = n + 3
         benefit = found - odds * alarms
-        error = np.sqrt(np.maximum(found + odds**2 * alarms - benefit**2, 0) / n)
+        error = np.sqrt((found + odds**2 * alarms - benefit**2) / size)
         return Intervals(benefit - z * error, benefit + z * error)
 
 
@@ -238,7 +264,9 @@ def _mean_of(share: Array, sd: Array) -> Array:
     mean = special.logit(share) * np.sqrt(1 + sd**2 / 2.9)
     for _ in range(_NEWTON):
         risk = special.expit(mean[:, None] + sd[:, None] * _GRID)
-        mean = mean - (risk @ _WEIGHTS - share) / np.maximum((risk * (1 - risk)) @ _WEIGHTS, 1e-12)
+        found = risk @ _WEIGHTS
+        step = special.logit(found) - special.logit(share)
+        mean = mean - step * found * (1 - found) / ((risk * (1 - risk)) @ _WEIGHTS)
     return mean
 
 

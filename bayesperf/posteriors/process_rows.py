@@ -24,6 +24,8 @@ from bayesperf.metrics.metric import GivenSums
 FEW_CLASSES = 30
 # The largest prior weight of a class whose mass two atoms can represent, and the pieces broken from it before.
 MOST_WEIGHT, STICKS = 1.0, 7
+# The mass of a class that no piece fell on: far more than the smallest mass, and less than any other.
+_NEGLIGIBLE = 1e10 * LEAST_MASS
 # Maximum size of temporary arrays: they stay in the processor's cache.
 _BLOCK = 2**19
 
@@ -63,8 +65,21 @@ def class_sums(
             cell = (atoms + classes * np.arange(size)[:, None, None])[wrong]
             fp = np.bincount(cell, prior[wrong], size * classes).reshape(size, classes)
             sums[:, system] = tp, mass - tp, fp + seen @ false_alarms[system]
+            _fill_columns(rng, sums[:, system], total, places[system].on_diagonal)
         # A class without any piece has the smallest mass whose ratios are still normal numbers.
         yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
+
+
+def _fill_columns(rng: np.random.Generator, sums: Array, total: Array, on_diagonal: Array) -> None:
+    """Give the classes that no piece fell on, of the predicted, a negligible mass, right or wrong (sums (3, n, K)).
+
+    Of two cells of tiny weight one has nearly all of the mass: the right one with the prior's probability (K,).
+    """
+    tp, _, fp = sums
+    draw, column = np.nonzero(tp + fp < LEAST_MASS * total)
+    right = rng.random(len(draw)) < on_diagonal[column]
+    mass = _NEGLIGIBLE * total[draw, 0]
+    tp[draw, column], fp[draw, column] = np.where(right, mass, 0), np.where(right, 0, mass)
 
 
 def _pieces(rng: np.random.Generator, weight: Array, n: int) -> Array:
@@ -86,6 +101,8 @@ class _Places:
 
     def __init__(self, alpha: Array):
         self.classes = len(alpha)
+        # The probability that the atom of a predicted class is right.
+        self.on_diagonal = np.diag(alpha) / np.maximum(alpha.sum(0), LEAST_MASS)
         self.uniform = np.allclose(alpha, alpha[:, :1], rtol=1e-9, atol=1e-12)
         # One search serves all rows: the probabilities of row i, shifted, lie between i and i + 1.
         cumulative = alpha.cumsum(-1)

@@ -46,6 +46,8 @@ ATTRIBUTES = {
     DATA_HASH: "a fingerprint of the data",
     PARAMETERS: "how many parameters the model has, if it says so",
     DEGREES_OF_FREEDOM: "how many the data can determine",
+    "passed_by_all": "how many items every system that saw them passed",
+    "passed_by_none": "how many items no system passed",
     LABELS_SWITCHED: "1 if, in some chain, the classes have changed places",
     NOT_SETTLED: "what the data do not determine, in sentences",
     METHOD: "exact or mcmc",

@@ -187,8 +187,11 @@ class Analysis:
         """The first metric of the foremost systems under the usual priors; nothing for many classes, which take long.
 
         With more than two classes, flat and Jeffreys' priors are omitted: they put weight on every pair of classes, and
-        assume beforehand that a system with many classes is a bad one.
+        assume beforehand that a system with many classes is a bad one. These priors are for independent examples, which
+        others than the system's own metric are not of.
         """
+        if self.pooled.scope.kind != "system":
+            return {}
         name, counts, classes = self.metric_names[0], self.foremost.observed, len(self.counts.labels)
         metric = metrics.get(name)
         if counts is None or classes > _MOST_CLASSES or metric.average == "per_class" or metric.needs == "scores":
@@ -340,6 +343,12 @@ class Analysis:
         if self.settings.cluster is not None and self.settings.judge is None:
             return self.settings.id == ROW
         return self.paired is not None or any(map(self.pooled.source.joint_over, self.pooled.dims))
+
+    @property
+    def alike_in(self) -> str:
+        """The dim of the groups or clusters whose members may be alike; empty if each example is taken by itself."""
+        scope = self.pooled.scope
+        return scope.dim if scope.kind in ("mean", "clusters") else ""
 
     @property
     def attempts(self) -> ClusterWeights | None:

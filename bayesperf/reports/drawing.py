@@ -22,10 +22,11 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Column, Figure, Record
-from bayesperf.reports.scores import ScoredSystem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+    from bayesperf.reports.scores import ScoredSystem
 
 type Drawn = tuple[Sequence[Markup], Markup]
 # With more rows than these, intervals are drawn without densities.

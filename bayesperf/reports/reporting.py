@@ -32,6 +32,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement, bounds_of
+from bayesperf.posteriors.tree_attributes import RANDOM_SEED
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.answers import Answers, answers_of
 from bayesperf.reports.documents import as_html, as_markdown
@@ -134,7 +135,7 @@ def report(
     title : str, optional
         The heading of the page.
     prior, labels, pos_label, by, random_seed
-        As in `bayesperf.posterior`; not allowed with a posterior.
+        As in `bayesperf.posterior`; not allowed with a posterior. A fit has a seed of its own.
     slices : sequence of str
         Leading dims by which the page says where the system fails, such as site and device; the other figures describe
         all their examples together. Slices by several dims are sampled (model ``slices``, in which pairs of dims
@@ -167,7 +168,8 @@ def report(
     'Spam filter, June'
     """
     if isinstance(data, xr.DataTree):
-        data = Posterior.from_datatree(data)
+        tree, data = data, Posterior.from_datatree(data)
+        random_seed = int(tree["posterior"].attrs.get(RANDOM_SEED, random_seed))
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
     if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}

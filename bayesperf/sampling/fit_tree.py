@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.words import plural
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.response_patterns import same_examples
 from bayesperf.metrics.formulas import headline
@@ -42,6 +43,20 @@ def check_model(model: pm.Model, definition: Any, counts: xr.DataArray, metrics:
             "Add it, as pm.Deterministic('cells', …, dims=['actual', 'predicted']).",
         )
     _check_metrics(model, definition, metrics)
+
+
+def check_cells(prior: xr.Dataset) -> None:
+    """Refuse a model of the caller's own whose cells, in draws of its prior, are no probabilities of a table."""
+    if "cells" not in prior:
+        return
+    totals = prior["cells"].sum(CELL_DIMS, skipna=False).fillna(1).values
+    if (prior["cells"] < 0).any() or not np.allclose(totals, 1, atol=1e-4):
+        raise InputError(
+            "model",
+            "its variable 'cells' must be the probabilities of a whole table, which sum to 1; in a draw of the prior "
+            f"they sum to {totals.flat[abs(totals - 1).argmax()]:.3g}, and the smallest is "
+            f"{prior['cells'].min().item():.3g}.",
+        )
 
 
 def own_potentials(model: pm.Model, definition: Any) -> bool:
@@ -147,6 +162,7 @@ def describe(
         attributes.OPTIONS: plain,
         attributes.PREVALENCE_KNOWN: int(knows_prevalence(definition, own_priors, options)),
         **_scope(getattr(definition, "ESTIMAND", "system"), {"dim": getattr(definition, "DIM", ""), **options}),
+        **(_over_a_dim(built, counts) if callable(definition) else {}),
         attributes.REFUSAL: getattr(definition, "REFUSAL", ""),
         attributes.NO_PREDICTION: getattr(definition, "NO_PREDICTION", ""),
         **_groups(definition, options),
@@ -190,6 +206,17 @@ def _groups(definition: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     if "dim of groups" not in getattr(definition, "OPTIONS", {}).values():
         return {}
     return {attributes.GROUPS_DIM: options["dim"], attributes.REPEATS: options.get("repeats", 1)}
+
+
+def _over_a_dim(model: pm.Model, counts: xr.DataArray) -> dict[str, Any]:
+    """Return the scope of a function's cells that are over a dim of the counts, and that dim: they have it not."""
+    cells = model.named_vars_to_dims.get("cells") or counts.dims
+    over = [str(dim) for dim in counts.dims if dim not in (*cells, *CELL_DIMS)]
+    if len(over) != 1:
+        return {}
+    scope = Scope("own", detail=f"Posterior of the metric over {plural(over[0])}, as the model defines it")
+    described_by = {attributes.SCOPE: scope.as_text(), attributes.ESTIMAND: scope.detail}
+    return described_by | {attributes.GROUPS_DIM: over[0], attributes.REPEATS: 1}
 
 
 def _metrics(

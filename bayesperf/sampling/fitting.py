@@ -35,6 +35,7 @@ from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
 from bayesperf.sampling.exact import exact_draws
 from bayesperf.sampling.fit_tree import (
+    check_cells,
     check_model,
     describe,
     finished,
@@ -288,6 +289,7 @@ def _prior(
     """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
     groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
     groups["prior"] = _recovered_draws(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
+    check_cells(groups["prior"])
     _check_log_likelihood(groups["prior"], model, definition, counts, options)
     return groups
 

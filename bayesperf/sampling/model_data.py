@@ -42,6 +42,13 @@ def resolve_model(model: Any) -> ModuleType | Callable[..., Any]:
     if isinstance(model, ModuleType):
         _check_compilation_folder()
         return _own_module(model)
+    if hasattr(model, "free_RVs"):
+        raise InputTypeError(
+            "model",
+            "is a pymc.Model, which has its data already.",
+            "Sample it, as pm.sample(model=model), and read the tree with bayesperf.Posterior.from_datatree; or give "
+            "the function (data, priors) that returns it.",
+        )
     if not isinstance(model, str) or model not in models.names():
         near = difflib.get_close_matches(str(model), models.names(), 1)
         raise InputError(

@@ -174,11 +174,8 @@ def warn_of_convergence(groups: Mapping[str, xr.Dataset], model: pm.Model) -> No
     advice = "Raise tune and target_accept (0.99), or take a more informative prior"
     diverged = int(groups["sample_stats"]["diverging"].sum())
     if diverged:
-        warn(
-            ConvergenceWarning,
-            "BP301",
-            f"{diverged} transitions diverged: the draws leave out part of the posterior. {advice}.",
-        )
+        transitions = f"{diverged} transition{'s' * (diverged > 1)} diverged"
+        warn(ConvergenceWarning, "BP301", f"{transitions}: the draws leave out part of the posterior. {advice}.")
     sampled = groups["posterior"][[rv.name for rv in model.free_RVs]]
     rhat = {name: float(value.max()) for name, value in sampled.azstats.rhat().data_vars.items()}
     worst = max(rhat, key=lambda name: np.nan_to_num(rhat[name], nan=np.inf))

@@ -37,6 +37,19 @@ def test_what_reads_no_file_imports_nothing_that_takes_long(line):
     assert found.stdout.splitlines()[-1] == "loaded []"
 
 
+@pytest.mark.slow
+def test_a_summary_loads_only_what_it_uses(tmp_path):
+    (tmp_path / "p.csv").write_text("actual,predicted\n1,1\n0,0\n1,0\n")
+    unused = {"scipy.stats", "scipy.optimize", "matplotlib", "pymc", "dask.array", "bayesperf.labels.verifying",
+              "bayesperf.groups.accuracy_over_studies", "bayesperf.plan.deciding"}  # fmt: skip
+    program = (
+        "import sys\nfrom bayesperf.cli import commands as cli\nsys.argv = ['bayesperf', 'summary', 'p.csv']\n"
+        f"try:\n    cli.main()\nexcept SystemExit:\n    pass\nprint('loaded', sorted({unused} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert found.stdout.splitlines()[-1] == "loaded []"
+
+
 @pytest.fixture
 def call(shell):
     return partial(shell, columns=80)

@@ -283,6 +283,14 @@ def test_a_system_against_its_copy_is_a_tie(copy, metric):
     assert found.difference.joint_draws(1000).values.std() > 0.5 * found.difference.sd().item()
 
 
+def test_two_priors_of_one_system_are_no_two_systems():
+    cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
+    with pytest.warns(
+        bp.errors.DependenceWarning, match="same counts, .* look at the figures of both instead; arviz.co"
+    ):
+        bp.compare(bp.posterior(cm, "flat"), bp.posterior(cm, "jeffreys"), "recall")
+
+
 def test_all_copies_among_many_are_alike():
     same = counts(tp=[65] * 4, fn=[15] * 4, fp=[35] * 4, tn=[30] * 4)
     for metric in ("recall", "mcc"):

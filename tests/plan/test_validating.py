@@ -139,3 +139,39 @@ def test_refused(call, message):
 def test_what_no_study_shows_is_said():
     with pytest.raises(bp.plan.UnreachableError, match="a million examples are not enough"):
         bp.plan.area(auc=0.8, prevalence=0.1, requirement=0.85)
+
+
+def test_examples_in_which_nothing_happens_do_not_make_an_interval_narrow():
+    """Most studies of few examples have no positive and no false alarm; the posterior says how little that is."""
+    beliefs = {"recall": (80, 20), "specificity": (98, 2), "prevalence": 0.001}
+    plan = bp.plan.net_benefit(0.01, threshold=0.02, assurance=0.9, **beliefs)
+    assert plan.curve([1, 2, 5, 20]).max() == 0
+    # 100 examples without an event: the standard deviation of θ₁ − θ₂/49 with θ ~ Dirichlet(½, ½, 101).
+    narrowest = 2 * 1.96 * np.sqrt((0.5 / 102 * (1 + 1 / 49**2) - (0.5 / 102 * 48 / 49) ** 2) / 103)
+    widths = bp.plan.net_benefit(0.001, threshold=0.02, **beliefs).curve(100).item()
+    assert widths > 0.999 * narrowest
+    shown = bp.plan.net_benefit(requirement=-0.01, threshold=0.02, recall=0.8, specificity=0.9, prevalence=0.005)
+    assert shown.curve([1, 5, 20]).max() < 0.05
+
+
+def test_an_area_of_few_positives_is_planned_as_it_will_be_reported():
+    """The mean width of the Bayesian bootstrap's interval of 80 binormal data sets (standard error .003) was .090."""
+    plan = bp.plan.area(0.1, auc=(198, 2), prevalence=0.01)
+    assert plan.curve(1819).item() == pytest.approx(0.09, rel=0.1)
+    assert plan.curve([2, 10]).min() > 0.5
+    assert "of them are positives." in plan.in_words()
+    closed_form = bp.plan.area(0.1, auc=0.99, prevalence=0.01)
+    assert "About 4 of them are positives, too few for a standard error" in closed_form.in_words()
+    # Of these weights many draws are 1 in floating point.
+    assert np.isfinite(bp.plan.area(0.05, auc=(199.9, 0.1), prevalence=0.1).reached)
+
+
+@pytest.mark.parametrize("prevalence", [1e-7, 0.3, 1 - 1e-7])
+def test_log_odds_of_any_prevalence(prevalence):
+    (mean,), (sd,) = normal_log_odds(prevalence, 0.8)
+    x = np.linspace(-9, 9, 4001)
+    weights, risk = stats.norm.pdf(x), special.expit(mean + sd * x)
+    assert special.logit((weights @ risk) / weights.sum()) == pytest.approx(special.logit(prevalence), abs=1e-3)
+    positive, negative = weights * risk, weights * special.expit(-mean - sd * x)
+    below = np.cumsum(negative) - negative / 2
+    assert (positive @ below) / (positive.sum() * negative.sum()) == pytest.approx(0.8, abs=1e-3)

@@ -284,6 +284,27 @@ def test_draws_of_tiny_cells_are_normal_numbers_and_as_small_as_they_should_be()
         assert (drawn < bound).mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 20_000))
 
 
+@pytest.mark.parametrize(
+    ("classes", "prior"),
+    [(5, bp.prior.dirichlet(1e-6)), (60, bp.prior.dirichlet(1e-6)), (200, "perks"), (200, bp.prior.dirichlet(1e-6))],
+)
+def test_classes_without_examples_keep_a_tiny_prior(classes, prior):
+    """Means of recall and precision of a class are a/(a + b) of its cells; variances of rows add up."""
+    counts = np.zeros((classes, classes), int)
+    seen = np.arange(classes // 2)
+    counts[seen, seen], counts[seen, seen + 1] = 20, 2
+    post = bp.posterior(bp.ConfusionMatrix.from_table(counts), prior=prior)
+    weights = post.source.concentration.values
+    right, of_row, of_column = np.diag(weights), weights.sum(1), weights.sum(0)
+    sd = np.sqrt((right * (of_row - right) / (of_row**2 * (of_row + 1))).sum()) / classes
+    recall, precision = post["recall_macro"], post["precision_macro"]
+    assert recall.method == "draws"
+    assert recall.mean().item() == pytest.approx((right / of_row).mean(), abs=4 * recall.mcse().item())
+    assert precision.mean().item() == pytest.approx((right / of_column).mean(), abs=4 * precision.mcse().item())
+    # Exponents of such draws are compressed, so in some the two largest cells of a row are too similar.
+    assert recall.sd().item() == pytest.approx(sd, rel=0.05)
+
+
 def test_haldane_answers_what_is_proper_and_names_what_is_not():
     cm = grid(tp=[8, 9], fn=[2, 1], fp=[1, 0], tn=[9, 10])
     post = bp.posterior(cm, "haldane")

@@ -139,7 +139,20 @@ def test_repeated_cross_validation_is_reported_with_each_row_once():
 
 def test_a_fit_is_reported_as_its_posterior():
     tree = bp.fit(CM, "rates", random_seed=1)
-    assert bp.report(tree).markdown == bp.report(bp.Posterior.from_datatree(tree)).markdown
+    assert bp.report(tree).markdown == bp.report(bp.Posterior.from_datatree(tree), random_seed=1).markdown
+
+
+def test_a_mean_over_sites_is_no_posterior_of_independent_examples():
+    sites = bp.ConfusionMatrix.from_counts(tp=[38, 24, 36], fn=[2, 16, 4], fp=4, tn=56, dims={"site": list("ABC")})
+    text = bp.report(bp.fit(sites, "groups", random_seed=1), requirements={"recall": 0.8}).markdown
+    assert "22 of 120 examples of class 1 are called 0 and 12 of 180" in text
+    assert "four times as many sites are needed" in text
+    assert "further examples come from new sites" in text
+    assert "Sites are treated as independent draws from one population. Examples of one site may be alike." in text
+    assert "the metric at the population mean over sites lies in its highest-density interval. The score" in text
+    # The usual priors are for independent examples, and this posterior has draws of a fit with another seed.
+    assert "Other priors" not in text
+    assert "(seed 1)" in text
 
 
 def test_systems_of_repeated_cross_validation_are_compared_on_whole_examples(recwarn):

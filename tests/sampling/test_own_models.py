@@ -15,7 +15,7 @@ from tests.shared.fits import BINARY, SITES, agrees, built, exact, of_scipy, wit
 TABLE = ["actual", "predicted"]
 
 
-def recall_alone(likelihood=True, cells=True, potential="", limit=None):
+def recall_alone(likelihood=True, cells=True, potential="", limit=None, parts=2):
     """Return a model of recall, 40 hits of 50, with some of its parts."""
 
     def build(data, priors):
@@ -28,7 +28,7 @@ def recall_alone(likelihood=True, cells=True, potential="", limit=None):
             if potential:
                 pm.Potential(potential, 9 * pm.math.log(recall))
             if cells:
-                table = pm.math.stack([0.5, 0.5, 1 - recall, recall]).reshape((2, 2)) / 2
+                table = pm.math.stack([0.5, 0.5, 1 - recall, recall]).reshape((2, 2)) / parts
                 pm.Deterministic("cells", table, dims=TABLE)
         return model
 
@@ -78,11 +78,17 @@ def test_a_potential_is_of_the_posterior():
     [
         (recall_alone(likelihood=False), "model has no observed variable, so that the data say nothing"),
         (recall_alone(cells=False), r"model has no variable 'cells'.*Add it, as pm\.Deterministic\('cells'"),
+        (recall_alone(parts=1), r"its variable 'cells' must be .* in a draw of the prior they sum to 2, and the smal"),
     ],
 )
 def test_a_model_without_likelihood_or_cells(model, words):
     with pytest.raises(bp.InputError, match=words):
         bp.fit(BINARY, model)
+
+
+def test_a_model_with_its_data_is_to_be_sampled_by_hand():
+    with pytest.raises(TypeError, match=r"which has its data already\. Sample it, as pm\.sample\(model=model\)"):
+        bp.fit(BINARY, bp.models.build(BINARY, "rates"))
 
 
 IMPOSSIBLE = r"model: its density is 0 or unknown where sampling starts: the log density of 'delay' is -inf\."

@@ -276,7 +276,12 @@ def test_a_model_of_ones_own(sampler):
     expected = stats.binom.logpmf([20, 7], [24, 7], posterior["recall_of_all"].values[..., None])
     found = tree["log_likelihood"]["hits"]
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    assert bp.Posterior.from_datatree(tree).summary(["recall"])["mean"][0] == pytest.approx(9 / 11, abs=0.05)
+    post = bp.Posterior.from_datatree(tree)
+    assert post.summary(["recall"])["mean"][0] == pytest.approx(9 / 11, abs=0.05)
+    assert post.estimand == "Posterior of the metric over models, as the model defines it"
+    # Its cells have no dim of systems: what was observed is the table of all of them.
+    np.testing.assert_array_equal(post.observed, SYSTEMS.sum("model").counts)
+    assert "The model says how examples depend on each other." in bp.report(tree).markdown
 
 
 @pytest.mark.slow

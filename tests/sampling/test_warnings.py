@@ -95,6 +95,7 @@ def test_a_fit_warns_where_it_was_called(monkeypatch, alone):
 
 def test_good_draws_are_no_cause_for_a_warning():
     assert messages(draws_of_rates()) == []
+    assert messages(draws_of_rates(), diverging=1)[0].startswith("1 transition diverged:")
 
 
 @pytest.mark.parametrize("worst", ["recall", "specificity"])

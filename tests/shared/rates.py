@@ -10,7 +10,7 @@ def rates(tp, fn, fp, tn):
     p, false, v, omitted = tp / called, fp / called, tn / rest, fn / rest
     return {
         "precision": p, "recall": r, "specificity": s, "npv": v, "fpr": alarm, "fnr": miss, "fdr": false,
-        "false_omission_rate": omitted, "prevalence": positive,
+        "false_omission_rate": omitted, "prevalence": positive, "selection_rate": tp + fp,
         "jaccard": 1 / (1 / p + 1 / r - 1), "f1": 2 / (1 / p + 1 / r), "f2": 5 / (1 / p + 4 / r),
         "f0.5": 1.25 / (1 / p + 0.25 / r), "fowlkes_mallows": np.sqrt(p * r), "geometric_mean": np.sqrt(r * s),
         "half_total_error_rate": (miss + alarm) / 2, "informedness": r - alarm, "markedness": p - omitted,

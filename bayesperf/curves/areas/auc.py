@@ -36,7 +36,8 @@ from bayesperf.curves.scored_systems import (
     over_systems,
     systems_of,
 )
-from bayesperf.data.binned_scores import BinnedScores, scores_of
+from bayesperf.data.binned_scores import BinnedScores as BinnedScores  # Lent to `bayesperf.curves`.
+from bayesperf.data.binned_scores import scores_of
 from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayesperf import metrics
+from bayesperf.core.words import plural
 from bayesperf.plan.anytime import anytime_in_words
 from bayesperf.plan.monitoring import monitor
 from bayesperf.reports.analysis import Analysis
@@ -28,8 +29,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [
         *_open_requirements(analysis),
         Sentence(
-            f"With {examples:,} {what}, {width_in_words(analysis)}. To halve it, about four times as many {of}s are "
-            "needed."
+            f"With {examples:,} {what}, {width_in_words(analysis)}. To halve it, about four times as many "
+            f"{plural(analysis.alike_in or of)} are needed."
         ),
         *([Sentence(_BATCHES)] if looks else []),
         *map(Sentence, looks),
@@ -49,9 +50,15 @@ def _open_requirements(analysis: Analysis) -> list[Block]:
             "The number of further examples in a verdict would settle the requirement with probability "
             f"{ASSURANCE:g}. For a metric that is not a proportion, such as F1, the number is approximate: it is for a "
             "proportion with the same mean and standard deviation. If the metric equals the required value exactly, no "
-            "number of examples is enough."
+            f"number of examples is enough.{_in_new_groups(analysis)}"
         ),
     ]
+
+
+def _in_new_groups(analysis: Analysis) -> str:
+    """Return where further examples have to come from, if those of one group may be alike."""
+    dim = analysis.alike_in
+    return f" The further examples come from new {plural(dim)}, each as large as these on average." if dim else ""
 
 
 def looks_in_words(analysis: Analysis) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesperf.core.words import enumerated, percentage, printable, sentence, short_interval_name
+from bayesperf.core.words import enumerated, percentage, plural, printable, sentence, short_interval_name
 from bayesperf.files.option_table import FOLD, ROW
 from bayesperf.posteriors.sentences import caveats_of
 from bayesperf.reports.analysis import Analysis
@@ -23,9 +23,11 @@ _SENSITIVE = 0.25
 def blocks(analysis: Analysis) -> list[Block]:
     """Return remarks on the data, a table of other priors, how figures were computed, and what an interval means."""
     probability, found = percentage(analysis.settings.ci_prob), [*analysis.warnings, *cautions(analysis)]
+    scope = analysis.pooled.scope
+    about = "The interval is about the system; the" if scope.kind == "system" else "The"
     means = (
-        f"With probability {probability}, given the prior and these examples, the system's metric lies in its "
-        "highest-density interval. The interval is about the system; the score on another test set varies more."
+        f"With probability {probability}, given the prior and these examples, {scope.of()} lies in its "
+        f"highest-density interval. {about} score on another test set varies more."
     )
     computed = [
         *map(Sentence, _computed(analysis)),
@@ -77,13 +79,23 @@ def _independence(analysis: Analysis) -> list[str]:
     """Return what is supposed of the rows, and what of the systems and the folds."""
     settings = analysis.settings
     complete = analysis.of_file and not (settings.drop_missing or settings.verified_only or settings.judge)
-    drawn = (
-        "Clusters are treated as independent draws from one population."
-        if settings.cluster
-        else "Examples are treated as independent draws from one population. Rows that come in groups (patients, "
-        "documents, neighbouring pixels, frames of a video) carry less information than their number suggests; these "
-        "columns do not show whether they come in groups."
-    )
+    if settings.cluster:
+        drawn = "Clusters are treated as independent draws from one population."
+    elif analysis.alike_in:
+        drawn = (
+            f"{sentence(plural(analysis.alike_in))[:-1]} are treated as independent draws from one population. "
+            f"Examples of one {analysis.alike_in} may be alike."
+        )
+    elif analysis.pooled.scope.kind == "long_run":
+        drawn = "Neighbouring examples may be alike; each depends on the one before it and on no other."
+    elif analysis.pooled.scope.kind == "own":
+        drawn = "The model says how examples depend on each other."
+    else:
+        drawn = (
+            "Examples are treated as independent draws from one population. Rows that come in groups (patients, "
+            "documents, neighbouring pixels, frames of a video) carry less information than their number suggests; "
+            "these columns do not show whether they come in groups."
+        )
     said = [
         *analysis.notes,
         *(["No value is missing in the columns that are used."] if complete else []),

@@ -62,7 +62,7 @@ def _misses(posterior: Posterior, table: Counts) -> str:
     labels = [printable(str(label)) for label in posterior.labels]
     order = [0, 1] if posterior.positive is None else [posterior.positive, 1 - posterior.positive]
     return " and ".join(
-        f"{table[i, 1 - i]:,} of {table[i].sum():,} examples of class {labels[i]} "
+        f"{table[i, 1 - i]:,.0f} of {table[i].sum():,.0f} examples of class {labels[i]} "
         f"{'is' if table[i, 1 - i] == 1 else 'are'} called {labels[1 - i]}"
         for i in order
     )

@@ -1,0 +1,11 @@
+from .accuracy_over_studies import MetaAnalysis as MetaAnalysis
+from .accuracy_over_studies import meta_analysis as meta_analysis
+from .averaging_labels import average_labels as average_labels
+from .few_items import pass_rate_of_new as pass_rate_of_new
+from .parity import Parity as Parity
+from .parity import parity as parity
+from .pooling import Pooled as Pooled
+from .pooling import pool as pool
+from .sliced_metrics import Slices as Slices
+from .slicing import slices as slices
+from .voted_answers import majority_vote as majority_vote

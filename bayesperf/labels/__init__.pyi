@@ -1,0 +1,10 @@
+from .choosing_labels import NextLabels as NextLabels
+from .choosing_labels import next_labels as next_labels
+from .identifying import identifiability as identifiability
+from .noisy_labels import noise as noise
+from .prevalence_of_calls import prevalence as prevalence
+from .sample import VerifiedSample as VerifiedSample
+from .sensitivity_to_noise import noise_sensitivity as noise_sensitivity
+from .truth_by_raters import truth as truth
+from .verifying import Verified as Verified
+from .verifying import verify as verify

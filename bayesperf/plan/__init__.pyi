@@ -1,0 +1,17 @@
+from .deciding import decision as decision
+from .further_studies import more_studies as more_studies
+from .monitoring import Monitor as Monitor
+from .next_outcomes import best_system as best_system
+from .next_outcomes import next_items as next_items
+from .next_outcomes import next_pairs as next_pairs
+from .numbers_of_labels import labels as labels
+from .plan_result import Plan as Plan
+from .plan_result import UnreachableError as UnreachableError
+from .reruns import AttemptsPlan as AttemptsPlan
+from .reruns import attempts as attempts
+from .sample_sizes import comparison as comparison
+from .sample_sizes import interval_width as interval_width
+from .sample_sizes import sample_size as sample_size
+from .validating import area as area
+from .validating import calibration as calibration
+from .validating import net_benefit as net_benefit
