@@ -179,6 +179,19 @@ def test_log_likelihood_of_examples(case):
         np.testing.assert_allclose(np.sort(found.isel(chain=i, draw=j)), np.sort(expected), rtol=1e-12)
 
 
+@pytest.mark.parametrize("case", ["readers", "readers, one modality"])
+def test_log_likelihood_of_reads_leaves_out_those_that_are_missing(case):
+    posterior, found = log_likelihood(case)
+    data, density = built_case(case)[0], DENSITIES[case][4]
+    assert (data < 0).any()
+    for i, j, draw in each_draw(posterior):
+        point = {name: draw[name].values for name in DENSITIES[case][3]}
+        nothing = density(data.where(False, -1), **point)
+        alone = [data.where(np.arange(data.size).reshape(data.shape) == k, -1) for k in np.flatnonzero(data >= 0)]
+        expected = [density(read, **point) - nothing for read in alone]
+        np.testing.assert_allclose(found.isel(chain=i, draw=j), expected, rtol=1e-9)
+
+
 def log_chances(draw, stay):
     """Log-probability of each step's prediction, and of its actual label."""
     g, z, h, j, _ = steps()
