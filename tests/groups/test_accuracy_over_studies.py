@@ -1,6 +1,7 @@
 """Meta-analysis of diagnostic accuracy: its integrals, draws, answers and summary ROC curve, and printed figures."""
 
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import integrate, optimize, special, stats
@@ -272,6 +273,23 @@ def test_the_answers_of_a_fit_are_those_of_its_tree():
     assert "population mean over sites" in found.mean.estimand
     with pytest.raises(ValueError, match="comes from a fit"):
         found.without_each()
+
+
+def test_a_fit_with_covariates_says_at_which_it_answers_and_takes_other_priors(sampler):
+    """The draws of this fit are those of the prior, so that weighted anew they are those of the other prior."""
+    studies, year = matrix(TELOMERASE[:4], "site"), {"year": [-1.0, 0.0, 0.0, 1.0]}
+    tree = bp.fit(studies, "meta_analysis", options={"covariates": year}, random_seed=1, draws=4000)
+    assert "among sites like these 4 with year 0, recall" in bp.groups.meta_analysis(tree).in_words()
+    effect = bp.Marginal.from_datatree(tree, "coefficient")
+    assert effect.estimand == "Posterior of the coefficient"
+    assert bp.Marginal.from_datatree(tree, "recall_new").estimand != "Posterior of the recall new"
+    table = bp.prior.sensitivity(tree, ["recall"], {"higher": {"location": pm.Logistic.dist(1, 1)}}).set_index("prior")
+    rng = np.random.default_rng(2)
+    z = abs(rng.normal(size=400_000)) * rng.normal(size=400_000)
+    for prior, centre in {"as fitted": 0, "higher": 1}.items():
+        expected = special.expit(rng.logistic(centre, size=z.size) + z).mean()
+        # Weighted draws are worth fewer, of which there are 16,000.
+        assert table.loc[prior, "mean"] == pytest.approx(expected, abs=4 * 0.3 / np.sqrt(4000))
 
 
 def test_what_depends_on_prevalence_needs_one(few):
