@@ -78,7 +78,8 @@ class Pairs(NamedTuple):
             h, k, m = 1 + s**2 * v + c**2 * w, c * d * w, 1 + d**2 * w
             size = h * m - k**2
             move, move_other = (m * slope - k * other) / size, (h * other - k * slope) / size
-            longest = np.maximum(np.maximum(abs(move), abs(move_other)), 1)
+            # A step is at most one logit: beyond, the curvature says little. In deviations it may be long.
+            longest = np.maximum(np.maximum(abs(s * move), abs(c * move + d * move_other)), 1)
             first, second = first + move / longest, second + move_other / longest
             if longest.max() == 1 and max(abs(move).max(), abs(move_other).max()) < _SMALLEST:
                 break

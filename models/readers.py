@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
+from scipy.special import log_expit
 
 from bayesperf.models.building import (
     coords,
@@ -103,14 +104,10 @@ def deviations(correlation: Any) -> Any:
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
     """Return the cells of the average reader and of each reader, and draw those of a new reader."""
-    location, reader, case = (posterior[name] for name in ("location", "reader_spread", "case_spread"))
+    own, location, every = _of_readers(posterior)
+    reader, case = posterior["reader_spread"], posterior["case_spread"]
     interaction = posterior.get("interaction_spread", xr.zeros_like(reader))
     z, r = posterior["reader_deviation"], posterior["correlation"]
-    every: xr.DataArray = (reader**2 + interaction**2 + case**2) ** 0.5
-    location = location * (1 + ATTENUATION * every**2) ** 0.5
-    own = location + reader * correlated(z, r)
-    if "interaction_deviation" in posterior:
-        own = own + interaction * posterior["interaction_deviation"]
     fresh = correlated(xr.zeros_like(z.isel(reader=0, drop=True)) + rng.standard_normal(z.isel(reader=0).shape), r)
     new = location + reader * fresh + interaction * location.copy(data=rng.standard_normal(location.shape))
     rates = {"cells": mean_rate(location, every), "cells_group": mean_rate(own, case),
@@ -122,3 +119,25 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator,
         name: tables_of_rates(values.transpose(*(d for d in order if d in values.dims)), labels, positive)
         for name, values in rates.items()
     }
+
+
+def _of_readers(posterior: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
+    """Return the logits of each reader and of the average one at a case of no deviation, and the spread about them."""
+    reader, case = posterior["reader_spread"], posterior["case_spread"]
+    interaction = posterior.get("interaction_spread", xr.zeros_like(reader))
+    every = (reader**2 + interaction**2 + case**2) ** 0.5
+    average = posterior["location"] * (1 + ATTENUATION * every**2) ** 0.5
+    own = average + reader * correlated(posterior["reader_deviation"], posterior["correlation"])
+    if "interaction_deviation" in posterior:
+        own = own + interaction * posterior["interaction_deviation"]
+    return own, average, every
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
+    """Return the log-likelihood of each read. A missing one has none: it is no unit to leave out."""
+    of_case = xr.DataArray(1 - np.asarray(data.attrs["truth"]), dims="case")
+    case = posterior["case_spread"].isel(rate=of_case) * posterior["case_deviation"]
+    logit = _of_readers(posterior)[0].isel(rate=of_case) + case
+    sign = xr.DataArray(np.where(data == 1, 1, -1), data.coords, data.dims)
+    of_reads = (sign * logit).transpose("chain", "draw", *data.dims).values[..., data.values >= 0]
+    return xr.DataArray(log_expit(of_reads), dims=("chain", "draw", "read"))

@@ -21,7 +21,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.words import chance, estimate, plural, sentence
+from bayesperf.core.words import chance, enumerated, estimate, plural, sentence
 from bayesperf.data.count_arrays import refuse_uncounted_cells
 from bayesperf.data.cross_validation import refuse_sum
 from bayesperf.data.label_encoding import missing_positive_label
@@ -313,8 +313,11 @@ class MetaAnalysis(AnswersOverGroups):
 is 0.83...
         """
         number = self.counts.sizes[self.dim]
+        # All answers but those of the studies themselves are at covariates 0.
+        named = self.drawn["covariate"].values if "covariate" in self.drawn.coords else []
+        at = f" with {enumerated([f'{name} 0' for name in named])}" if len(named) else ""
         answers = {
-            f"in the median {self.dim}, among {plural(self.dim)} like these {number},": self.median_group,
+            f"in the median {self.dim}, among {plural(self.dim)} like these {number}{at},": self.median_group,
             f"on average over such {plural(self.dim)},": self.mean,
             f"in a new {self.dim},": self.new_group,
         }
@@ -501,4 +504,5 @@ def _of_tree(tree: xr.DataTree, seed: int) -> MetaAnalysis:
     positive = {"pos_label": labels[int(drawn.attrs[attributes.POSITIVE])]}
     _check_dims(counts.dims[:-2], str(drawn.attrs[attributes.GROUPS_DIM]))
     facts = drawn.attrs | {attributes.RANDOM_SEED: seed}
-    return MetaAnalysis(drawn[list(names)].assign_attrs(facts), counts.assign_attrs(positive), own_priors=False)
+    kept = [*names, *({"coefficient"} & set(drawn.data_vars))]
+    return MetaAnalysis(drawn[kept].assign_attrs(facts), counts.assign_attrs(positive), own_priors=False)

@@ -135,7 +135,7 @@ def sampled(
     def minus_log_density(u: Array) -> float:
         return -float(log_density(u[None])[0])
 
-    centre = minimize(minus_log_density, np.zeros(5), method="BFGS", options={"gtol": 1e-3})
+    centre = minimize(minus_log_density, np.zeros(5), method="BFGS", options={"gtol": 1e-3, "eps": 1e-4})
     middle, root = _adapted(log_density, centre.x, np.linalg.cholesky(np.asarray(centre.hess_inv)), rng)
     number = 2 ** int(np.ceil(np.log2(_FOR_A_DRAW * n)))
     points, log_weights = _weighted(log_density, middle, root, rng, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.predicted_proportion import PredictedProportion
+from bayesperf.metrics.registry import get
 from bayesperf.posteriors.densities import MOST_PLACES, marginal_html
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import marginal_in_words
@@ -135,8 +137,8 @@ class Marginal(Saved):
         figures = figures_of(tree)
         facts = figures.get(variable, {})
         bounds = tuple(facts.get("bounds", (-np.inf, np.inf)))
-        # A parameter beside figures, such as the advantage of the first answer, describes no system.
-        of_itself = bool(figures) and not facts
+        # A parameter beside figures or cells, such as the advantage of the first answer, describes no system.
+        of_itself = (bool(figures) and not facts) or ("cells" in dataset and not _is_metric(variable))
         scope = Scope("itself") if of_itself else Scope.read(dataset.attrs)
         words = variable.replace("_", " ") if of_itself else "metric"
         quantity = Quantity(variable, scope, "", facts.get("greater_is_better"), words, bounds)
@@ -596,3 +598,12 @@ def at_rows(marginal: Marginal, rows: Codes, leading: xr.DataArray) -> Marginal:
     """Return some of the distributions of a marginal, in the given order, with their draws and the given labels."""
     taken, origin = marginal.distribution.take(rows), RowsOf(marginal, rows)
     return replace(marginal, distribution=taken, leading=leading, origin=origin, examples=None, score=None)
+
+
+def _is_metric(variable: str) -> bool:
+    """Whether a variable of a tree is a metric of its cells, of the groups' or a new group's among them."""
+    try:
+        get(re.sub("_(median|group|new)$", "", variable))
+    except InputError:
+        return False
+    return True

@@ -76,7 +76,7 @@ def sensitivity(
     ValueError
         If the prior of a fit is flat, because power-scaling does not change it; compare the preset priors instead, by
         passing the counts. Also if a fit has no log-likelihood, if its draws cannot be reweighted (a model of your own,
-        covariates, priors that change its parameters), or if two priors have the same name.
+        priors that change its parameters), or if two priors have the same name.
 
     Notes
     -----
@@ -267,8 +267,8 @@ def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
     """Return the PyMC model of a fit under other priors."""
     attrs = tree["posterior"].attrs
     name, options = attrs.get(MODEL), options_of(tree)
-    if name not in models.names() or getattr(models, name).DATA != "counts" or options.get("covariates") is not None:
-        raise InputError("priors", "only fits of a built-in model to counts alone are weighted anew.", _FIT_AGAIN)
+    if name not in models.names() or getattr(models, name).DATA != "counts":
+        raise InputError("priors", "only fits of a built-in model to counts are weighted anew.", _FIT_AGAIN)
     if "log_prior" not in tree.children:
         raise InputError("result", "has no group 'log_prior': bayesperf.fit adds it.")
     counts = observed_table(tree)
@@ -276,7 +276,10 @@ def _model_under(tree: xr.DataTree, given: Mapping[str, Any]) -> Any:
         raise InputError("result", "has no counts.", _FIT_AGAIN)
     labels, position = counts["actual"].values.tolist(), int(attrs[POSITIVE])
     cm = ConfusionMatrix(counts.drop_attrs(), labels[position] if position >= 0 else None)
-    return models.build(cm, name, given, options=options)
+    # Covariates and calls have labels in the tree, and none among its options.
+    tables = [tree[group].to_dataset() for group in ("constant_data", "observed_data") if group in tree]
+    labelled = {each: table[each] for table in tables for each in options if each in table}
+    return models.build(cm, name, given, options=options | labelled)
 
 
 def _reweighted(tree: xr.DataTree, metrics: Any, given: Any, ci_prob: float) -> pd.DataFrame:

@@ -31,6 +31,8 @@ _ERROR_COUNTS = 0.02
 # narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).
 _FEW_ON_WRONG_SIDE = 3
 _SEEN_ALONE = "DeLong's normal approximation"
+# What has few values, so that its mean may be none of them: its median is said.
+_OF_FEW_VALUES = ("median_grade",)
 # What is said of a system, if nothing else is asked for.
 _ABOUT_ONE = ("accuracy", "precision", "recall")
 
@@ -84,6 +86,8 @@ def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
     trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(interval), np.nan)
     means, medians = (values.values.ravel() for values in (marginal.mean(), marginal.median()))
+    if marginal.quantity.metric in _OF_FEW_VALUES and not marginal.quantity.contrast:
+        means = medians
     each = zip(means, medians, interval, observed.values.ravel(), trials, strict=True)
     return [
         "undefined (0/0)"

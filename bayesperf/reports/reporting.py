@@ -276,7 +276,9 @@ def _counts_and_posterior(data: Any, y_pred: Any, prior: Any, **of_labels: Any) 
             return known, data
         if data.observed is None:
             raise InputError(
-                "data", "this posterior knows of no counts, as a prediction does not.", "Give the matrix itself."
+                "data",
+                "this posterior knows of no counts, as a prediction does not.",
+                "Give the matrix itself, or an answer, as bp.report({'Is it better?': bp.compare(...)}).",
             )
         if data.graded:
             return Outcomes(as_outcomes(data.observed.astype("int64"))), data

@@ -1,6 +1,7 @@
 """Meta-analysis of diagnostic accuracy: its integrals, draws, answers and summary ROC curve, and printed figures."""
 
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import integrate, optimize, special, stats
@@ -272,6 +273,23 @@ def test_the_answers_of_a_fit_are_those_of_its_tree():
     assert "population mean over sites" in found.mean.estimand
     with pytest.raises(ValueError, match="comes from a fit"):
         found.without_each()
+
+
+def test_a_fit_with_covariates_says_at_which_it_answers_and_takes_other_priors(sampler):
+    """The draws of this fit are those of the prior, so that weighted anew they are those of the other prior."""
+    studies, year = matrix(TELOMERASE[:4], "site"), {"year": [-1.0, 0.0, 0.0, 1.0]}
+    tree = bp.fit(studies, "meta_analysis", options={"covariates": year}, random_seed=1, draws=4000)
+    assert "among sites like these 4 with year 0, recall" in bp.groups.meta_analysis(tree).in_words()
+    effect = bp.Marginal.from_datatree(tree, "coefficient")
+    assert effect.estimand == "Posterior of the coefficient"
+    assert bp.Marginal.from_datatree(tree, "recall_new").estimand != "Posterior of the recall new"
+    table = bp.prior.sensitivity(tree, ["recall"], {"higher": {"location": pm.Logistic.dist(1, 1)}}).set_index("prior")
+    rng = np.random.default_rng(2)
+    z = abs(rng.normal(size=400_000)) * rng.normal(size=400_000)
+    for prior, centre in {"as fitted": 0, "higher": 1}.items():
+        expected = special.expit(rng.logistic(centre, size=z.size) + z).mean()
+        # Weighted draws are worth fewer, of which there are 16,000.
+        assert table.loc[prior, "mean"] == pytest.approx(expected, abs=4 * 0.3 / np.sqrt(4000))
 
 
 def test_what_depends_on_prevalence_needs_one(few):
@@ -557,3 +575,26 @@ def test_one_test_is_no_pair():
     two = bp.ConfusionMatrix(xr.concat([both, both], "test"), matrix(TELOMERASE[:3], "site").pos_label)
     with pytest.raises(ValueError, match="paired tests have no exact form"):
         bp.fit(two, "meta_analysis", options={"dim": "site", "paired": True}, method="exact")
+
+
+@pytest.mark.parametrize("times", [10, 1000])
+def test_studies_of_many_examples(times):
+    """Rates of such studies are known, so the parameters have the density of three normal pairs; draws of the prior."""
+    counts = {"tp": [90, 80, 70], "fn": [10, 20, 30], "fp": [60, 40, 90], "tn": [940, 960, 910]}
+    large = {name: [100 * times * each for each in cells] for name, cells in counts.items()}
+    found = bp.groups.meta_analysis(bp.ConfusionMatrix.from_counts(**large, dims=["study"]))
+    rng, n = np.random.default_rng(1), 1_000_000
+    mu, tau, rho = rng.logistic(size=(2, n)), abs(rng.standard_normal((2, n))), rng.uniform(-1, 1, n)
+    log_weight = np.zeros(n)
+    for tp, fn, fp, tn in zip(*counts.values(), strict=True):
+        x, y = (np.log([tp / fn, tn / fp])[:, None] - mu) / tau
+        square = (x**2 - 2 * rho * x * y + y**2) / (1 - rho**2)
+        log_weight -= square / 2 + np.log(tau.prod(0)) + np.log(1 - rho**2) / 2
+    weight = np.exp(log_weight - log_weight.max())
+    weight /= weight.sum()
+    # The standard error of a quantile, in probability, of both.
+    error = 4 * np.sqrt((weight**2).sum() / 4 + 0.25 / 4000)
+    for rate, location in zip(("recall", "specificity"), mu, strict=True):
+        for level in (0.05, 0.5, 0.95):
+            below = weight @ (special.expit(location) < found.median_group[rate].ppf(level).item())
+            assert below == pytest.approx(level, abs=error)

@@ -138,7 +138,6 @@ def test_log_likelihood_of_slices(case):
             assert found.values[(i, j, *place)] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_log_likelihood_of_classes():
     """That of a class: its own recall and the shares of its errors are integrated out."""
     posterior, found = log_likelihood("classes")
@@ -178,6 +177,19 @@ def test_log_likelihood_of_examples(case):
     for i, j, draw in each_draw(posterior):
         expected = np.repeat(np.log(EXAMPLES[case](draw)).ravel(), counts.ravel())
         np.testing.assert_allclose(np.sort(found.isel(chain=i, draw=j)), np.sort(expected), rtol=1e-12)
+
+
+@pytest.mark.parametrize("case", ["readers", "readers, one modality"])
+def test_log_likelihood_of_reads_leaves_out_those_that_are_missing(case):
+    posterior, found = log_likelihood(case)
+    data, density = built_case(case)[0], DENSITIES[case][4]
+    assert (data < 0).any()
+    for i, j, draw in each_draw(posterior):
+        point = {name: draw[name].values for name in DENSITIES[case][3]}
+        nothing = density(data.where(False, -1), **point)
+        alone = [data.where(np.arange(data.size).reshape(data.shape) == k, -1) for k in np.flatnonzero(data >= 0)]
+        expected = [density(read, **point) - nothing for read in alone]
+        np.testing.assert_allclose(found.isel(chain=i, draw=j), expected, rtol=1e-9)
 
 
 def log_chances(draw, stay):
@@ -348,7 +360,6 @@ def test_cells_of_classes_come_back_by_conjugacy():
         has_moments(found[i] / point["prevalence"][i], mean, second)
 
 
-@pytest.mark.slow
 def test_a_new_logit_group():
     r, location, spread = -0.6, [-1.0, 1.5, 2.0], [0.0, 0.8, 0.5]
     case = "groups_logit, LKJ and covariates"

@@ -8,6 +8,7 @@ import xarray as xr
 from scipy import integrate, stats
 
 import bayesperf as bp
+from tests.shared.fits import CALLS
 
 TP, FN, FP, TN = 8, 2, 1, 9
 SMALL = bp.ConfusionMatrix.from_counts(tp=TP, fn=FN, fp=FP, tn=TN)
@@ -128,6 +129,15 @@ def test_a_prior_that_stops_where_another_goes_on_is_fitted_anew():
     given = {"whole": {"recall": pm.Beta.dist(1, 1)}, "within": {"recall": pm.Uniform.dist(0.3, 0.85)}}
     table = bp.prior.sensitivity(short, ["recall"], given).set_index("prior")
     assert table["diagnosis"].ne("").to_dict() == {"as fitted": False, "whole": True, "within": False}
+
+
+def test_a_fit_with_calls_is_weighted_anew(sampler):
+    """The draws of this fit are those of the prior, so that weighted anew they are those of the other prior."""
+    tree = bp.fit(SMALL, "prevalence", options={"calls": CALLS}, random_seed=1)
+    table = bp.prior.sensitivity(tree, ["recall"], {"sure": {"rates": pm.Dirichlet.dist([3.0, 2.0])}})
+    sure = table[table["prior"] == "sure"]
+    assert sure["mean"].to_numpy() == pytest.approx(0.4, abs=4 * 0.2 / np.sqrt(1000))
+    assert sure["sd"].to_numpy() == pytest.approx(0.2, abs=4 * 0.2 / np.sqrt(2000))
 
 
 def test_a_fit_of_other_parameters_is_not_weighted_anew():

@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from inspect import signature
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,9 @@ import pytest
 
 import bayesperf as bp
 from bayesperf.core.answer import Answer
+from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.reports import answers_of_files
 from bayesperf.reports.answers import table_of
 from bayesperf.reports.documents import as_json
 from tests.reports.test_page import Tags, of
@@ -210,3 +213,14 @@ def test_the_page_is_marked_up_as_others_are(together):
     assert len(ids) == len(set(ids))
     assert {attrs["href"][1:] for attrs in of(page.tags, "a")} <= set(ids)
     assert max(np.diff(page.headings)) <= 1
+
+
+@pytest.mark.parametrize("modalities", [1, 2])
+def test_two_ways_of_reading_are_compared(monkeypatch, modalities):
+    monkeypatch.setattr("bayesperf.sampling.fitting.fit", lambda *_, **__: None)
+    monkeypatch.setattr(answers_of_files.Posterior, "from_datatree", lambda *_, **__: None)
+    monkeypatch.setattr(answers_of_files, "compare", lambda *_, metric, **__: metric)
+    frame = called(reads())
+    frame = frame[frame["modality"].isin(frame["modality"].unique()[:modalities])]
+    _, parts = answers_of_files._of_reads(SimpleNamespace(frame=frame), Settings())
+    assert parts.get("Which way of reading is better?", []) == ["recall", "specificity"][: 2 * (modalities > 1)]

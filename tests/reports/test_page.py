@@ -569,3 +569,19 @@ def test_labels_of_a_plane_are_not_cut_off():
     labels = re.findall(r'<text class="t" x="([\d.]+)"[^>]*text-anchor="end"[^>]*>([^<]*)<', drawn)
     assert "0.003" in {words for _, words in labels}
     assert all(float(x) >= 6 * len(words) for x, words in labels)
+
+
+def test_a_class_is_small_if_it_is_for_one_system():
+    rows = {"a": ([0, 1] * 30, [0, 1] * 30), "b": ([0] * 30 + [1] * 3, [0] * 33)}
+    frames = [pd.DataFrame({"model": name, "actual": y, "predicted": z}) for name, (y, z) in rows.items()]
+    analysis = analyse(Predictions(pd.concat(frames, ignore_index=True)), Settings(by=("model",), pos_label="1"))
+    assert trust._tiny_classes(analysis).startswith("Few examples of 1 (3): figures for this class")
+
+
+def test_two_metrics_stand_open():
+    rows = pd.DataFrame({"actual": [0, 1] * 20, "predicted": [0, 1, 1, 0, 1] * 8})
+    settings = Settings(metrics=("recall", "precision", "f1"), pos_label="1")
+    titles = [
+        block.title for block in how_good.blocks(analyse(Predictions(rows), settings)) if isinstance(block, Folded)
+    ]
+    assert titles == ["1 more metric"]
