@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _PRIOR_COUNTS = 0.1
 # From this fraction of an interval's width on, a sentence gives the Monte Carlo error of its limits.
 _ERROR_COUNTS = 0.02
+# An interval this narrow has a width by rounding alone.
+_NO_WIDTH = 1e-12
 # With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, an area's interval is too
 # narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).
 _FEW_ON_WRONG_SIDE = 3
@@ -119,7 +121,8 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     if marginal.method == "draws":
         interval = marginal.interval(ci_prob, ci_kind)
         error = marginal.mcse_interval(ci_prob, ci_kind)
-        if float((error / (interval[..., 1] - interval[..., 0])).max()) >= _ERROR_COUNTS:
+        width = (interval[..., 1] - interval[..., 0]).clip(min=_NO_WIDTH)
+        if float((error / width).max()) >= _ERROR_COUNTS:
             return [f"The limits have a Monte Carlo error of up to {float(error.max()):.2g}."]
     return []
 
