@@ -101,11 +101,17 @@ def probability_value(probability: float) -> str:
 def format_value(value: float, interval_width: float = 1.0) -> str:
     """Format a value with three decimals, or more if its interval is narrow; a large value with three digits.
 
-    An undefined value is empty.
+    An undefined value is empty. An interval that only rounding gives a width has none.
+
+    Examples
+    --------
+    >>> format_value(0.12345, 0.01), format_value(0.25, 1e-17)
+    ('0.123', '0.250')
     """
     if not math.isfinite(value):
         return "" if math.isnan(value) else "∞"
-    digits = max(3, 1 - math.floor(math.log10(interval_width))) if 0 < interval_width < 1 else 3
+    is_narrow = 1e-13 * abs(value) < interval_width < 1
+    digits = max(3, 1 - math.floor(math.log10(interval_width))) if is_narrow else 3
     return f"{value:.{digits}f}" if abs(value) < 10 or digits > 3 else f"{value:.3g}"
 
 

@@ -229,6 +229,8 @@ def test_a_bound_that_has_a_probability_counts_as_met():
     assert 0.2 < at_least < 0.8
     assert at_least > median.sf(4).item() + 0.05
     assert median.prob_above(4).item() == pytest.approx(at_least)
+    # The mean of a median, 3.3, is no grade.
+    assert "edian grade is 3.000 (" in median.in_words()
     assert median.prob_meets(4).item() == pytest.approx(at_least)
     # A metric whose smaller values are better meets a bound from the other side.
     share = bp.posterior(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7))
