@@ -215,6 +215,15 @@ def test_scores_of_which_most_are_the_same_are_shown_over_their_whole_range():
     assert (at[0], at[-1]) == (0, 3)
 
 
+def test_thresholds_reach_the_scores_of_rare_positives():
+    rng = np.random.default_rng(0)
+    score = np.r_[rng.uniform(0, 0.3, 995), np.linspace(0.2, 0.9, 5)]
+    frame = pd.DataFrame({"actual": np.repeat([0, 1], [995, 5]), "score": score})
+    settings = Settings(score="score", metrics=("roc_auc",), scores_alone=True)
+    over = analyse(Predictions(frame.assign(predicted=1)), settings).scores.over_thresholds[""]
+    assert over["recall"].mean()["threshold"].values[-1] == 0.9
+
+
 # ── Thresholds chosen on other examples ──
 
 
@@ -450,7 +459,7 @@ def test_where_it_is_useful_is_the_librarys(judged, judged_page):
         np.testing.assert_allclose(found, ranges, atol=0.011)
         low, high = found.iloc[0]
         assert f"{system} : Acting on these probabilities" in shown
-        assert f"taken alone, from {low:g} to {high:g}" in shown
+        assert f"at each of these thresholds: from {low:g} to {high:g}" in shown
 
 
 def test_scores_that_are_no_probabilities_are_not_judged_as_such(page, analysis):
