@@ -11,10 +11,10 @@ from bayesperf.core.words import (
     chance,
     enumerated,
     estimate,
-    format_value,
     over_places,
     places_in_words,
     sentence,
+    signed_value,
 )
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.normal import LogitNormal
@@ -104,7 +104,7 @@ def _observed(score: float, trials: float, interval_width: float) -> str:
     """Return an observed score; a proportion as successes and trials."""
     if np.isnan(score):
         return ""
-    return format_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
+    return signed_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
 
 
 def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:

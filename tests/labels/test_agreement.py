@@ -153,7 +153,7 @@ def test_what_no_item_speaks_against_has_no_width_and_a_warning():
     apart = bp.Ratings.from_table(pd.DataFrame({"a": [0, 1] * 15, "b": [1, 0] * 15}))
     with pytest.warns(UserWarning, match="BP701"):
         agreement = apart.agreement("icc_one_way")
-    assert agreement.in_words() == "ICC one way is −1.000 (95 % HDI −1.000 to −1.000; observed -1.000)."
+    assert agreement.in_words() == "ICC one way is −1.000 (95 % HDI −1.000 to −1.000; observed −1.000)."
 
 
 @few
