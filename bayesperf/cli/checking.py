@@ -52,14 +52,12 @@ def check(files: Files, settings: Settings) -> None:
             files, settings.against, replace(parts, metrics=tuple(compared)), analysis.settings.scores_alone
         )
         say_warnings([text for text in versions.warnings if text not in analysis.warnings])
+    pairs = _pairs(analysis if in_file else versions)
     if settings.state is None:
         rule, verdicts = by_probability(settings.confidence), _requirement_verdicts(analysis)
-        verdicts = verdicts if versions is None else [*verdicts, *_baseline_verdicts(versions, compared)]
+        verdicts += [_no_worse(of_pair, name, *pair) for name in compared for of_pair, *pair in pairs]
     else:
-        of_state = files, settings.state
-        rule, verdicts = _in_repeated_runs(analysis, settings.confidence, *of_state, versions, compared)
-    if in_file:
-        verdicts = [*verdicts, *_baseline_verdicts(analysis, compared)]
+        rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state, pairs, compared)
     _print(verdicts, rule, what_was_read(analysis), settings.format)
     raise typer.Exit(_CODES[overall(verdicts)])
 
@@ -70,9 +68,11 @@ def check(files: Files, settings: Settings) -> None:
 def _refuse_what_is_not_there(settings: Settings) -> None:
     if not settings.require and settings.against is None and settings.baseline is None:
         raise InputError("--require", "say what must be met, as --require 'recall>=0.8'.")
+    several = len(settings.systems) > 1 or settings.system_column is not None or settings.by
     for option, path in {"--against": settings.against, "--state": settings.state}.items():
-        if path is not None and len(settings.systems) > 1:
-            raise InputError(option, "it checks one system.", "Check each by a command of its own.")
+        if path is not None and several and settings.baseline is None:
+            advice = " Or name the one that the others are held against, by --baseline." * (option == "--state")
+            raise InputError(option, "it checks one system.", f"Check each by a command of its own.{advice}")
 
 
 # ── What is shown ──
@@ -110,47 +110,60 @@ def _in_repeated_runs(
     confidence: float,
     files: Sequence[Path],
     state: Path,
-    versions: Analysis | None,
+    pairs: Sequence[tuple[Analysis, Any, Any]],
     compared: Sequence[str],
 ) -> tuple[str, list[Verdict]]:
     """Add a run to a state, and return the verdict of all runs on each requirement, by a confidence sequence.
 
-    With `versions`, also on the difference from the earlier version in each of the compared metrics.
+    With pairs of systems, also on the difference of each in each of the compared metrics.
     """
-    from bayesperf import metrics
-    from bayesperf.files.run_state import RUN, counts_of_runs, with_run, write
-    from bayesperf.plan.monitoring import monitor
-    from bayesperf.reports.verdicts import OPEN, Verdict, by_sequence
+    from bayesperf.files.run_state import counts_of_runs, with_run, write
+    from bayesperf.reports.verdicts import by_sequence
 
-    held = with_run(state, analysis.counts, files)
-    runs, found = counts_of_runs(held, analysis.counts), []
+    # Files may name their systems in other orders from run to run.
+    order = {dim: sorted(analysis.counts.counts[dim].values.tolist()) for dim in analysis.counts.dims}
+    counts = analysis.counts.sel(**order) if order else analysis.counts
+    held = with_run(state, counts, files)
+    runs, found = counts_of_runs(held, counts), []
     for requirement in analysis.requirements:
-        options: dict[str, Any] = {"dim": RUN, "prior": analysis.settings.prior, "ci_prob": confidence}
-        is_of_scores = metrics.get(requirement.metric).needs == "scores"
-        seen = None if is_of_scores else monitor(runs, requirement.bound, requirement.metric, **options)
-        if seen is None or "anytime_verdict" not in seen.dataset:
-            raise InputError(
-                "--state",
-                f"{requirement.metric} is not a proportion of independent examples, so nothing holds at all looks.",
-                "Require recall, precision, accuracy or another share; or check without --state.",
-            )  # fmt: skip
-        last = seen.dataset.isel({RUN: -1})
-        said = last["anytime_verdict"].item()
-        limits = (
-            "runs contradict each other" if said == "contradicted"
-            else f"from {last['anytime_lower'].item():.3f} to {last['anytime_upper'].item():.3f}"
-        )  # fmt: skip
-        verdict = said if said in ("met", "missed") else OPEN
-        observed = f"{evidence_in_words(runs.sum(RUN), requirement)}: {limits}"
-        found.append(Verdict(str(requirement), "", observed, None, verdict))
-    if versions is not None:
-        found += [_no_worse_in_runs(versions, name, held, state, confidence) for name in compared]
+        for place in [{dim: name} for dim, names in order.items() for name in names] or [{}]:
+            of_one = runs.sel(**place) if place else runs
+            found.append(_met_in_runs(analysis, requirement, of_one, ", ".join(map(str, place.values())), confidence))
+    found += [_no_worse_in_runs(*pair, name, held, state, confidence) for name in compared for pair in pairs]
     write(state, held)
     return by_sequence(confidence, len(held["runs"])), found
 
 
-def _no_worse_in_runs(versions: Analysis, metric: str, held: dict[str, Any], state: Path, confidence: float) -> Verdict:
-    """Return whether all runs show a version to be no worse than the earlier one; its figures are added to this run."""
+def _met_in_runs(analysis: Analysis, requirement: Requirement, runs: Any, system: str, confidence: float) -> Verdict:
+    """Return the verdict of all runs of a system on a requirement."""
+    from bayesperf import metrics
+    from bayesperf.files.run_state import RUN
+    from bayesperf.plan.monitoring import monitor
+    from bayesperf.reports.verdicts import OPEN, Verdict
+
+    options: dict[str, Any] = {"dim": RUN, "prior": analysis.settings.prior, "ci_prob": confidence}
+    is_of_scores = metrics.get(requirement.metric).needs == "scores"
+    seen = None if is_of_scores else monitor(runs, requirement.bound, requirement.metric, **options)
+    if seen is None or "anytime_verdict" not in seen.dataset:
+        raise InputError(
+            "--state",
+            f"{requirement.metric} is not a proportion of independent examples, so nothing holds at all looks.",
+            "Require recall, precision, accuracy or another share; or check without --state.",
+        )
+    last = seen.dataset.isel({RUN: -1})
+    said = last["anytime_verdict"].item()
+    limits = (
+        "runs contradict each other" if said == "contradicted"
+        else f"from {last['anytime_lower'].item():.3f} to {last['anytime_upper'].item():.3f}"
+    )  # fmt: skip
+    observed = f"{evidence_in_words(runs.sum(RUN), requirement)}: {limits}"
+    return Verdict(str(requirement), system, observed, None, said if said in ("met", "missed") else OPEN)
+
+
+def _no_worse_in_runs(
+    analysis: Analysis, new: Any, old: Any, metric: str, held: dict[str, Any], state: Path, confidence: float
+) -> Verdict:
+    """Return whether all runs show a system to be no worse than another; its figures are added to this run."""
     import numpy as np
 
     from bayesperf import metrics
@@ -160,23 +173,25 @@ def _no_worse_in_runs(versions: Analysis, metric: str, held: dict[str, Any], sta
     from bayesperf.plan.monitored_differences import counts_of_difference
     from bayesperf.reports.verdicts import OPEN, Verdict
 
-    wanted, margin = metrics.get(metric), versions.settings.no_worse_by or 0.0
-    counts = versions.paired if isinstance(versions.paired, Counted) else versions.pooled_counts
-    numbers = counts_of_difference(counts.sel(**{_VERSION: [_NEW, _OLD]}), wanted, _VERSION)
+    wanted, margin, system = metrics.get(metric), analysis.settings.no_worse_by or 0.0, str(analysis.settings.system)
+    counts = analysis.paired if isinstance(analysis.paired, Counted) else analysis.pooled_counts
+    numbers = counts_of_difference(counts.sel(**{system: [new, old]}), wanted, system)
     if numbers is None:
         raise InputError(
-            "--state", f"{metric} of two versions is not a proportion of independent examples.",
+            "--state",
+            f"{metric} of two {'versions' if system == _VERSION else 'systems'} is not a proportion of independent "
+            "examples.",
             "Compare recall, specificity or accuracy; or check without --state.",
-        )  # fmt: skip
-    runs = np.cumsum(differences_of_runs(held, metric, numbers, state), axis=0).T
+        )
+    name = metric if system == _VERSION else f"{metric} of {new} and {old}"
+    runs = np.cumsum(differences_of_runs(held, name, numbers, state), axis=0).T
     limits = (paired_sequence if len(numbers) == 3 else difference_sequence)(*runs, confidence=confidence)
     low, high = float(limits[:, 0].max()), float(limits[:, 1].min())
     worst, best = (low, high) if wanted.better > 0 else (-high, -low)
     verdict = "met" if worst >= -margin else "missed" if best < -margin else OPEN
-    said = f"difference from {low:.3f} to {high:.3f}" if low <= high else "runs contradict each other"
-    beyond = f" by more than {margin:g}" if margin else " than before"
-    title = versions.metric(metric).title
-    return Verdict(f"{title} not worse{beyond}", "", said, None, verdict if low <= high else OPEN)
+    limits_in_words = f"difference from {low:.3f} to {high:.3f}".replace("-", "−")
+    said = limits_in_words if low <= high else "runs contradict each other"
+    return Verdict(*_claim(analysis, metric, new, old), said, None, verdict if low <= high else OPEN)
 
 
 def _versions(files: list[Path], against: Path, settings: Settings, scores_alone: bool) -> Analysis:
@@ -205,15 +220,24 @@ def _versions(files: list[Path], against: Path, settings: Settings, scores_alone
     return analyse(Predictions(frame, rows), replace(settings, by=(_VERSION,), baseline=_OLD))
 
 
-def _baseline_verdicts(analysis: Analysis, names: Sequence[str]) -> list[Verdict]:
-    """Return whether each system is shown to be no worse than the baseline by more than a margin."""
+def _pairs(analysis: Analysis | None) -> list[tuple[Analysis, Any, Any]]:
+    """Return each system of an analysis and the baseline, which it must not be worse than; none without an analysis."""
+    if analysis is None:
+        return []
     system, old = str(analysis.settings.system), analysis.baseline
     if len(analysis.pooled.dims) > 1:
         raise InputError(
             "--by", "with --baseline, systems are compared by all of their rows.", "Check each group by itself."
         )
-    others = [each for each in analysis.counts.counts[system].values.tolist() if each != old]
-    return [_no_worse(analysis, name, new, old) for name in names for new in others]
+    return [(analysis, new, old) for new in analysis.counts.counts[system].values.tolist() if new != old]
+
+
+def _claim(analysis: Analysis, metric: str, new: Any, old: Any) -> tuple[str, str]:
+    """Return in words that a system is no worse than another, and its name, if it has one."""
+    no_worse_by, is_version = analysis.settings.no_worse_by or 0.0, analysis.settings.system == _VERSION
+    beyond = f" by more than {no_worse_by:g}" if no_worse_by else ""
+    than = "" if is_version and beyond else f" than {'before' if is_version else old}"
+    return f"{analysis.metric(metric).title} not worse{than}{beyond}", "" if is_version else str(new)
 
 
 def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
@@ -221,7 +245,6 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     from bayesperf import metrics
     from bayesperf.reports.verdicts import OPEN, Verdict, verdict_of
 
-    title = analysis.metric(metric).title
     wanted, settings, system = metrics.get(metric), analysis.settings, str(analysis.settings.system)
     no_worse_by, is_version = settings.no_worse_by or 0.0, system == _VERSION
     (compared,) = (each for each in analysis.comparisons if each.comparison.metric == wanted.name)
@@ -232,15 +255,13 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     if math.isnan(seen) or math.isnan(before):
         raise InputError(
             f"--against {settings.against}" if is_version else f"--baseline {old}",
-            f"one of both {'versions' if is_version else 'systems'} has no row that counts for {title}.",
+            f"one of both {'versions' if is_version else 'systems'} has no row that counts for "
+            f"{analysis.metric(metric).title}.",
             "Write its labels the same way in both.",
         )
-    beyond = f" by more than {no_worse_by:g}" if no_worse_by else ""
-    than = "" if is_version and beyond else f" than {'before' if is_version else old}"
-    against, named = ("before", "") if is_version else ("baseline", str(new))
-    observed = f"{seen:.3f}, {against} {before:.3f} ({_the_same(analysis)})"
+    observed = f"{seen:.3f}, {'before' if is_version else 'baseline'} {before:.3f} ({_the_same(analysis)})"
     more = _more_to_compare(analysis, difference, new, old) if verdict == OPEN else ""
-    return Verdict(f"{title} not worse{than}{beyond}", named, observed, no_worse.item(), verdict, more)
+    return Verdict(*_claim(analysis, metric, new, old), observed, no_worse.item(), verdict, more)
 
 
 def _observed(analysis: Analysis, metric: str) -> xr.DataArray:

@@ -29,6 +29,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import is_of_repeats
 from bayesperf.data.response_patterns import same_examples
@@ -318,7 +319,7 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
     if a.quantity != b.quantity:
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
     if not asked.independent and same_class_totals(first.examples, second.examples):
-        if np.array_equal(first.examples, second.examples):
+        if set(CELL_DIMS) <= set(first.examples.dims) and np.array_equal(first.examples, second.examples):
             _warn_of_same_counts()
         else:
             together = _OUTCOMES_TOGETHER.format("{'a': a, 'b': b}") if first.graded else first.source.counted_together

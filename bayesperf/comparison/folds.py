@@ -303,6 +303,11 @@ def correlated_ttest(
         If the scores differ in length, are fewer than two or not finite; if `test_fraction` is not between 0 and 1, or
         `rope` is negative.
 
+    Warns
+    -----
+    UserWarning
+        If all differences are equal.
+
     Notes
     -----
     Splits share training examples, so their differences d are correlated; with ρ = f and p(μ, σ²) ∝ 1/σ²,
@@ -330,6 +335,9 @@ def correlated_ttest(
     # Relative to the first difference, so that equal differences have exactly that mean and no scatter.
     deviations = difference - difference[0]
     scale = np.sqrt(1 / n + fraction / (1 - fraction)) * deviations.std(ddof=1)
+    if not scale:
+        said = f"scores: all {n} differences are the same, so the interval has no width"
+        warn(UserWarning, "BP701", f"{said}. That is no certainty: compare the systems on the examples themselves.")
     location = difference[0] + deviations.mean()
     distribution = StudentT.of(location, scale, n - 1)
     scope = Scope("splits", detail=f"{fraction:.3g}")

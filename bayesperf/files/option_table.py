@@ -261,7 +261,7 @@ class Settings:
     )  # fmt: skip
     state: Path | None = _option(
         None, "File in which runs on new examples add up, valid however often you look.", "check",
-        against=_ONE | {"clusters": _ONE_SYSTEM},
+        against=dict.fromkeys(("fold_column", "judges", "clusters"), _ONE_SYSTEM),
     )  # fmt: skip
     evidence: str | None = _option(None, "Successes and trials of the metric so far, such as 4/5. [0/0]", "plan")
     assurance: float = _option(0.8, "Probability that the new examples will show it.", "plan", fault=_no_probability)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.saving import write_whole
+from bayesperf.core.words import listed
 from bayesperf.data.counted import Counted
 
 _FORMAT = "bayesperf runs 1"
@@ -27,17 +28,26 @@ def with_run(state: Path, counts: Counted, files: Sequence[Path]) -> dict[str, A
     Raises
     ------
     ValueError
-        If the file is no state, its classes are others, or a run of the same files is in it: counted again they would
-        pass for new examples.
+        If the file is no state, its classes or systems are others, or a run of the same files is in it: counted again
+        they would pass for new examples.
     """
     labels, positive = [str(label) for label in counts.labels], str(counts.pos_label)
-    held = _read(state) if state.exists() else {"format": _FORMAT, "labels": labels, "positive": positive, "runs": []}
+    systems = [str(name) for dim in counts.dims for name in counts.counts[dim].values]
+    first = {"format": _FORMAT, "labels": labels, "positive": positive, "systems": systems, "runs": []}
+    held = _read(state) if state.exists() else first
     if (held["labels"], held["positive"]) != (labels, positive):
         raise InputError(
             f"--state {state}",
             f"its classes are {', '.join(held['labels'])} (positive: {held['positive']}), and those of the files "
             f"{', '.join(labels)} (positive: {positive}).",
             "Name the classes by --labels and --pos-label, or begin another state.",
+        )
+    if (before := held.get("systems", [])) != systems:
+        raise InputError(
+            f"--state {state}",
+            f"its runs are of {listed(before) or 'one system without a name'}, and the files are of "
+            f"{listed(systems) or 'one'}.",
+            "Check the same systems, or begin another state.",
         )
     seen = {digest: number for number, run in enumerate(held["runs"], 1) for digest in run["sha256"]}
     of_this_run: list[str] = []
@@ -60,20 +70,20 @@ def counts_of_runs(held: dict[str, Any], counts: Counted) -> Counted:
     return counts.holding(xr.DataArray(tables, counts.counts.coords, (RUN, *counts.counts.dims)))
 
 
-def differences_of_runs(held: dict[str, Any], metric: str, numbers: Sequence[int], state: Path) -> NDArray[np.int64]:
-    """Add the numbers behind a difference of versions to the last run; return those of all runs (run, number).
+def differences_of_runs(held: dict[str, Any], name: str, numbers: Sequence[int], state: Path) -> NDArray[np.int64]:
+    """Add the numbers behind a named difference to the last run; return those of all runs (run, number).
 
     Raises
     ------
     ValueError
         If an earlier run has no such numbers, or others: the same examples then, and other ones now.
     """
-    held["runs"][-1].setdefault("against", {})[metric] = [int(number) for number in numbers]
-    found = [run.get("against", {}).get(metric) for run in held["runs"]]
+    held["runs"][-1].setdefault("against", {})[name] = [int(number) for number in numbers]
+    found = [run.get("against", {}).get(name) for run in held["runs"]]
     if any(not isinstance(each, list) or len(each) != len(numbers) for each in found):
         raise InputError(
             f"--state {state}",
-            f"not all of its runs compared {metric} with an earlier version, on the same examples or on other ones.",
+            f"not all of its runs compared {name}, on the same examples or on other ones.",
             "Begin another state.",
         )
     return np.array(found, np.int64)

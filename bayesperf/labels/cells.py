@@ -23,6 +23,7 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample, moved
 from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
+from bayesperf.labels.votes import DISPERSION
 from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.paired_systems import pseudo_counts
@@ -34,7 +35,7 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 _DRAWN_CELLS, _LEAST_DRAWS = 250_000, 1000
 _SHARED_TEXT = (
     "shared by the strata (true classes ~ Dirichlet(κ m), log m = the popularity of the class + the quality of each "
-    "vote for it; 1/(1 + κ) ~ Beta(1, 9); strata of total weight 1)"
+    f"vote for it; 1/(1 + κ) ~ Beta({DISPERSION[0]:g}, {DISPERSION[1]:g}); strata of total weight 1)"
 )
 
 

@@ -25,6 +25,8 @@ LEVELS = ("nominal", "ordinal", "interval")
 # Weight of an item about which raters disagree that was not seen: without it, raters who agree about all items would
 # have an interval without width.
 _UNSEEN = 0.5
+# Draws that differ by less, differ by rounding.
+_NO_WIDTH = 1e-9
 
 
 class Coefficient(NamedTuple):
@@ -98,6 +100,9 @@ def posterior_of_agreement(
             observed[group, place] = measure.function(_as_observed(part, sizes), compared).item()
             rng = stream(random_seed, f"raters {population!r}", np.append(of_group, of_patterns))
             drawn[group, place] = _coefficient_draws(measure, compared, part, sizes, items[:, some], new_raters, rng)
+    if (np.ptp(drawn, axis=-1) < _NO_WIDTH).any():
+        said = "raters agree about every item, or about none, so the interval has no width"
+        warn(UserWarning, "BP701", f"ratings: {said}. That is no certainty: other items may differ.")
     return _marginal(name, measure, level, new_raters, counts, groups, observed, drawn, random_seed)
 
 

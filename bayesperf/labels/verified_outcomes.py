@@ -43,7 +43,7 @@ def sample_of_outcomes(
     right = np.array([0.0, 1.0])
     grades = np.unique(np.concatenate([known, *given.values()]) if scale is None else np.asarray(list(scale), float))
     scored = any(as_score(values, right.tolist()) is not None for values in given.values())
-    if scale is None and scored and np.isin(known, right).all():
+    if scale is None and np.isin(known if scored else grades, right).all():
         grades = right
     of_judges = given[JUDGE] if [*given] == [JUDGE] else given
     return VerifiedSample.from_predictions(

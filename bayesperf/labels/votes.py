@@ -42,7 +42,7 @@ _OVERLAP = (-0.5, 1.2)
 _SLOPE = (0.3, 0.4)
 # Standard deviations of β, equally probable, and the Beta prior of 1/(1 + κ).
 _CLASS_SKILL_SDS = (0.15, 0.4, 0.8, 1.5)
-_DISPERSION = (1.0, 9.0)
+DISPERSION = (1.0, 9.0)
 
 # The proposals: precisions k, degrees of freedom, and how much wider than the curvature says.
 _PRECISIONS, _FREEDOM, _WIDER = (8.0, 60.0, 500.0, 4000.0), 8, 1.15
@@ -152,7 +152,7 @@ def log_prior(model: VoteModel, drawn: ModelDraws) -> Array:
     z = (drawn.parameters - model.mean) / model.sds[:, None]
     of_each = -0.5 * (z**2).sum(-1) - np.log(model.sds).sum(-1)[:, None]
     # ρ = 1/(1 + κ) has the density of a Beta(a, b), and |dρ/d ln κ| = ρ(1 − ρ).
-    a, b = _DISPERSION
+    a, b = DISPERSION
     of_precision = -a * np.log1p(drawn.precision) - b * np.log1p(1 / drawn.precision)
     return np.asarray(special.logsumexp(of_each, 0) + of_precision)
 

@@ -11,10 +11,10 @@ from bayesperf.core.words import (
     chance,
     enumerated,
     estimate,
-    format_value,
     over_places,
     places_in_words,
     sentence,
+    signed_value,
 )
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.normal import LogitNormal
@@ -27,10 +27,14 @@ if TYPE_CHECKING:
 _PRIOR_COUNTS = 0.1
 # From this fraction of an interval's width on, a sentence gives the Monte Carlo error of its limits.
 _ERROR_COUNTS = 0.02
+# An interval this narrow has a width by rounding alone.
+_NO_WIDTH = 1e-12
 # With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, an area's interval is too
 # narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).
 _FEW_ON_WRONG_SIDE = 3
 _SEEN_ALONE = "DeLong's normal approximation"
+# What has few values, so that its mean may be none of them: its median is said.
+_OF_FEW_VALUES = ("median_grade",)
 # What is said of a system, if nothing else is asked for.
 _ABOUT_ONE = ("accuracy", "precision", "recall")
 
@@ -84,6 +88,8 @@ def _estimates(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     interval = marginal.interval(ci_prob, ci_kind).values.reshape(-1, 2)
     trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(interval), np.nan)
     means, medians = (values.values.ravel() for values in (marginal.mean(), marginal.median()))
+    if marginal.quantity.metric in _OF_FEW_VALUES and not marginal.quantity.contrast:
+        means = medians
     each = zip(means, medians, interval, observed.values.ravel(), trials, strict=True)
     return [
         "undefined (0/0)"
@@ -98,7 +104,7 @@ def _observed(score: float, trials: float, interval_width: float) -> str:
     """Return an observed score; a proportion as successes and trials."""
     if np.isnan(score):
         return ""
-    return format_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
+    return signed_value(score, interval_width) if np.isnan(trials) else f"{score * trials:,.0f} of {trials:,.0f}"
 
 
 def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
@@ -115,7 +121,8 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     if marginal.method == "draws":
         interval = marginal.interval(ci_prob, ci_kind)
         error = marginal.mcse_interval(ci_prob, ci_kind)
-        if float((error / (interval[..., 1] - interval[..., 0])).max()) >= _ERROR_COUNTS:
+        width = (interval[..., 1] - interval[..., 0]).clip(min=_NO_WIDTH)
+        if float((error / width).max()) >= _ERROR_COUNTS:
             return [f"The limits have a Monte Carlo error of up to {float(error.max()):.2g}."]
     return []
 

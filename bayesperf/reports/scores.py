@@ -16,7 +16,7 @@ import xarray as xr
 from bayesperf import metrics
 from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.arrays import Array, Counts
+from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES, weighted_score
@@ -214,13 +214,6 @@ class ScoredSystem:
         )
 
     @property
-    def scores(self) -> tuple[Array, Counts]:
-        """The scores, and how many examples have each."""
-        if self.counted is None:
-            return self.test.y_score, np.ones(len(self.test.y_score), np.int64)
-        return self.counted.values, self.counted.positives + self.counted.negatives
-
-    @property
     def _options(self) -> dict[str, Any]:
         return {"pos_label": self.pos_label, "random_seed": self.random_seed}
 
@@ -392,9 +385,16 @@ class ScoredSystems:
 
     @cached_property
     def over_thresholds(self) -> dict[str, Posterior]:
-        """The posterior of each system over thresholds from the 1st to the 99th percentile of all scores."""
-        scores, examples = map(np.concatenate, zip(*(system.scores for system in self.systems), strict=True))
-        low, high = np.quantile(scores, [0.01, 0.99], weights=examples, method="inverted_cdf")
+        """The posterior of each system over thresholds from the 1st to the 99th percentile of all scores.
+
+        Both classes count alike: thresholds reach the scores of positives that are rare.
+        """
+        counted = [system.by_score for system in self.systems]
+        scores = np.concatenate([each.values for each in counted])
+        shares = [
+            np.stack([each.negatives, each.positives]) / np.reshape(each.class_totals, (2, 1)) for each in counted
+        ]
+        low, high = np.quantile(scores, [0.01, 0.99], weights=np.hstack(shares).sum(0), method="inverted_cdf")
         if not low < high:
             low, high = scores.min(), scores.max()
         if not low < high:

@@ -138,7 +138,8 @@ def overlay(
             outline = f"M{x[inside][0]:.1f},{floor} L{path_points(x[inside], y[inside])} L{x[inside][-1]:.1f},{floor} Z"
             parts.append(f'<path class="b {colours[i]}" d="{outline}"/>')
         parts.append(f'<path class="l {colours[i]}" d="M{path_points(x, y)}"/>')
-    ticks = [text(at, TALL - 5, minus(tick)) for at, tick in _fitting(scale, width)]
+    # Narrow screens write them twice as large.
+    ticks = [text(at, TALL - 5, minus(tick)) for at, tick in _fitting(scale, width, 7)]
     return frame(TALL, label, *parts, *ticks, width=width)
 
 
@@ -255,11 +256,11 @@ def axis(scale: Scale) -> Markup:
     return Markup(f'<svg viewBox="0 0 {WIDTH} 18" aria-hidden="true">{"".join(marks)}</svg>')
 
 
-def _fitting(scale: Scale, width: int) -> Iterator[tuple[float, float]]:
+def _fitting(scale: Scale, width: int, half_letter: float = 3.5) -> Iterator[tuple[float, float]]:
     """Yield the positions and values of the ticks whose labels are neither cut off nor over each other."""
     free = 0.0
     for tick in scale.ticks():
-        at, room = float(scale(tick)) * width / WIDTH, 3.5 * len(f"{tick:g}")
+        at, room = float(scale(tick)) * width / WIDTH, half_letter * len(f"{tick:g}")
         if at - room >= free and at + room <= width:
             free = at + room + 6
             yield at, tick
@@ -321,7 +322,9 @@ def plane(
 
     Beneath them are dotted lines and shaded spans of the first axis.
     """
-    left, right, ceiling, floor = 34, WIDTH - 10, 20, height - 34
+    heights = {tick: minus(tick) for tick in round_values(bottom, top)}
+    left = max(34.0, 8 + 6.5 * max(map(len, heights.values())))
+    right, ceiling, floor = WIDTH - 10, 20, height - 34
 
     def across(x: Any) -> NDArray[np.float64]:
         return left + (right - left) * np.asarray(x, float)
@@ -333,9 +336,9 @@ def plane(
         f'<rect class="rope" x="{start:.1f}" y="{ceiling}" width="{stop - start:.1f}" height="{floor - ceiling}"/>'
         for start, stop in across(np.reshape(spans, (-1, 2)))
     ]
-    for tick in round_values(bottom, top):
+    for tick, written in heights.items():
         y = float(up(tick))
-        parts.append(f'<path class="g" d="M{left},{y:.1f} H{right}"/>{text(left - 4, y + 4, minus(tick), "end")}')
+        parts.append(f'<path class="g" d="M{left:g},{y:.1f} H{right}"/>{text(left - 4, y + 4, written, "end")}')
     for tick in round_values(0, 1):
         x = float(across(tick))
         parts.append(f'<path class="g" d="M{x:.1f},{ceiling} V{floor}"/>{text(x, floor + 14, f"{tick:g}")}')

@@ -4,12 +4,14 @@ import json
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
 import bayesperf as bp
 from bayesperf.files import reading
+from bayesperf.reports import verdicts
 from bayesperf.reports.verdicts import Verdict, in_one_sentence, verdict_of
 
 
@@ -58,8 +60,11 @@ def test_a_missed_requirement_decides_before_an_open_one(check):
     assert lines[4] == "| verdict | requirement | P(met) | observed |"
 
 
-def test_nothing_is_planned_that_cannot_be_or_that_takes_over_a_million(check):
-    file = write("great.csv", 160_000, 40_000, 5, 95)
+def test_nothing_is_planned_that_cannot_be_or_that_takes_over_a_million(check, monkeypatch):
+    # What the search finds, which takes seconds, is tested with it.
+    found = {"recall": np.inf, "diagnostic_odds_ratio": None}
+    monkeypatch.setattr(verdicts, "examples_to_settle", lambda marginal, *_: found[marginal.name])
+    file = write("few.csv", 8, 2, 5, 95)
     for asked, more in (("recall>=0.8", "over a million more examples"), ("dor>=76", "")):
         done = check(file, "--pos-label", "yes", "--require", asked, "--format", "json")
         (row,) = json.loads(done.stdout)["requirements"]
@@ -184,6 +189,33 @@ def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
     assert "not all of its runs compared recall" in done.stderr
 
 
+def test_differences_from_a_baseline_add_up_in_a_state(check, tmp_path):
+    """As above, with both systems in a file, which names them in another order every night."""
+    rows = [("yes", "yes", "no")] * 15 + [("yes", "no", "yes")] * 5 + [("yes", "yes", "yes")] * 40
+    frame = pd.DataFrame([*rows, *[("no", "no", "no")] * 40], columns=["actual", "new", "old"])
+    asked = ["--pos-label", "yes", "--metric", "recall", "--require", "recall>=0.6", "--baseline", "old"]
+    asked += ["--state", "runs.json", "--format", "json"]
+    verdicts = []
+    for night in range(4):
+        frame.assign(night=night).to_csv(tmp_path / f"night{night}.csv", index=False)
+        order = [word for name in (("new", "old"), ("old", "new"))[night % 2] for word in ("--predicted", name)]
+        done = check(f"night{night}.csv", *order, *asked)
+        *_, met, no_worse = json.loads(done.stdout)["requirements"]
+        verdicts.append(no_worse["verdict"])
+    limits = bp.intervals.paired_sequence([15, 30, 45, 60], [5, 10, 15, 20], [60, 120, 180, 240])
+    assert verdicts == ["met" if limits[: night + 1, 0].max() >= 0 else "open" for night in range(4)]
+    assert set(verdicts) == {"met", "open"}
+    assert (no_worse["requirement"], no_worse["system"]) == ("recall not worse than old", "new")
+    runs = bp.ConfusionMatrix.from_table([[[40, 0], [15, 45]]] * 4, labels=["no", "yes"], pos_label="yes", dims=["run"])
+    seen = bp.monitor(runs, 0.6, "recall", dim="run").dataset.isel(run=-1)
+    assert (met["system"], met["verdict"]) == ("old", seen["anytime_verdict"].item())
+    assert met["observed"].startswith("180 of 240: from")
+    frame.rename(columns={"new": "newer"}).to_csv(tmp_path / "other.csv", index=False)
+    done = check("other.csv", "--predicted", "newer", "--predicted", "old", *asked)
+    assert done.returncode == 2
+    assert "--state runs.json: its runs are of 'new', 'old', and the files are of 'newer', 'old'." in done.stderr
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
@@ -194,6 +226,7 @@ def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
         (["--require", "recall>=0.8", "--state", "new.csv", "--pos-label", "yes"], "is no file that check has written"),
         (["--against", "new.csv", "--by", "example"], "it checks one system"),
         (["--state", "runs.json", "--require", "recall>=0.8", "--fold", "example"], "--state does not go with --fold"),
+        (["--state", "runs.json", "--require", "recall>=0.8", "--system", "example"], "held against, by --baseline."),
         (["--against", "new.csv", "--score", "s", "--score", "t", "--threshold", "0.5"], "Check each by a command"),
         (["--against", "new.csv", "--state", "runs.json", "--metric", "f1"], "f1 of two versions is not a proportion"),
         (["--against", "new.csv", "--metric", "prevalence"], "has no one direction that is better"),

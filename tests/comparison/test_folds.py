@@ -14,6 +14,8 @@ from bayesperf.comparison.score_differences import differences
 from bayesperf.distributions.normal import StudentT
 from tests.shared.golden import golden
 
+alike = pytest.mark.filterwarnings("ignore:scores. all .* differences are the same:UserWarning")
+
 CASES = golden("comparison")["cases"]
 A = [0.8149, 0.7959, 0.8194, 0.8457, 0.793, 0.793, 0.8474, 0.823, 0.7859, 0.8163]
 B = [0.8199, 0.8009, 0.835, 0.829, 0.7791, 0.7966, 0.8442, 0.8397, 0.7843, 0.8071]
@@ -111,6 +113,7 @@ def test_shortfall_of_student_t():
 # ── The correlated t-test ──
 
 
+@alike
 @golden("bay_single")
 def test_golden_single(case):
     """Their difference is y − x; of all-equal differences, what they state is ours with ties counted half."""
@@ -209,6 +212,7 @@ def test_folds_of_all_repeats_are_taken_whole():
         bp.folds.correlated_ttest(a.rename(repeat="part"), B, test_fraction=0.1)
 
 
+@alike
 def test_equal_differences_are_a_point_mass():
     """0.8 − 0.7 and 0.9 − 0.8 are not the same float, and they are the same difference."""
     found = bp.folds.correlated_ttest([0.8, 0.9, 1.0], [0.7, 0.8, 0.9], test_fraction=0.1, rope=0.1)
@@ -275,6 +279,7 @@ def test_bad_scores(error, changed, message):
         bp.folds.correlated_ttest(arguments.pop("scores_a"), arguments.pop("scores_b"), **arguments)
 
 
+@alike
 def test_labels_of_scores_must_agree():
     series = pd.Series(A, index=range(10))
     array = xr.DataArray(A, {"fold": range(10)}, "fold")
@@ -591,3 +596,8 @@ def test_shared_examples_are_warned_of():
 def test_bad_repeats(post, repeats, message):
     with pytest.raises(ValueError, match=message):
         bp.folds.average(post, "recall", repeats=repeats)
+
+
+def test_equal_differences_are_no_certainty():
+    with pytest.warns(UserWarning, match="all 3 differences are the same.*BP701"):
+        bp.folds.correlated_ttest([0.8, 0.75, 0.5], [0.55, 0.5, 0.25], test_fraction=0.2)

@@ -174,6 +174,15 @@ def test_bands_keep_their_width_where_a_bin_is_pure(method):
     assert lower[1] < 0.95
 
 
+def test_the_band_of_a_line_is_drawn_by_the_seed():
+    y, p = simulated(40, 12)
+    first, again, other = (
+        bp.reliability_curve(y, p, method="logistic", draws=20, random_seed=seed).band(0.9) for seed in (1, 1, 2)
+    )
+    assert first.equals(again)
+    assert not first.equals(other)
+
+
 # ── The recalibration line ──
 
 

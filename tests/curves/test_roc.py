@@ -9,6 +9,7 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
+from bayesperf.core.errors import InputTypeError
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 from tests.shared.golden import golden
 
@@ -383,3 +384,9 @@ def test_bad_clusters():
         bp.roc_curve(y, score, cluster=cluster[:5])
     with pytest.raises(ValueError, match="method: 'wilson' takes examples to be independent"):
         bp.roc_curve(y, score, cluster=cluster).band(method="wilson")
+
+
+@pytest.mark.parametrize("curve", [bp.roc_curve, bp.precision_recall_curve, bp.curves.det_curve])
+def test_a_curve_is_of_one_system(curve):
+    with pytest.raises(InputTypeError, match=r"several systems.*a curve of each; bayesperf\.roc_auc"):
+        curve([0, 1, 1], {"a": [0.1, 0.4, 0.9], "b": [0.2, 0.1, 0.8]})

@@ -6,6 +6,7 @@ import pytest
 from scipy import integrate, optimize, stats
 
 import bayesperf as bp
+from bayesperf.distributions.normal import Normal
 
 CELLS = {"tp": 9, "fn": 3, "fp": 2, "tn": 16}
 POST = bp.posterior(bp.ConfusionMatrix.from_counts(**CELLS))
@@ -127,3 +128,7 @@ def test_a_summary_has_the_mode_if_asked():
     assert columns[columns.index("median") + 1] == "mode"
     assert table["mode"].tolist() == [POST["recall"].mode().item(), POST["f1"].mode().item()]
     assert "mode" not in POST.summary(["recall"])
+
+
+def test_a_point_has_no_skewness():
+    np.testing.assert_equal(Normal(np.zeros((2, 1)), np.array([[0.0], [2.0]])).skewness(), [np.nan, 0.0])

@@ -1,7 +1,14 @@
 """How classes are told to a reader."""
 
+from bayesperf.data.label_encoding import positive_label
 from bayesperf.files.class_names import classes_in_words
 
 
 def test_the_most_frequent_class_stands_first():
     assert classes_in_words({"rare": 2, "common": 40}) == "the classes are common (40) and rare (2)."
+
+
+def test_the_positive_one_of_two_labels():
+    assert positive_label([0, 1], None) == positive_label([1, -1], None) == 1
+    assert positive_label([1, 2], None) is None
+    assert positive_label([0, 1, 2], None) is None

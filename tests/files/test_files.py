@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesperf.files import formats
 from bayesperf.files import reading as files
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import read
@@ -337,3 +338,9 @@ def test_many_scores_are_counted_without_loss_of_any(tmp_path, monkeypatch, digi
         counts, _ = np.histogram(of_one["score"], limits)
         assert counted.to_dict() == {limits[i]: counts[i] for i in np.flatnonzero(counts)}
         assert digits == 1 or counts.max() < len(of_one) / 1_000
+
+
+def test_the_separator_is_the_one_that_finds_the_columns_asked_for(tmp_path):
+    (tmp_path / "f.csv").write_text("actual;a,b,c\n1;2,3,4\n")
+    for asked, names in ((["actual"], ["actual", "a,b,c"]), ([], ["actual;a", "b", "c"])):
+        assert formats._header(tmp_path / "f.csv", asked, (",", ";"))[0] == names

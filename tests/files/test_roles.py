@@ -51,3 +51,8 @@ def test_every_role_has_a_column_of_its_own(option):
 def test_predictions_of_the_usual_name_stand_beside_one_column_of_scores(scores, columns, alone):
     read = with_predicted(Settings(scores_alone=True, scores=scores), [columns])
     assert read.scores_alone == alone
+
+
+def test_the_first_of_several_judges():
+    assert Settings(judges=("ann", "bob")).judge == "ann"
+    assert Settings().judge is None

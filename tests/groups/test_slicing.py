@@ -9,6 +9,7 @@ import xarray as xr
 from scipy import special, stats
 
 import bayesperf as bp
+from bayesperf.groups import slicing
 from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.groups.slices_in_words import odds_ratio
 from tests.shared.fits import THREE_SITES, groups_of_prior, without_nuts
@@ -389,3 +390,13 @@ def test_slices_of_outcomes_are_the_groups_of_pool():
     assert 0.5 < found.gap("site")["prior_above"][0] < 0.7
     with pytest.raises(ValueError, match="these outcomes have 3 grades"):
         bp.slices(bp.Outcomes.from_grades([1, 2, 3] * 4, by={"site": list("ab") * 6}))
+
+
+def test_the_spread_of_levels_is_that_of_an_analysis_of_variance():
+    logits = np.random.default_rng(3).normal(size=(2, 3, 1, 4, 2))
+    rates = xr.DataArray(special.expit(logits), dims=("site", "age", "chain", "draw", "rate"))
+    spread = slicing._spread_of_levels(rates, [("site",), ("age",), ("site", "age")])
+    by_site, by_age = logits.mean(1, keepdims=True), logits.mean(0, keepdims=True)
+    rest = logits - by_site - by_age + logits.mean((0, 1))
+    expected = by_site.std(0, ddof=1)[0], by_age.std(1, ddof=1)[0], np.sqrt((rest**2).sum((0, 1)) / 2)
+    np.testing.assert_allclose(spread.transpose("effect", "chain", "draw", "rate"), expected)

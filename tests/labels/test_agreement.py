@@ -149,6 +149,13 @@ def test_perfect_agreement_has_an_interval_with_width():
     assert high > 0.999
 
 
+def test_what_no_item_speaks_against_has_no_width_and_a_warning():
+    apart = bp.Ratings.from_table(pd.DataFrame({"a": [0, 1] * 15, "b": [1, 0] * 15}))
+    with pytest.warns(UserWarning, match="BP701"):
+        agreement = apart.agreement("icc_one_way")
+    assert agreement.in_words() == "ICC one way is −1.000 (95 % HDI −1.000 to −1.000; observed −1.000)."
+
+
 @few
 def test_groups_of_raters_are_compared_on_the_same_items():
     table = some_answers(np.random.default_rng(4), items=60, missing=0)

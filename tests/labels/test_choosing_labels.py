@@ -149,3 +149,12 @@ def test_plans_that_need_nothing_or_cannot_be_had():
         plan.labels(post, metric="accuracy")
     with pytest.raises(ValueError, match="above 0"):
         plan.labels(post, metric="accuracy", width=0)
+
+
+def test_labels_to_add_are_drawn_beside_those_there_are():
+    truth, judge, predicted = np.random.default_rng(0).integers(0, 2, (3, 400))
+    post = labels.verify(np.where(np.arange(400) < 80, truth, np.nan), predicted, judge=judge, draws=100)
+    advice = labels.next_labels(post, 40, metric="f1")
+    (axes,) = bp.plots.next_labels(advice).axes
+    drawn = [(bar.get_x(), bar.get_width()) for bar in axes.containers[1]]
+    assert sorted(drawn) == sorted(advice.summary()[["verified", "advised"]].itertuples(index=False, name=None))

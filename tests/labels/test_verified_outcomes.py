@@ -106,3 +106,9 @@ def test_a_prediction_knows_nothing_of_the_sample():
 def test_refused(given, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         labels.verify(*given, **options)
+
+
+def test_outcomes_that_are_all_right_are_right_or_wrong():
+    """Of 20 verified, all right, as the judge says of all 300: as the counts of these, give or take the shares."""
+    post = bp.labels.verify(np.where(np.arange(300) < 20, 1, np.nan), judge=np.ones(300))
+    assert post["pass_rate"].mean().item() == pytest.approx(20.5 / 21, abs=0.01)

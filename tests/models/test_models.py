@@ -14,6 +14,7 @@ from scipy import integrate, special, stats
 import bayesperf as bp
 from bayesperf import models
 from bayesperf.posteriors.quantity import SCOPES
+from bayesperf.sampling.backend import constant_parameters
 from bayesperf.sampling.data_kinds import DATA_KINDS
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import prepared
@@ -37,6 +38,34 @@ FOLDER = Path(models.__file__).parent
 NAMES = models.names()
 # Files that are no models: the list of them, what they have in common, and what of that other rooms use as well.
 OTHERS = ["__init__", "_logit_normal", "_stationary", "building"]
+
+# The default priors for three classes: the family and its parameters.
+PRIORS = {
+    "binormal_roc": "precision gamma 1 1, offset normal 0 1",
+    "classes": "mean_recall beta 1 1, slope normal 0 1, dispersion beta 1 3, popularity dirichlet 0.4, "
+    "clumping beta 1 1, prevalence dirichlet 1",
+    "datasets": "center normal 0 5, spread halfstudentt 3 2.5, noise lognormal 0 1, tail gamma 1.5 20",
+    "groups": "rates dirichlet 0.667, dispersion beta 1 24, prevalence dirichlet 1, prevalence_dispersion beta 1 3",
+    "groups_logit": "location logistic 0 1, spread halfnormal 0 0.5, coefficient normal 0 1",
+    "items": "location logistic 0 1, ability_spread halfnormal 0 1, difficulty_spread halfnormal 0 1, "
+    "set_spread halfnormal 0 1",
+    "markov": "stay beta 0.5 0.5, predict_second beta 0.5 0.5, stay_dispersion beta 1 9",
+    "meta_analysis": "location logistic 0 1, spread halfnormal 0 1, correlation uniform -1 1, coefficient normal 0 1, "
+    "shared uniform 0 1",
+    "multinomial": "shares dirichlet 0.111",
+    "paired": "shares dirichlet 0.037",
+    "preferences": "spread halfnormal 0 1, tie lognormal 0 1.5, order normal 0 0.5, coefficient normal 0 1, "
+    "judge_spread halfnormal 0 1, prompt_spread halfnormal 0 1",
+    "prevalence": "rates dirichlet 0.333, prevalence dirichlet 0.333, spread halfnormal 0 1",
+    "raters": "prevalence dirichlet 1, rates dirichlet 4.8 1.6, mean_rates dirichlet 4.8 1.6, spread halfnormal 0 1, "
+    "dependence beta 1 1",
+    "rates": "prevalence beta 1 1, recall beta 0.5 0.5, specificity beta 0.5 0.5",
+    "readers": "location logistic 0 1, reader_spread halfnormal 0 1, interaction_spread halfnormal 0 0.5, "
+    "case_spread halfnormal 0 1.5, correlation uniform -1 1",
+    "recalibration": "intercept normal 0 2.5, slope normal 1 2.5, intercept_spread halfnormal 0 1, "
+    "slope_spread halfnormal 0 0.5",
+    "slices": "location logistic 0 1, spread halfnormal 0 1",
+}
 
 
 # ── The folder ──
@@ -74,6 +103,16 @@ def test_what_a_file_can_declare_is_documented():
     """The kinds of data and of options, and no others, are in the docstring of the folder; so is an exact form."""
     quoted = {" ".join(words.split()) for words in re.findall(r'``"([^`]+)"``', models.__doc__)}
     assert quoted == {*DATA_KINDS, *CHECKS, models.groups.EXACT, models.meta_analysis.DESIGN}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_default_priors(name):
+    said = []
+    for variable, prior in getattr(models, name).PRIORS.items():
+        distribution = prior(3) if callable(prior) else prior
+        numbers = [number for each in constant_parameters(distribution) for number in dict.fromkeys(np.ravel(each))]
+        said.append(" ".join([variable, distribution.owner.op.name, *(f"{number:.3g}" for number in numbers)]))
+    assert ", ".join(said) == PRIORS[name]
 
 
 @pytest.mark.parametrize("name", NAMES)

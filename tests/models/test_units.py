@@ -138,7 +138,6 @@ def test_log_likelihood_of_slices(case):
             assert found.values[(i, j, *place)] == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_log_likelihood_of_classes():
     """That of a class: its own recall and the shares of its errors are integrated out."""
     posterior, found = log_likelihood("classes")
@@ -361,7 +360,6 @@ def test_cells_of_classes_come_back_by_conjugacy():
         has_moments(found[i] / point["prevalence"][i], mean, second)
 
 
-@pytest.mark.slow
 def test_a_new_logit_group():
     r, location, spread = -0.6, [-1.0, 1.5, 2.0], [0.0, 0.8, 0.5]
     case = "groups_logit, LKJ and covariates"

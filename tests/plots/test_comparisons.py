@@ -107,6 +107,7 @@ def test_a_rope_that_hides_the_density_leaves_it_visible(rope, shows_edges):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:scores. all .* differences are the same:UserWarning")
 @pytest.mark.parametrize(
     ("value", "rope", "inside"), [(0.1, 0.01, "< 0.001"), (0.1, 0.2, "> 0.999"), (0.0, 0.0, "> 0.999")]
 )

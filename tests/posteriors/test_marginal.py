@@ -10,6 +10,7 @@ import bayesperf as bp
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
+from bayesperf.posteriors.sentences import caveats_of
 
 FOLDS = bp.ConfusionMatrix.from_table(
     [[[[9, 1], [2, 8]], [[8, 2], [1, 9]], [[10, 0], [3, 7]]], [[[7, 3], [2, 8]], [[6, 4], [1, 9]], [[9, 1], [5, 5]]]],
@@ -228,6 +229,8 @@ def test_a_bound_that_has_a_probability_counts_as_met():
     assert 0.2 < at_least < 0.8
     assert at_least > median.sf(4).item() + 0.05
     assert median.prob_above(4).item() == pytest.approx(at_least)
+    # The mean of a median, 3.3, is no grade.
+    assert "edian grade is 3.000 (" in median.in_words()
     assert median.prob_meets(4).item() == pytest.approx(at_least)
     # A metric whose smaller values are better meets a bound from the other side.
     share = bp.posterior(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7))
@@ -243,3 +246,14 @@ def test_a_bound_that_has_a_probability_counts_as_met():
     # Of other draws, 40,000 of them: five standard errors.
     assert post.prob_joint({"median_grade": 4}).item() == pytest.approx(at_least, abs=0.0125)
     assert f"With probability {at_least:.0%}".replace("%", " %") in median.in_words(at_least=4)
+
+
+def test_the_worst_of_several_is_said_to_have_a_monte_carlo_error():
+    rng = np.random.default_rng(1)
+    settled = rng.normal(size=(1, 4000))
+    # The lower limit falls into the gap between two groups of draws.
+    gap = np.where(rng.random((1, 4000)) < 0.025, -100, settled)
+    leading = xr.DataArray([0.0, 0.0], {"model": ["settled", "gap"]}, "model")
+    several = Marginal(Quantity("x"), Draws(np.stack([settled, gap]), (-np.inf, np.inf)), leading)
+    assert caveats_of(several.isel(model=0), 0.95, "eti") == []
+    assert caveats_of(several, 0.95, "eti") == caveats_of(several.isel(model=1), 0.95, "eti") != []

@@ -6,6 +6,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
+from bayesperf.metrics.formulas import headline_of_grades
 
 RIGHT = bp.Outcomes.from_counts(right=[45, 41], n=50, dims={"model": ["new", "old"]})
 PAIR = bp.Outcomes.from_correct({"a": [1, 0, 1, 1], "b": [1, 1, 0, 1]})
@@ -241,3 +242,8 @@ def test_uncounted_negatives_stay_so_whatever_xarray_keeps():
         for each in (updated, by_bootstrap):
             with pytest.raises(ValueError, match="'specificity' needs true negatives"):
                 each["specificity"]
+
+
+def test_a_long_scale_is_summarised_by_its_greatest_grade():
+    assert headline_of_grades(range(7))[2:] == [f"share_at_least_{grade}" for grade in range(1, 7)]
+    assert headline_of_grades(range(8))[2:] == ["share_at_least_7"]

@@ -9,7 +9,7 @@ from scipy import stats
 
 import bayesperf as bp
 from bayesperf.posteriors import paired_systems as _joint
-from bayesperf.posteriors.paired_systems import discordant_weights, joint_posterior
+from bayesperf.posteriors.paired_systems import _splits_rows, discordant_weights, joint_posterior
 from tests.shared.counts import pair_of
 from tests.shared.joint import ACTUAL, CM, FOLDS, NEW, OLD, judged, systems_like
 
@@ -403,3 +403,11 @@ def test_a_binary_metric_of_three_classes_is_refused():
         discordant_weights(patterns, "recall")
     with pytest.raises(ValueError, match="prior: a rate prior"):
         discordant_weights(patterns, "accuracy", bp.prior.rate(1, 1))
+
+
+@pytest.mark.parametrize(
+    ("metric", "splits"), [("accuracy", True), ("recall", True), ("precision", False), ("prevalence", False)]
+)
+def test_a_proportion_of_actual_classes_is_decided_by_the_prediction(metric, splits):
+    cm = bp.ConfusionMatrix.from_predictions([1, 1, 0, 0], {"a": [1, 0, 0, 1], "b": [1, 1, 0, 0]})
+    assert _splits_rows(bp.metrics.get(metric), cm.patterns, 1) == splits

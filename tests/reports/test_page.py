@@ -19,6 +19,7 @@ import bayesperf as bp
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.groups.sliced_metrics import Slices
+from bayesperf.reports import svg
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Figure, Folded, Note, Table, flat
 from bayesperf.reports.data_in_words import digest
@@ -538,11 +539,12 @@ def test_the_methods_cite_what_the_references_hold(analysis):
 
 
 def test_only_terms_on_the_page_are_in_the_glossary():
-    with_scores = written("folds and scores")
+    few = CANCER.query("model == 'naive_bayes'")[:100]
+    with_scores = as_html(analyse(Predictions(few), Settings(pos_label="malignant", score="score")))
     terms = re.findall(r"<dt>([^<]+)</dt>", with_scores.partition('<section id="terms"')[2])
     assert {"HDI", "F1", "recall", "area under the ROC curve", "Monte Carlo"} <= set(terms)
     assert not {"HTER", "α", "ρ"} & set(terms)
-    without = re.findall(r"<dt>([^<]+)</dt>", written("systems").partition('<section id="terms"')[2])
+    without = re.findall(r"<dt>([^<]+)</dt>", written("one example").partition('<section id="terms"')[2])
     assert "area under the ROC curve" not in without
 
 
@@ -560,3 +562,27 @@ def test_a_page_of_a_hundred_systems_is_below_two_megabytes():
     frame = pd.concat([each.assign(system=f"s{k:02}") for k, each in enumerate(frames)])
     page = as_html(analyse(Predictions(frame), Settings(by=("system",), require=("recall>=0.8",))))
     assert len(page.encode()) < 2_000_000
+
+
+def test_labels_of_a_plane_are_not_cut_off():
+    line = svg.Line(np.array([0.0, 1]), np.array([0, 0.003]), np.array([0.0, 1]), np.zeros((2, 2)), "s0")
+    drawn = svg.plane([line], ("threshold", "net benefit"), "small numbers", top=0.0034, bottom=-0.0004)
+    labels = re.findall(r'<text class="t" x="([\d.]+)"[^>]*text-anchor="end"[^>]*>([^<]*)<', drawn)
+    assert "0.003" in {words for _, words in labels}
+    assert all(float(x) >= 6 * len(words) for x, words in labels)
+
+
+def test_a_class_is_small_if_it_is_for_one_system():
+    rows = {"a": ([0, 1] * 30, [0, 1] * 30), "b": ([0] * 30 + [1] * 3, [0] * 33)}
+    frames = [pd.DataFrame({"model": name, "actual": y, "predicted": z}) for name, (y, z) in rows.items()]
+    analysis = analyse(Predictions(pd.concat(frames, ignore_index=True)), Settings(by=("model",), pos_label="1"))
+    assert trust._tiny_classes(analysis).startswith("Few examples of 1 (3): figures for this class")
+
+
+def test_two_metrics_stand_open():
+    rows = pd.DataFrame({"actual": [0, 1] * 20, "predicted": [0, 1, 1, 0, 1] * 8})
+    settings = Settings(metrics=("recall", "precision", "f1"), pos_label="1")
+    titles = [
+        block.title for block in how_good.blocks(analyse(Predictions(rows), settings)) if isinstance(block, Folded)
+    ]
+    assert titles == ["1 more metric"]

@@ -17,6 +17,7 @@ from bayesperf.files.reading import Predictions
 from bayesperf.posteriors.densities import curves
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysing import analyse
+from bayesperf.reports.comparison_tables import about_contenders
 from bayesperf.reports.documents import as_html
 from bayesperf.reports.svg import Scale, density, heat_map
 
@@ -311,3 +312,15 @@ def _chromium(folder, name, width, action):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-500:]
     return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ("a", "all others are clearly worse (probability of at least 0.95); 3 are not shown."),
+        ("ab", "1 other is not clearly worse (probability below 0.95); 2 are not shown."),
+        ("abc", "2 others are not clearly worse (probability below 0.95); 1 is not shown."),
+    ],
+)
+def test_contenders_of_many_systems_are_counted(shown, words):
+    assert about_contenders([*shown], 4) == f"a has the best expected rank of 4 systems; {words}"

@@ -17,7 +17,7 @@ from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.reports import svg
 from bayesperf.reports.analysing import analyse
-from bayesperf.reports.blocks import interval
+from bayesperf.reports.blocks import Figure, flat, interval
 from bayesperf.reports.documents import as_html
 from bayesperf.reports.sections import probabilities as verdicts
 from tests.shared.systems import areas_compared
@@ -213,6 +213,15 @@ def test_scores_of_which_most_are_the_same_are_shown_over_their_whole_range():
     over = analyse(Predictions(frame), Settings(score="score", metrics=("recall",))).scores.over_thresholds[""]
     at = over["recall"].mean()["threshold"].values
     assert (at[0], at[-1]) == (0, 3)
+
+
+def test_thresholds_reach_the_scores_of_rare_positives():
+    rng = np.random.default_rng(0)
+    score = np.r_[rng.uniform(0, 0.3, 995), np.linspace(0.2, 0.9, 5)]
+    frame = pd.DataFrame({"actual": np.repeat([0, 1], [995, 5]), "score": score})
+    settings = Settings(score="score", metrics=("roc_auc",), scores_alone=True)
+    over = analyse(Predictions(frame.assign(predicted=1)), settings).scores.over_thresholds[""]
+    assert over["recall"].mean()["threshold"].values[-1] == 0.9
 
 
 # ── Thresholds chosen on other examples ──
@@ -428,8 +437,9 @@ def test_an_error_within_the_range_of_calibrated_systems_may_be_chance(seed, by_
     assert (", which chance alone could explain." in said) == by_chance
 
 
-def test_reliability_curves_are_the_librarys(judged_page):
-    picture = re.findall(r"<svg.*?</svg>", section(judged_page, "Can its probabilities be trusted?"))[0]
+def test_reliability_curves_are_the_librarys(judged):
+    figure = next(block for block in flat(verdicts.blocks(judged)) if isinstance(block, Figure))
+    ((_, picture),) = figure.draw()
     for system, drawn in zip(("extreme", "right"), lines_of(picture), strict=True):
         points = bp.reliability_curve(*columns_of(system)).dataset
         expected = pixels(points["probability"].values, points["frequency"].values)
@@ -450,7 +460,7 @@ def test_where_it_is_useful_is_the_librarys(judged, judged_page):
         np.testing.assert_allclose(found, ranges, atol=0.011)
         low, high = found.iloc[0]
         assert f"{system} : Acting on these probabilities" in shown
-        assert f"taken alone, from {low:g} to {high:g}" in shown
+        assert f"at each of these thresholds: from {low:g} to {high:g}" in shown
 
 
 def test_scores_that_are_no_probabilities_are_not_judged_as_such(page, analysis):

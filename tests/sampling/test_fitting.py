@@ -78,7 +78,6 @@ def test_exact_draws_are_of_the_closed_form(data, model, options, reference, met
         agrees(tree["posterior"][name], of_marginal(post[name]))
 
 
-@pytest.mark.slow
 def test_chosen_class_totals_say_nothing_of_prevalence(alone):
     tree = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)}, options={"design": "by_actual"})
     agrees(tree["posterior"]["prevalence"], of_scipy(stats.beta([3, 3], 9), "model"))

@@ -188,6 +188,11 @@ def test_a_random_parameter_is_no_number_of_a_closed_form():
         exact(BINARY, "rates", {"recall": random})
 
 
+class Unbounded:
+    def create_variable(self, name):
+        return pm.Normal(name, dims="model")
+
+
 PRIOR_ERRORS = [
     ("multinomial", THREE, {"recall": pm.Beta.dist(9, 1)}, "'recall' is a rate of two classes, and there are 3. Name "
      "the parameter of this model, as priors={'shares': pm.Dirichlet.dist(np.ones(9))}."),
@@ -201,6 +206,7 @@ PRIOR_ERRORS = [
     ("rates", SYSTEMS, {"recall": pm.Beta.dist(1, [1, 2, 3])}, "priors: 'recall' has shape (3,); its dims "
      "('model',) have (2,)."),
     ("rates", SYSTEMS, {"recall": pm.Normal.dist(0, 1)}, "priors: 'recall' has the wrong support: it can be "),
+    ("rates", SYSTEMS, {"recall": Unbounded()}, "priors: 'recall' has the wrong support: it can be "),
     ("rates", SYSTEMS, {"recall": pm.Uniform.dist(0, 2)}, "which recall cannot."),
     ("rates", SYSTEMS, {"recall": pm.Poisson.dist(3)}, "priors: 'recall' has the wrong support: it is discrete, "
      "and the quantity is continuous."),

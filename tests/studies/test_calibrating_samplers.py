@@ -14,7 +14,7 @@ import xarray as xr
 import bayesperf as bp
 from bayesperf import models, plots, studies
 from bayesperf.sampling.fit_tree import priors_in_words
-from bayesperf.studies import rank_uniformity
+from bayesperf.studies import calibrating_samplers, rank_uniformity
 from benchmarks.simulation_based_calibration import CASES
 from tests.shared.fits import Compiled, without_nuts
 
@@ -328,3 +328,9 @@ def test_every_model_passes(name):
     assert study.attrs["passed"] == 1
     # Of 800 draws a simulation; a prior's far corners are simulated, too.
     assert study["diverging"].sum() < 0.001 * 64 * 800
+
+
+def test_the_band_allows_for_every_parameter():
+    results = {"pit": np.random.default_rng(1).random((20, 4)), "diverging": np.zeros(20, int)}
+    study = calibrating_samplers._summary(results, [*"abcd"], {"prob": 0.8})
+    np.testing.assert_array_equal(study["band"], rank_uniformity.band(20, 0.95))

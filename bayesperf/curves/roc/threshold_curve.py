@@ -15,7 +15,7 @@ from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.auc import INFERENCES, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
@@ -635,6 +635,12 @@ def _curve(
     if method != "beta":
         checks.none_given("applies to method='beta' only.", prior=prior)
     priors.resolve(prior, 2)
+    if isinstance(y_score, Mapping):
+        raise InputTypeError(
+            "y_score",
+            "has the scores of several systems, and this is the curve of one.",
+            "Make a curve of each; bayesperf.roc_auc takes all of them, and their areas are compared as paired.",
+        )
     scores = scores_of(y_true, y_score, pos_label)
     if isinstance(scores, BinnedScores):
         if method == "binormal":
