@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray as xr
 
+# Usual levels of confidence, and what is left of them.
+_LEVELS = (0.01, 0.05, 0.1, 0.9, 0.95, 0.99)
+
 # Kinds of intervals, by the values of `ci_kind`.
 INTERVAL_KINDS = {"hdi": "highest-density", "eti": "equal-tailed"}
 
@@ -88,14 +91,20 @@ def chance(probability: float) -> str:
 def probability_value(probability: float) -> str:
     """Write a computed probability with three decimals for a table; rounding makes none 0 or 1.
 
+    More decimals show on which side of a usual level of confidence it lies.
+
     Examples
     --------
-    >>> probability_value(0.6872), probability_value(0.99999), probability_value(0.0001)
-    ('0.687', '>0.999', '<0.001')
+    >>> probability_value(0.6872), probability_value(0.99999), probability_value(0.0001), probability_value(0.9497)
+    ('0.687', '>0.999', '<0.001', '0.9497')
     """
     if math.isnan(probability):
         return "—"
-    return ">0.999" if probability > 0.999 else "<0.001" if probability < 0.001 else f"{probability:.3f}"
+    if not 0.001 <= probability <= 0.999:
+        return ">0.999" if probability > 0.5 else "<0.001"
+    rounded = [round(probability, digits) for digits in (3, 4, 5)]
+    digits = next((3 + place for place, value in enumerate(rounded) if value not in _LEVELS), 6)
+    return f"{probability:.{digits if abs(probability - rounded[0]) > 1e-6 else 3}f}"
 
 
 def format_value(value: float, interval_width: float = 1.0) -> str:

@@ -202,8 +202,8 @@ def _of_label(source: DataFile, settings: Settings, label: str) -> DataFile:
         for name in (settings.actual, settings.predicted)
     }
     note = (
-        f"Labels joined by {JOINT!r} are read one by one: a row has each, or has it not. If a class is called so, name"
-        " all classes by --labels."
+        f"Labels joined by {JOINT!r} are read one by one: a row has each, or has it not, and an empty field has none. "
+        "If a class is called so, name all classes by --labels."
     )
     return replace(
         source,

@@ -9,7 +9,7 @@ import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
-from bayesperf.curves import break_even_threshold, epc, equal_error_threshold
+from bayesperf.curves import break_even_threshold, epc, epc_a_posteriori, equal_error_threshold
 from bayesperf.curves.expected_performance.criteria import (
     CRITERIA,
     candidates,
@@ -447,3 +447,12 @@ def test_a_fold_may_hold_one_class():
         epc(test=(y, score), folds=fold)
     fold[y == 0] = np.arange((y == 0).sum()) % 2 + 3
     assert epc(test=(y, score), folds=fold).cm.total.values.tolist() == [40] * 101
+
+
+def test_thresholds_that_the_test_set_chose_are_said_to_be_its_own():
+    y = np.repeat([0, 1], 20)
+    score = np.random.default_rng(1).normal(y)
+    examples = (y, score)
+    own, before = epc_a_posteriori(examples, draws=10), epc(examples, (y, score + 0.1), draws=10)
+    assert own.scope.detail == "thresholds as chosen on the test set itself"
+    assert before.scope.detail == "thresholds as chosen"

@@ -173,3 +173,9 @@ def test_the_distribution_function_of_draws_counts_equal_ones():
     expected = [0.0, 0.25, 0.25, 0.75, 0.75, 1.0]
     np.testing.assert_array_equal(draws.cdf(np.array([[-1.0, 0.0, 0.5, 1.0, 2.0, 3.0]]))[0], expected)
     np.testing.assert_array_equal([draws.cdf(np.array([[x]])).item() for x in (-1, 0, 0.5, 1, 2, 3)], expected)
+
+
+@pytest.mark.parametrize("prob", [0.5, 0.9])
+def test_of_intervals_of_equal_length_the_middle_one_is_taken(prob):
+    flat = Beta(np.ones((1, 1)), np.ones((1, 1)))
+    np.testing.assert_allclose(flat.hdi(prob)[0], [(1 - prob) / 2, (1 + prob) / 2], rtol=1e-9)

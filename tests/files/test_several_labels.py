@@ -46,6 +46,7 @@ def test_every_label_has_the_librarys_figures(call, frame, options):
     for figure in ("observed", "mean", "ci_lower", "ci_upper"):
         assert [row[figure] for row in found["summary"]] == pytest.approx(wanted[figure].tolist(), abs=1e-9)
     assert found["read"].startswith("75 rows, each with predictions of 3 labels. Actual classes in total: 0 (143)")
+    assert ("and an empty field has none." in found["read"]) == (frame is JOINED)
 
 
 def test_systems_of_joined_labels_stand_apart(call):

@@ -278,7 +278,7 @@ def test_the_answers_of_a_fit_are_those_of_its_tree():
 def test_a_fit_with_covariates_says_at_which_it_answers_and_takes_other_priors(sampler):
     """The draws of this fit are those of the prior, so that weighted anew they are those of the other prior."""
     studies, year = matrix(TELOMERASE[:4], "site"), {"year": [-1.0, 0.0, 0.0, 1.0]}
-    tree = bp.fit(studies, "meta_analysis", options={"covariates": year}, random_seed=1, draws=4000)
+    tree = bp.fit(studies, "meta_analysis", options={"covariates": year}, random_seed=1, draws=1000)
     assert "among sites like these 4 with year 0, recall" in bp.groups.meta_analysis(tree).in_words()
     effect = bp.Marginal.from_datatree(tree, "coefficient")
     assert effect.estimand == "Posterior of the coefficient"
@@ -288,8 +288,8 @@ def test_a_fit_with_covariates_says_at_which_it_answers_and_takes_other_priors(s
     z = abs(rng.normal(size=400_000)) * rng.normal(size=400_000)
     for prior, centre in {"as fitted": 0, "higher": 1}.items():
         expected = special.expit(rng.logistic(centre, size=z.size) + z).mean()
-        # Weighted draws are worth fewer, of which there are 16,000.
-        assert table.loc[prior, "mean"] == pytest.approx(expected, abs=4 * 0.3 / np.sqrt(4000))
+        # Weighted draws are worth fewer, of which there are 4,000.
+        assert table.loc[prior, "mean"] == pytest.approx(expected, abs=4 * 0.3 / np.sqrt(1000))
 
 
 def test_what_depends_on_prevalence_needs_one(few):

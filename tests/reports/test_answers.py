@@ -1,24 +1,32 @@
 """Pages of answers: any answer in every format, and files of studies, reads, attempts and judged pairs."""
 
+import io
 import json
 import re
+from functools import reduce
 from html import unescape
 from inspect import signature
+from operator import getitem
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import bayesperf as bp
 from bayesperf.core.answer import Answer
+from bayesperf.files.kinds import FileOfKind, usual_columns
 from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.reports import answers_of_files
 from bayesperf.reports.answers import table_of
-from bayesperf.reports.documents import as_json
+from bayesperf.reports.blocks import Table, flat
+from bayesperf.reports.documents import as_html, as_json, as_markdown
+from bayesperf.reports.render.terminal import print_sections
 from tests.reports.test_page import Tags, of
 from tests.shared.areas import reads
+from tests.shared.pages import in_words, plain_words
 from tests.test_pickle import KINDS
 
 STUDIES = {"tp": [25, 17, 88], "fn": [8, 4, 16], "fp": [1, 3, 16], "tn": [25, 11, 31]}
@@ -94,6 +102,75 @@ def test_means_that_are_not_finite_give_way_to_medians():
     assert [column.heading for column in shown.columns] == ["who", "mean", "median", "interval"]
     assert shown.heading == "ratio"
     assert shown.records[0]["mean"] == np.inf
+
+
+# ── The figures of an answer in every format, read back from each ──
+
+
+def several(kind):
+    return {kind: KINDS[kind][0]()}
+
+
+def agreement():
+    table = {"ann": [1, 2, 3, 1, 2, 3] * 5, "bob": [1, 2, 3, 1, 2, 2] * 5, "cem": [1, 2, 3, 1, 3, 3] * 5}
+    ratings = bp.Ratings.from_table(table)
+    return {name: ratings.agreement(name, draws=200) for name in ("krippendorff_alpha", "gwet_ac1")}
+
+
+def prevalence():
+    validated = bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=2, tn=399)
+    return {"How common is it?": bp.labels.prevalence([50, 90], validated, n=[3330, 1200])}
+
+
+def of_file(kind, make):
+    """Return the answers of the rows of a file of a kind, as text, by a model whose draws are of the prior."""
+    frame = make().astype(str)
+    names = usual_columns(kind, frame.columns)
+    read = FileOfKind(kind, frame.rename(columns={name: role for role, name in names.items()}), names, ())
+    return answers_of_files.answers_of_file(read, Settings())
+
+
+IN_FORMATS = {
+    "meta-analysis": lambda: several("meta-analysis"),
+    "areas of readers": lambda: several("areas of readers"),
+    "fairness by groups": lambda: several("parity of groups"),
+    "agreement": agreement,
+    "prevalence": prevalence,
+    "studies": lambda: of_file("studies", lambda: pd.DataFrame(STUDIES)),
+    "preferences": lambda: of_file("judged pairs", battles),
+    "items": lambda: of_file("attempts", attempts),
+    "readers": lambda: of_file("reads", lambda: called(reads())),
+}
+
+
+@pytest.mark.few(2)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", IN_FORMATS)
+def test_all_formats_of_an_answer_say_the_same_figures(case, sampler):
+    made = IN_FORMATS[case]()
+    answers = bp.report(made).analysis if isinstance(made, dict) else made
+    stream = io.StringIO()
+    print_sections([(section.title, section.blocks) for section in answers.sections], Console(file=stream, width=400))
+    html, markdown, terminal = in_words(as_html(answers), as_markdown(answers), stream.getvalue())
+    document, seen = json.loads(as_json(answers, "report")), 0
+    tables = [block for section in answers.sections for block in flat(section.blocks)
+              if isinstance(block, Table) and block.columns]  # fmt: skip
+    for name in dict.fromkeys(table.name for table in tables if table.name):
+        of_name = [record for table in tables if table.name == name for record in table.records]
+        held = reduce(getitem, name, document)
+        assert len(held) == len(of_name)
+        for row, record in zip(held, of_name, strict=True):
+            numbers = {str(key): value for key, value in record.items() if isinstance(value, float | int | np.number)}
+            found = {key: np.nan if row[key] is None else float(row[key]) for key in numbers}
+            assert found == pytest.approx(numbers, nan_ok=True)
+    for table in tables:
+        for record in table.records:
+            cells = [line for column in table.columns for line in column.written(record) if line]
+            assert plain_words(" ".join(cells)) in html
+            assert plain_words(re.sub("[()]", " ", " ".join(cells))) in markdown
+            assert all(plain_words(column.written(record)[0]) in terminal for column in table.columns)
+            seen += 1
+    assert seen > 1
 
 
 # ── Files ──

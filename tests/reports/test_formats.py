@@ -4,7 +4,6 @@ import io
 import json
 import re
 from functools import cache
-from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from bayesperf.reports.render.markdown import in_markdown
 from bayesperf.reports.render.terminal import print_blocks
 from bayesperf.reports.sections import COMPARISON, REPORT, SUMMARY, answered
 from tests.reports.test_scores import SPLIT, simulated
+from tests.shared.pages import in_words, plain_words
 
 CANCER = bp.datasets.load("breast_cancer")
 DIGITS = bp.datasets.load("digits").query("model == 'logistic_regression'")
@@ -70,10 +70,6 @@ def printed(analysis, *commands):
     return stream.getvalue()
 
 
-def words(text):
-    return " ".join(re.sub(r"[│┃|─━╇┼]", " ", text).split())
-
-
 def row_of(table, part, record):
     """Return the first lines of the cells of a row, as any format writes them one after another."""
     cells = [column.written(record) for column in table.columns]
@@ -84,10 +80,9 @@ def row_of(table, part, record):
 @pytest.mark.parametrize("case", ANALYSES)
 def test_all_formats_say_the_same_figures(case):
     analysis = analysed(case)
-    html = words(unescape(re.sub(r"<[^>]*>", " ", re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", as_html(analysis),
-                                                            flags=re.DOTALL))))  # fmt: skip
-    markdown = words(re.sub(r"\\(.)", r"\1", as_markdown(analysis)).replace("(", " ").replace(")", " "))
-    terminal = words(printed(analysis, SUMMARY, COMPARISON))
+    html, markdown, terminal = in_words(
+        as_html(analysis), as_markdown(analysis), printed(analysis, SUMMARY, COMPARISON)
+    )
     document = json.loads(as_json(analysis, REPORT))
     seen = 0
     for section, blocks in answered(analysis, REPORT):
@@ -98,15 +93,15 @@ def test_all_formats_say_the_same_figures(case):
                 for record in part.records:
                     cells = row_of(block, part, record)
                     figures = " ".join(cell for cell in cells if cell)
-                    assert words(figures) in html
-                    assert words(figures.replace("(", " ").replace(")", " ")) in markdown
+                    assert plain_words(figures) in html
+                    assert plain_words(figures.replace("(", " ").replace(")", " ")) in markdown
                     seen += 1
             hidden = {id(each) for fold in flat(blocks) if isinstance(fold, Folded) and not fold.is_printed
                       for each in flat(fold.blocks)}  # fmt: skip
             if {SUMMARY, COMPARISON} & set(section.shown_by) and id(block) not in hidden:
                 for record in block.records:
                     for column in block.columns:
-                        assert words(column.written(record)[0]) in terminal
+                        assert plain_words(column.written(record)[0]) in terminal
     assert seen > 5
     # JSON has the records themselves, whose figures are those of the page.
     for row in document["summary"]:

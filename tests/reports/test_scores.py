@@ -17,7 +17,7 @@ from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.reports import svg
 from bayesperf.reports.analysing import analyse
-from bayesperf.reports.blocks import interval
+from bayesperf.reports.blocks import Figure, flat, interval
 from bayesperf.reports.documents import as_html
 from bayesperf.reports.sections import probabilities as verdicts
 from tests.shared.systems import areas_compared
@@ -437,8 +437,9 @@ def test_an_error_within_the_range_of_calibrated_systems_may_be_chance(seed, by_
     assert (", which chance alone could explain." in said) == by_chance
 
 
-def test_reliability_curves_are_the_librarys(judged_page):
-    picture = re.findall(r"<svg.*?</svg>", section(judged_page, "Can its probabilities be trusted?"))[0]
+def test_reliability_curves_are_the_librarys(judged):
+    figure = next(block for block in flat(verdicts.blocks(judged)) if isinstance(block, Figure))
+    ((_, picture),) = figure.draw()
     for system, drawn in zip(("extreme", "right"), lines_of(picture), strict=True):
         points = bp.reliability_curve(*columns_of(system)).dataset
         expected = pixels(points["probability"].values, points["frequency"].values)
