@@ -32,7 +32,7 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement, bounds_of
-from bayesperf.posteriors.tree_attributes import RANDOM_SEED
+from bayesperf.posteriors.tree_attributes import RANDOM_SEED, figures_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.answers import Answers, answers_of
 from bayesperf.reports.documents import as_html, as_markdown
@@ -168,8 +168,7 @@ def report(
     'Spam filter, June'
     """
     if isinstance(data, xr.DataTree):
-        tree, data = data, Posterior.from_datatree(data)
-        random_seed = int(tree["posterior"].attrs.get(RANDOM_SEED, random_seed))
+        data, random_seed = _posterior_of_fit(data, random_seed)
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
     if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
@@ -192,6 +191,17 @@ def report(
     analysis = _analysis(counts, pooled, settings, requirements)
     paired = analysis.paired if joint is None else joint
     return Report(replace(analysis, notes=notes, sliced=sliced, paired=paired), title)
+
+
+def _posterior_of_fit(tree: xr.DataTree, seed: int) -> tuple[Posterior, int]:
+    """Return the posterior of a fit, and its seed; refuse a fit whose answers are figures of its own."""
+    if (figures := list(figures_of(tree))) and "cells" not in tree["posterior"]:
+        raise InputError(
+            "data",
+            f"this fit has no confusion matrix; its answers are {enumerated(figures)}.",
+            f"Report one, as bp.report({{'Which is best?': bp.compare(tree, metric={figures[0]!r})}}).",
+        )
+    return Posterior.from_datatree(tree), int(tree["posterior"].attrs.get(RANDOM_SEED, seed))
 
 
 def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, requirements: Any) -> Analysis:

@@ -142,6 +142,14 @@ def test_a_fit_is_reported_as_its_posterior():
     assert bp.report(tree).markdown == bp.report(bp.Posterior.from_datatree(tree), random_seed=1).markdown
 
 
+def test_a_fit_of_other_figures_is_reported_by_an_answer():
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset(attrs={"quantities": '{"strength": {}}'})})
+    with pytest.raises(
+        ValueError, match=r"its answers are strength\. Report one, as .*bp\.compare\(tree, metric='stren"
+    ):
+        bp.report(tree)
+
+
 def test_a_mean_over_sites_is_no_posterior_of_independent_examples():
     sites = bp.ConfusionMatrix.from_counts(tp=[38, 24, 36], fn=[2, 16, 4], fp=4, tn=56, dims={"site": list("ABC")})
     text = bp.report(bp.fit(sites, "groups", random_seed=1), requirements={"recall": 0.8}).markdown
