@@ -38,6 +38,7 @@ import xarray as xr
 from scipy.special import log_expit
 
 from bayesperf.models.building import (
+    LogitBinomial,
     coords,
     correlated,
     correlated_second,
@@ -92,7 +93,7 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
         case = of_case[rate] * pm.Normal("case_deviation", dims="case")
         seen = pm.Data("reads", (data >= 0).astype(int).values, dims=list(data.dims))
         right = pm.Data("right_data", data.clip(min=0).values, dims=list(data.dims))
-        pm.Binomial("right", n=seen, logit_p=logit[..., rate] + case, observed=right, dims=list(data.dims))
+        LogitBinomial("right", n=seen, logit=logit[..., rate] + case, observed=right, dims=list(data.dims))
     return model
 
 

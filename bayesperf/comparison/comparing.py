@@ -38,7 +38,7 @@ from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.paired_systems import SAME_EXAMPLES, marginal_of_systems
 from bayesperf.posteriors.posterior import DRAWS, Posterior
-from bayesperf.posteriors.tree_attributes import figures_of
+from bayesperf.posteriors.tree_attributes import PRIOR, figures_of
 
 __all__ = ["Comparison", "compare"]
 
@@ -127,8 +127,9 @@ def compare(
     ...     model="logistic_regression", model_other="naive_bayes").round(3).values
     array([0.   , 0.002, 0.998])
     """
-    rope = _checked_rope(rope, contrast)
+    rope, prior_of_fit = _checked_rope(rope, contrast), ""
     if isinstance(a, xr.DataTree) and "posterior" in a.children and "cells" not in a["posterior"]:
+        prior_of_fit = str(a["posterior"].attrs.get(PRIOR, ""))
         a, metric = Marginal.from_datatree(a, str(_named(metric, *figures_of(a)))), None
     counts = isinstance(a, Counted)
     if prior is not None and not counts:
@@ -150,7 +151,7 @@ def compare(
     if isinstance(a, Marginal) or isinstance(b, Marginal):
         if metric is not None:
             raise InputTypeError("metric", "a Marginal is of one metric already.", "Compare without `metric`.")
-        found = _compare_marginals(a, b, asked)
+        found = _compare_marginals(a, b, asked, prior_of_fit)
     elif counts:
         if b is not None:
             raise InputTypeError(
@@ -252,7 +253,7 @@ def _compare_along(post: Posterior, metric: str | Metric, asked: Asked) -> Compa
     return of_systems(marginal, asked, independent, f"{prior_text}; {related}", post.source.units)
 
 
-def _compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
+def _compare_marginals(a: Any, b: Any, asked: Asked, prior_of_fit: str) -> Comparison:
     """Compare two marginals, or all systems along a dim of one marginal with joint draws."""
     if b is not None:
         return compare_marginals(a, b, asked)
@@ -263,7 +264,7 @@ def _compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
             "Give one system on each side, as compare(marginal.sel(model='a'), marginal.sel(model='b')).",
         )
     _check_systems(a, asked.dim)
-    return of_systems(a, asked, False, f"{a.estimand}; joint draws of all systems")
+    return of_systems(a, asked, False, f"{prior_of_fit or a.estimand}; joint draws of all systems")
 
 
 def _shrunk(comparison: Comparison, asked: Asked, families: Mapping[Any, Any] | None) -> Comparison:

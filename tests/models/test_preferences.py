@@ -260,6 +260,7 @@ def test_a_fit_answers_as_other_posteriors_do(sampler, tmp_path):
     assert compared.prob_best.sum() == pytest.approx(1)
     assert compared.shrunk is not None
     assert "drawn towards those like them" in compared.in_words()
+    assert compared.summary().attrs["prior"].startswith("spread ~ HalfNormal")
     compared.save(tmp_path / "ranking.nc")
     assert bp.load(tmp_path / "ranking.nc").in_words() == compared.in_words()
     with pytest.raises(InputError, match="the model has drawn the systems towards each other"):
