@@ -65,7 +65,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "asked": bp.Outcomes.from_counts(right=np.arange(12).reshape(3, 4) % 2, n=1, dims=["model", "item"]),
         "few": bp.Outcomes.from_counts(right=[1, 0], n=1, dims={"item": [0, 2]}),
         # Calls whose errors are known.
-        "validated": cm,
+        "validated": bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=2, tn=399),
         # Numbers of credit, counts of positives found so far, and scores of cases by readers.
         "credit": [0.5, 1.0, 0.25, 0.75],
         **{"found": np.array([8, 17, 25]), "positives": np.array([10, 20, 30])},
@@ -94,6 +94,10 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "_macro": {"post": bp.posterior(bp.ConfusionMatrix.from_table([[9, 1, 0], [2, 7, 3], [0, 0, 11]]))},
         'dim="site"': {"cm": of_sites},
         "parity(": {"cm": of_sites},
+        "expected_metrics(": {
+            "new": np.linspace(0.1, 0.9, 40),
+            "line": bp.curves.recalibrate(y_true, np.random.default_rng(0).beta(1 + y_true, 2 - y_true)),
+        },
         "meta_analysis(": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="study"), 1)},
         "majority_vote(": {"answers": np.arange(240) % 3 % 2, "y_true": question % 2, "question": question},
         'strata="site"': {"cm": two_sites, "shares": {"north": 0.8, "south": 0.2}},

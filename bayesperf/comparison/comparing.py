@@ -129,8 +129,7 @@ def compare(
     """
     rope, prior_of_fit = _checked_rope(rope, contrast), ""
     if isinstance(a, xr.DataTree) and "posterior" in a.children and "cells" not in a["posterior"]:
-        prior_of_fit = str(a["posterior"].attrs.get(PRIOR, ""))
-        a, metric = Marginal.from_datatree(a, str(_named(metric, *figures_of(a)))), None
+        (a, prior_of_fit), metric = _figure_of_fit(a, metric), None
     counts = isinstance(a, Counted)
     if prior is not None and not counts:
         raise InputTypeError("prior", "applies to counts; posteriors have theirs already.", "Compare without `prior`.")
@@ -161,6 +160,12 @@ def compare(
     else:
         found = _compare_posteriors(a, b, _named(metric), asked)
     return _shrunk(found, asked, families) if shrink else found
+
+
+def _figure_of_fit(tree: xr.DataTree, metric: str | Metric | None) -> tuple[Marginal, str]:
+    """Return a figure of a fit without cells, and the fit's prior."""
+    figure = Marginal.from_datatree(tree, str(_named(metric, *figures_of(tree))))
+    return figure, str(tree["posterior"].attrs.get(PRIOR, ""))
 
 
 def _checked_rope(rope: Any, contrast: str) -> float:
