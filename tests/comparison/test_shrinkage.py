@@ -403,6 +403,6 @@ def test_the_sentence_says_what_the_shrunk_posterior_says_and_by_about_how_much_
         mean = post["recall"].mean().values[best]
         said.append(mean - shrunk.mean().values[best])
         true.append(mean - truth[best])
-        assert f"expect s{best} to score about {said[-1]:.3f} lower on new examples" in plain.in_words()
+        assert f"expect s{best} to score about {said[-1]:.3f} below its mean." in plain.in_words()
     # Of one normal it is a fifth.
     assert 0.5 * np.mean(true) < np.mean(said) < 1.2 * np.mean(true)

@@ -41,7 +41,7 @@ def of_sites(sites=4, size=60, seed=0):
 @pytest.fixture(scope="module")
 def of_groups():
     y, p, site = of_sites()
-    return bp.curves.recalibrate(y, p, by={"site": site}, draws=2400, progressbar=False)
+    return bp.curves.recalibrate(y, p, by={"site": site}, draws=4000, progressbar=False)
 
 
 # ── One line ──

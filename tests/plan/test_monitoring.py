@@ -1,5 +1,7 @@
 """A system followed batch by batch: each step is the posterior of the sum so far."""
 
+import html
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -194,7 +196,7 @@ def test_the_figure_shows_the_dataset(cm):
     assert "prob_met" in repr(monitor)
     assert "prob_met" in monitor._repr_html_()
     # How often one looked is said beside the figures.
-    for text in (repr(monitor), monitor._repr_html_(), " ".join(figure.get_supxlabel().split())):
+    for text in (repr(monitor), html.unescape(monitor._repr_html_()), " ".join(figure.get_supxlabel().split())):
         assert REPEATED_LOOKS in text
 
 

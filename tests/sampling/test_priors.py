@@ -200,7 +200,7 @@ PRIOR_ERRORS = [
     ("groups", SITES, {"recall": pm.Beta.dist(9, 1), "rates": pm.Dirichlet.dist([1.0, 1.0])}, "'recall' and 'rates' "
      "are priors of the same quantity. Leave one of them out."),
     ("slices", SITES, {"recall": pm.Beta.dist(9, 1)}, "priors: this model has no 'recall'; it has 'location', "
-     "'spread'. Write priors={'location': pm.Logistic.dist(0, 1)}."),
+     "'spread'. Write for example priors={'location': pm.Logistic.dist(0, 1)}."),
     ("rates", SYSTEMS, {"recal": pm.Beta.dist(1, 1)}, "priors: this model has no 'recal'; it has 'prevalence', "
      "'recall', 'specificity'."),
     ("rates", SYSTEMS, {"recall": pm.Beta.dist(1, [1, 2, 3])}, "priors: 'recall' has shape (3,); its dims "

@@ -179,7 +179,9 @@ def stored(cells: Array, template: xr.DataArray, chains: int = 1) -> xr.DataArra
     draws = cells.size // (template.size * chains)
     shape = (*template.shape[:-2], chains, draws, *template.shape[-2:])
     coords = dict(template.coords) | {"chain": np.arange(chains), "draw": np.arange(draws)}
-    return xr.DataArray(cells.reshape(shape), coords, (*template.dims[:-2], "chain", "draw", *CELL_DIMS), name="cells")
+    # In the order of a file: sums are then the same to the last digit once the draws were saved and loaded.
+    values = np.ascontiguousarray(cells.reshape(shape))
+    return xr.DataArray(values, coords, (*template.dims[:-2], "chain", "draw", *CELL_DIMS), name="cells")
 
 
 def _size(post: Posterior, n: int | None) -> Any:
