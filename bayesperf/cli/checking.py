@@ -121,7 +121,7 @@ def _in_repeated_runs(
     from bayesperf.reports.verdicts import by_sequence
 
     # Files may name their systems in other orders from run to run.
-    order = {dim: sorted(analysis.counts.counts[dim].values.tolist()) for dim in analysis.counts.dims}
+    order = {str(dim): sorted(analysis.counts.counts[dim].values.tolist()) for dim in analysis.counts.dims}
     counts = analysis.counts.sel(**order) if order else analysis.counts
     held = with_run(state, counts, files)
     runs, found = counts_of_runs(held, counts), []

@@ -323,8 +323,9 @@ def _of_two_posteriors(first: Posterior, second: Posterior, metric: str | Metric
     check_same_leading(a, b)
     if a.quantity != b.quantity:
         raise InputError("a and b", f"are of different things: {first.estimand!r} and {second.estimand!r}.")
-    if not asked.independent and same_class_totals(first.examples, second.examples):
-        if set(CELL_DIMS) <= set(first.examples.dims) and np.array_equal(first.examples, second.examples):
+    tested, other = first.examples, second.examples
+    if tested is not None and other is not None and not asked.independent and same_class_totals(tested, other):
+        if set(CELL_DIMS) <= set(tested.dims) and np.array_equal(tested, other):
             _warn_of_same_counts()
         else:
             together = _OUTCOMES_TOGETHER.format("{'a': a, 'b': b}") if first.graded else first.source.counted_together

@@ -314,8 +314,8 @@ is 0.83...
         """
         number = self.counts.sizes[self.dim]
         # All answers but those of the studies themselves are at covariates 0.
-        named = self.drawn["covariate"].values if "covariate" in self.drawn.coords else []
-        at = f" with {enumerated([f'{name} 0' for name in named])}" if len(named) else ""
+        named = list(self.drawn["covariate"].values) if "covariate" in self.drawn.coords else []
+        at = f" with {enumerated([f'{name} 0' for name in named])}" if named else ""
         answers = {
             f"in the median {self.dim}, among {plural(self.dim)} like these {number}{at},": self.median_group,
             f"on average over such {plural(self.dim)},": self.mean,
