@@ -124,5 +124,5 @@ SETTINGS = {
     "clusters, the three": THREE | {"likeness": 0.1},
     "clusters, a score": {"judges": (), "separation": 1.8, "likeness": 0.1},
 }
-CASES = [({"setting": name}, 400, changes | {"random_seed": 3}) for name, changes in SETTINGS.items()]
+CASES = [({"setting": name}, 200, changes | {"random_seed": 3}) for name, changes in SETTINGS.items()]
 TABLES = {"judges": lambda jobs: table(STUDY, CASES, jobs, name="judges")}
