@@ -80,5 +80,5 @@ STUDY = Study(
     rows={"target": list(TARGETS)},
     settings={"readers": "normal", "between": 0.6, "cases": 30, "draws": 400, "prob": 0.95},
 )
-CASES = [({"readers": name}, 100, {"readers": name, "random_seed": 1}) for name in ("normal", "heavy")]
+CASES = [({"readers": name}, 40, {"readers": name, "random_seed": 1}) for name in ("normal", "heavy")]
 TABLES = {"binary_reads": lambda jobs: table(STUDY, CASES, jobs, name="binary_reads")}
