@@ -35,7 +35,6 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import xarray as xr
-from scipy.special import log_expit
 
 from bayesperf.models.building import (
     LogitBinomial,
@@ -141,4 +140,4 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
     logit = _of_readers(posterior)[0].isel(rate=of_case) + case
     sign = xr.DataArray(np.where(data == 1, 1, -1), data.coords, data.dims)
     of_reads = (sign * logit).transpose("chain", "draw", *data.dims).values[..., data.values >= 0]
-    return xr.DataArray(log_expit(of_reads), dims=("chain", "draw", "read"))
+    return xr.DataArray(-np.logaddexp(0, -of_reads), dims=("chain", "draw", "read"))

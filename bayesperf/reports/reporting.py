@@ -112,7 +112,7 @@ def report(
     pos_label: Any = None,
     by: Mapping[str, Any] | None = None,
     slices: Sequence[str] = (),
-    random_seed: int = 0,
+    random_seed: int | None = None,
 ) -> Report:
     """Return a report to hand to a colleague, as the command ``bayesperf report`` writes it.
 
@@ -134,12 +134,14 @@ def report(
         Metrics to show, the first in the summary; by default the usual ones.
     title : str, optional
         The heading of the page.
-    prior, labels, pos_label, by, random_seed
-        As in `bayesperf.posterior`; not allowed with a posterior. A fit has a seed of its own.
+    prior, labels, pos_label, by
+        As in `bayesperf.posterior`; not allowed with a posterior.
     slices : sequence of str
         Leading dims by which the page says where the system fails, such as site and device; the other figures describe
         all their examples together. Slices by several dims are sampled (model ``slices``, in which pairs of dims
         interact).
+    random_seed : int, optional
+        Seed of what is drawn for the page; by default that of the fit, or 0.
     ci_prob : float
         Probability of the intervals.
     rope : float
@@ -167,15 +169,18 @@ def report(
     >>> page.html.partition("<h1>")[2].partition("</h1>")[0]
     'Spam filter, June'
     """
+    own_seed = 0
     if isinstance(data, xr.DataTree):
-        data, random_seed = _posterior_of_fit(data, random_seed)
+        tree, data = data, _posterior_of_fit(data)
+        own_seed = int(tree["posterior"].attrs.get(RANDOM_SEED, 0))
+    seed = own_seed if random_seed is None else checks.seed(random_seed)
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
     if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
         lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
         return Report(_answers(data, given, lists, ci_prob, rope), title)
     counts, pooled = _counts_and_posterior(data, y_pred, prior, **of_labels)
-    joint = _of_all_repeats(counts, prior, random_seed)
+    joint = _of_all_repeats(counts, prior, seed)
     counts, notes = _each_example_once(counts)
     counts, sliced = _without_slices(counts, pooled, slices)
     settings = Settings(
@@ -185,7 +190,7 @@ def report(
         metrics=tuple(metrics),
         rope=checks.rope(rope),
         baseline=None if baseline is None else str(baseline),
-        seed=random_seed,
+        seed=seed,
         slices=tuple(slices),
     )
     analysis = _analysis(counts, pooled, settings, requirements)
@@ -193,15 +198,15 @@ def report(
     return Report(replace(analysis, notes=notes, sliced=sliced, paired=paired), title)
 
 
-def _posterior_of_fit(tree: xr.DataTree, seed: int) -> tuple[Posterior, int]:
-    """Return the posterior of a fit, and its seed; refuse a fit whose answers are figures of its own."""
+def _posterior_of_fit(tree: xr.DataTree) -> Posterior:
+    """Return the posterior of a fit; refuse a fit whose answers are figures of its own."""
     if (figures := list(figures_of(tree))) and "cells" not in tree["posterior"]:
         raise InputError(
             "data",
             f"this fit has no confusion matrix; its answers are {enumerated(figures)}.",
             f"Report one, as bp.report({{'Which is best?': bp.compare(tree, metric={figures[0]!r})}}).",
         )
-    return Posterior.from_datatree(tree), int(tree["posterior"].attrs.get(RANDOM_SEED, seed))
+    return Posterior.from_datatree(tree)
 
 
 def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, requirements: Any) -> Analysis:

@@ -140,6 +140,7 @@ def test_repeated_cross_validation_is_reported_with_each_row_once():
 def test_a_fit_is_reported_as_its_posterior():
     tree = bp.fit(CM, "rates", random_seed=1)
     assert bp.report(tree).markdown == bp.report(bp.Posterior.from_datatree(tree), random_seed=1).markdown
+    assert "(seed 7)" in bp.report(tree, random_seed=7).markdown
 
 
 def test_a_fit_of_other_figures_is_reported_by_an_answer():

@@ -38,8 +38,7 @@ from tests.shared.fits import (
 SCORED = (np.tile([0, 1], 20), np.random.default_rng(1).normal(size=40))
 PROBABLE = (np.tile([0, 1], 20), np.random.default_rng(1).uniform(0.1, 0.9, 40))
 JUDGED = bp.Ratings.from_table(np.random.default_rng(1).integers(0, 2, (60, 3)))
-# What preliz.maxent finds for 90 % between 0.75 and 0.95.
-BELIEF = pz.Beta(26.3, 4.71)
+BELIEF = pz.maxent(pz.Beta(), 0.75, 0.95, 0.9, plot=False)
 # Every model whose priors are of single quantities: the name of one of them, a prior of PreliZ, what PyMC calls it, and
 # the dims of the variable.
 OF_PRELIZ = [

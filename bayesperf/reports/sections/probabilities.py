@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from bayesperf.core.words import percentage
+from bayesperf.core.words import percentage, sentence
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Sentence, rows_table
@@ -72,12 +72,12 @@ def _verdict(table: Any) -> str:
         lower, upper = ends.loc["calibration_slope"].to_numpy()
     if upper < 1 and lower <= 0:
         return "Useless: outcomes are not shown to be more frequent at higher probabilities."
-    is_shifted = mean[0] > 0 or mean[1] < 0
-    shift = f"n average its probabilities are too {'low' if mean[0] > 0 else 'high'}." if is_shifted else ""
-    if upper < 1 or lower > 1:
-        return f"{_TOO_EXTREME if upper < 1 else _TOO_TIMID}{f' O{shift}' if shift else ''}"
-    if shift:
-        return f"Shifted: o{shift}"
+    slope = _TOO_EXTREME if upper < 1 else _TOO_TIMID if lower > 1 else ""
+    if mean[0] > 0 or mean[1] < 0:
+        shift = f"on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
+        return f"{slope} {sentence(shift)}" if slope else f"Shifted: {shift}"
+    if slope:
+        return slope
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
         return "Well calibrated."
     return "These examples are too few to show that it is calibrated."
