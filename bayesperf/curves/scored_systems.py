@@ -116,8 +116,7 @@ class SystemScores(Held):
         return None if self.clusters is None else np.concatenate(self._by_example(self.clusters))
 
     def _by_example(self, values: tuple[Any, Any]) -> tuple[Any, Any]:
-        if self.examples is None:
-            return values
+        assert self.examples is not None
         positive, negative = self.examples
         return _taken(values, (np.argsort(positive), np.argsort(negative)))
 
@@ -146,10 +145,10 @@ def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> di
     clusters = clusters_by_class(cluster, is_positive, "y_score" if several is None else "y_true")
     found = {}
     for name, of_system in zip(systems, scores, strict=True):
-        of_classes = of_system[is_positive], of_system[~is_positive]
-        orders = tuple(np.argsort(of_class, kind="stable") for of_class in of_classes)
+        positive, negative = of_system[is_positive], of_system[~is_positive]
+        orders = np.argsort(positive, kind="stable"), np.argsort(negative, kind="stable")
         found[name] = SystemScores(
-            Scores(*map(np.sort, of_classes), *labels),
+            Scores(np.sort(positive), np.sort(negative), *labels),
             None if clusters is None else _taken(clusters, orders),
             None if several is None else orders,
         )
