@@ -209,7 +209,7 @@ def more_scope(rng):
         "ratings": bp.Ratings.from_table(rng.integers(1, 4, (40, 3))),
         "study": bp.curves.reader_areas(reads, draws=100, progressbar=False),
         **{"studies": studies, "together": bp.groups.meta_analysis(studies, draws=500)},
-        "attempts": bp.Outcomes.from_counts(right=rng.integers(0, 5, 30), n=4, dims=["question"]),
+        "attempts": bp.Outcomes.from_counts(right=[0, 1, 2, 3, 4] * 6, n=4, dims=["question"]),
         "votes": pd.DataFrame({"a": [*"xyz"], "b": [*"yzx"], "winner": ["a", "b", "tie"], "count": [3, 2, 1]}),
         "cluster": np.arange(200) // 4,
     }
