@@ -26,8 +26,8 @@ and, where they apply,
 ``OPTIONS``
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
     groups"`` (by default the only leading dim, else ``fold``), ``"dims of slices"``, ``"ordered dims"``,
-    ``"interactions of dims"``, ``"covariates of groups"``, ``"counts of predictions"``, ``"repeats of folds"``,
-    ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
+    ``"interactions of dims"``, ``"covariates of groups"``, ``"references of groups"``, ``"counts of predictions"``,
+    ``"repeats of folds"``, ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``DESIGN``
