@@ -271,4 +271,4 @@ def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any = No
                 "folds", f"without fold {label!r} the rest hold one class only, and no threshold is chosen."
             )
         others.append(Examples(tested.positive[rest], tested.score[rest]).sorted())
-    return System(tuple(others), tested, column.codes, labels, None)
+    return System(tuple(others), tested, column.codes.copy(), labels, None)
