@@ -579,8 +579,8 @@ def hsroc(rows, used, bounds):
 def test_the_in_house_tests_of_the_tutorial_of_hsroc():
     """Median, standard deviation and Monte Carlo error as printed; then ours, with logit rates, beside it.
 
-    The tutorial's sampler sets a beta beyond its bounds to the bound, and draws it given older accuracies, so that the
-    parameters of the curve are not quite those of the posterior; the rates of the references are.
+    The printed errors of the parameters of the curve are too small: of a copy of the tutorial's Gibbs sampler, 20,000
+    draws of THETA, beta and sigma were worth some 150 independent ones.
     """
     printed = {
         "THETA": (0.8129, 0.2786, 0.0126), "LAMBDA": (2.8420, 0.2063, 0.0035), "beta": (0.4199, 0.2558, 0.0124),
@@ -600,9 +600,9 @@ def test_the_in_house_tests_of_the_tutorial_of_hsroc():
     found = medians({"THETA": 1.5, "LAMBDA": 3, "beta": 0.75})
     for name, figures in printed.items():
         median, sd, error = np.moveaxis(np.array(figures), -1, 0)
-        # Draws of these parameters are worth a thousand independent ones.
-        own = 3 * np.hypot(error, 1.25 * sd / np.sqrt(1000))
-        assert (abs(found[name].values - median) < (own if name == "reference" else own + sd / 4)).all(), name
+        # Our draws are worth a thousand independent ones.
+        worth = 1000 if name == "reference" else 150
+        assert (abs(found[name].values - median) < 3 * np.hypot(error, 1.25 * sd / np.sqrt(worth))).all(), name
     priors = {"reference_rates": pm.Beta.dist(*beta_parameters(RANGES))}
     tree = bp.fit(matrix(IN_HOUSE), "meta_analysis", priors, options={"reference": REFERENCES}, random_seed=1)
     rates = tree["posterior"]["reference_rates"].median(["chain", "draw"])
@@ -619,7 +619,7 @@ def test_what_a_reference_that_errs_takes_from_a_test_is_given_back():
     """Simulated studies: by the truth, by a reference that errs, and by that reference taken for the truth."""
     rng, studies, rates = np.random.default_rng(3), 20, np.array([0.8, 0.95])
     test = special.expit([1.5, 2.5] + 0.5 * rng.standard_normal((studies, 2)))
-    ill = rng.random((studies, 300)) < 0.3
+    ill = rng.random((studies, 100)) < 0.3
     said, tested = (np.where(ill, rng.random(ill.shape) < p[..., 0], rng.random(ill.shape) > p[..., 1])
                     for p in (rates, test[:, None]))  # fmt: skip
     rows = np.stack(

@@ -193,7 +193,9 @@ def test_slopes_of_many_systems_are_found():
     slope /= stats.gmean(slope)
     passed = rng.random((200, 20)) < special.expit(slope * rng.normal(0, 1.2, (200, 1)) - difficulty)
     outcomes = bp.Outcomes.from_counts(right=passed.astype(int), n=1, dims=["model", "item"])
-    fits = [bp.fit(outcomes, "items", options={"discrimination": own}, random_seed=1) for own in (False, True)]
+    fits = [
+        bp.fit(outcomes, "items", options={"discrimination": own}, draws=500, random_seed=1) for own in (False, True)
+    ]
     found = fits[1]["posterior"]["discrimination"]
     low, high = found.quantile([0.05, 0.95], ["chain", "draw"]).values
     inside = ((low < slope) & (slope < high)).sum()
