@@ -566,7 +566,8 @@ def hsroc(rows, used, bounds):
             rates.append([probit((alpha / 2 + sign * cut) * pm.math.exp(sign * beta / 2)) for sign in (-1, 1)])
         pm.Deterministic("overall", pm.math.stack(rates[1]))
         s, c = rates[0]
-        s2, c2 = pm.Beta("reference", *beta_parameters(RANGES))[used].T
+        reference = pm.Beta("reference", *beta_parameters(RANGES))[used]
+        s2, c2 = reference[:, 0], reference[:, 1]
         pi = pm.Uniform("pi", shape=len(rows))
         ill = [s2 * s, s2 * (1 - s), (1 - s2) * s, (1 - s2) * (1 - s)]
         well = [(1 - c2) * (1 - c), (1 - c2) * c, c2 * (1 - c), c2 * c]
