@@ -139,7 +139,7 @@ def _judged_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     sample = judged_sample(predictions, settings, named_labels(predictions.frame, settings))
     pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
     notes = (about_verified(int(sample.verified.sum()), int(sample.counts.sum()), settings),)
-    return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, handed_in=True)
+    return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, own_posterior=True)
 
 
 def _clustered_analysis(predictions: Predictions, settings: Settings) -> Analysis:
@@ -155,7 +155,7 @@ def _weighted_analysis(pooled: Posterior, settings: Settings) -> Analysis:
     """Return the analysis of a posterior by cluster weights."""
     source: Any = pooled.source
     notes = (about_questions(source) if settings.correct else about_clusters(source, settings.clusters[1:]),)
-    return Analysis(source.summed, settings, pooled, None, notes=notes, handed_in=True)
+    return Analysis(source.summed, settings, pooled, None, notes=notes, own_posterior=True)
 
 
 def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis:
@@ -214,7 +214,7 @@ def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     pooled = verify(frame[settings.actual], judge=judge, by=by, cluster=cluster, **options)  # type: ignore[arg-type]
     known = pooled.source.known_counts() or Outcomes(as_outcomes(pooled.examples))  # type: ignore[arg-type]
     notes = (about_verified(int(known.total.sum()), len(frame), settings),)
-    return Analysis(known, settings, pooled, None, notes=notes, handed_in=True)
+    return Analysis(known, settings, pooled, None, notes=notes, own_posterior=True)
 
 
 def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:

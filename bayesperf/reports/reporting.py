@@ -226,7 +226,7 @@ def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, req
         tuple(Requirement.of(*each, counts.graded) for each in bounds_of(requirements).items()),
         paired=paired,
         of_file=False,
-        handed_in=pooled is not None,
+        own_posterior=pooled is not None,
     )
 
 
