@@ -37,7 +37,7 @@ and, where they apply,
     The dim of groups, if it is no option.
 ``ESTIMAND``
     What the cells describe: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or the line below a
-    table in words of your own, such as ``"Posterior of the metric of a typical {dim}"``, where ``{dim}`` is the option.
+    table in words of your own, such as ``Posterior of the metric of a typical {dim}``, where ``{dim}`` is the option.
 ``QUANTITIES``
     Facts about variables that are answers: whether ``greater_is_better``, and their ``bounds``.
     `Marginal.from_datatree` and `bayesperf.compare` take such variables by name.
