@@ -102,6 +102,14 @@ class Analysis:
     voted: Marginal | None = None
     command: str = ""
 
+    @classmethod
+    def of_counts(cls, counts: Counted, settings: Settings, **more: Any) -> Analysis:
+        """Return the analysis of counts under the prior of the settings, of each fold and of all together."""
+        in_folds = FOLD in counts.dims
+        folds = posterior(counts, **settings.of_posterior) if in_folds and not settings.scores_alone else None
+        pooled = posterior(counts.sum(FOLD) if in_folds else counts, **settings.of_posterior)
+        return cls(counts, settings, pooled, folds, **more)
+
     @cached_property
     def pooled_counts(self) -> Counted:
         """The counts of each system, folds pooled."""
@@ -150,7 +158,7 @@ class Analysis:
         others = size // len(order)
         best = order[: max(1, MOST_SHOWN // others)].tolist()
         counts = self.pooled_counts.isel(**{system: best})
-        return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
+        return posterior(counts, **self.settings.of_posterior)
 
     @property
     def best(self) -> int:
