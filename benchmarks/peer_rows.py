@@ -333,7 +333,7 @@ def paired() -> Contest:
     return Contest(
         lambda: bp.compare(
             bp.ConfusionMatrix.from_predictions(y_true, {"a": a, "b": b}), metric="accuracy"
-        ).prob_greater.values,
+        ).prob_greater.values[0, 1],
         {
             "credible": lambda: credible_utils.compare_systems(
                 (

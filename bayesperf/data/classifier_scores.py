@@ -225,7 +225,7 @@ class ClassProbabilities(NamedTuple):
                 f"add up to {values[off.argmax()].sum():g}.",
                 "Of labels that do not exclude each other give a column at a time.",
             )
-        return cls(codes, names.tolist(), values)
+        return cls(codes.copy(), names.tolist(), values)
 
 
 def has_columns(y_prob: Any) -> bool:

@@ -16,6 +16,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import LABEL
 from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.data.label_encoding import (
     Column,
@@ -110,14 +111,11 @@ def count_combinations(codes: Sequence[Codes], shape: tuple[int, ...], weights: 
 
 def _counted_in_pairs(first: Codes, second: Codes) -> Counts:
     """Return how often each pair of codes 0 and 1 occurs: three sums take an eighth of the time of a general count."""
-    ones, others, both = (np.count_nonzero(codes) for codes in (first, second, first & second))
+    ones, others, both = np.count_nonzero(first), np.count_nonzero(second), int(first @ second)
     return np.array([[len(first) - ones - others + both, others - both], [ones - both, both]])
 
 
 # ── Several labels an example: matrices of zeros and ones, a column a label ──
-
-# The leading dim of several labels an example.
-LABEL = "label"
 
 
 class Indicators(NamedTuple):

@@ -28,7 +28,10 @@ class HasPositive:
 
 
 class Column(NamedTuple):
-    """An encoded column: ``labels[codes]`` are its values; ``declared`` if the input fixed the set of labels itself."""
+    """An encoded column: ``labels[codes]`` are its values; ``declared`` if the input fixed the set of labels itself.
+
+    The codes of whole numbers from 0 may be the caller's own array. What keeps them copies them.
+    """
 
     codes: Codes
     labels: NDArray[Any]
@@ -59,7 +62,9 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
     if array.dtype.kind in "bi":
         low, high = int(array.min()), int(array.max())
         if high - low < _DIRECT_SPAN:
-            return _between(array.astype(np.intp, copy=False) - low, np.arange(low, high + 1).astype(array.dtype))
+            codes = array.astype(np.intp, copy=False)
+            # Whole numbers from 0 are their own codes: to copy them would take longer than to count them.
+            return _between(codes - low if low else codes, np.arange(low, high + 1).astype(array.dtype))
     codes, labels = pd.factorize(array, sort=True)
     return Column(codes.astype(np.intp, copy=False), labels)
 

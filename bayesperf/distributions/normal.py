@@ -190,11 +190,13 @@ class StudentT(Distribution):
 
     def cdf(self, x: Array) -> Array:
         z = self._standard(x)
-        return np.where(self.scale > 0, np.where(z < 0, self._tail(z), 1 - self._tail(z)), x >= self.location)
+        tail = self._tail(z)
+        return np.where(self.scale > 0, np.where(z < 0, tail, 1 - tail), x >= self.location)
 
     def sf(self, x: Array) -> Array:
         z = self._standard(x)
-        return np.where(self.scale > 0, np.where(z > 0, self._tail(z), 1 - self._tail(z)), x < self.location)
+        tail = self._tail(z)
+        return np.where(self.scale > 0, np.where(z > 0, tail, 1 - tail), x < self.location)
 
     def logpdf(self, x: Array) -> Array:
         half = self.df / 2

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 from bayesperf.core.arrays import Array, Booleans, Counts
 
+# Two answers of 0 are at no distance, whatever it is divided by.
+_LEAST = 1e-300
+
 
 @dataclass(frozen=True)
 class WeightedAnswers:
@@ -112,12 +115,15 @@ def expected_agreement(shares: Array, others: Array, alike: Array) -> Array:
 
 
 def alike_by_level(level: str, values: Array) -> Array:
-    """Return how far answers with these values agree, (K, K): wholly or not, by their ranks, by their distance."""
+    """Return how far answers with these values agree, (K, K): wholly or not, by ranks, distance or ratio."""
     classes = len(values)
     if level == "nominal":
         return np.eye(classes)
-    if level == "interval":
-        return np.asarray(1 - ((values[:, None] - values) / np.ptp(values)) ** 2)
+    if level in ("interval", "ratio"):
+        distance = abs(values[:, None] - values)
+        if level == "ratio":
+            distance = distance / np.maximum(values[:, None] + values, _LEAST)
+        return np.asarray(1 - (distance / distance.max()) ** 2)
     apart = abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
     return np.asarray(1 - apart * (apart + 1) / (classes * (classes - 1)))
 

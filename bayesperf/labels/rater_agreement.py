@@ -21,7 +21,7 @@ from bayesperf.labels.agreement_coefficients import WeightedAnswers, alike_by_le
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-LEVELS = ("nominal", "ordinal", "interval")
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # Weight of an item about which raters disagree that was not seen: without it, raters who agree about all items would
 # have an interval without width.
 _UNSEEN = 0.5
@@ -74,7 +74,7 @@ def posterior_of_agreement(
     name = ALIASES.get(coefficient, coefficient)
     if name not in COEFFICIENTS:
         raise InputError("coefficient", f"must be one of {listed(list(COEFFICIENTS), 12)}; it is {coefficient!r}.")
-    measure, compared = COEFFICIENTS[name], _values_compared(name, level, answers.labels)
+    measure, compared = COEFFICIENTS[name], values_compared(name, level, answers.labels)
     if answers.given.max() > 1:
         raise InputError(
             "ratings",
@@ -106,15 +106,17 @@ def posterior_of_agreement(
     return _marginal(name, measure, level, new_raters, counts, groups, observed, drawn, random_seed)
 
 
-def _values_compared(name: str, level: str, labels: Sequence[Any]) -> Array | None:
+def values_compared(name: str, level: str, labels: Sequence[Any]) -> Array | None:
     """Return what a coefficient compares: how far answers agree (K, K), or None, or the values of the answers (K,)."""
     numeric = not isinstance(labels[0], str | bool)
     values = np.asarray(labels, float) if numeric else np.arange(len(labels), dtype=float)
-    if (COEFFICIENTS[name].of_numbers or level == "interval") and not numeric:
-        what = name if COEFFICIENTS[name].of_numbers else "level='interval'"
+    if (COEFFICIENTS[name].of_numbers or level in ("interval", "ratio")) and not numeric:
+        what = name if COEFFICIENTS[name].of_numbers else f"level={level!r}"
         raise InputError("level", f"{what} needs answers that are numbers; they are {listed(list(labels))}.")
     if COEFFICIENTS[name].of_numbers:
         return values
+    if level == "ratio" and values.min() < 0:
+        raise InputError("level", f"level='ratio' needs answers of 0 or more; one is {values.min():g}.")
     return None if (name, level) == ("krippendorff_alpha", "ordinal") else alike_by_level(level, values)
 
 

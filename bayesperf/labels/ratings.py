@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -29,7 +30,8 @@ from bayesperf.data.label_encoding import (
     positive_label,
     warn_of_lookalikes,
 )
-from bayesperf.labels.rater_agreement import Answers, posterior_of_agreement
+from bayesperf.labels.agreement_intervals import intraclass, linearised
+from bayesperf.labels.rater_agreement import LEVELS, Answers, posterior_of_agreement, values_compared
 from bayesperf.posteriors.marginal import Marginal
 
 # So many numbers of answers (items × raters × classes) are counted at most, a gigabyte.
@@ -239,10 +241,10 @@ class Ratings(Saved):
             (two raters: Scott's pi); "gwet_ac" (AC1, or AC2 if `level` is not "nominal"); "brennan_prediger"; or an
             intraclass correlation of a single rater: "icc_one_way" (1,1), "icc_agreement" (2,1), "icc_consistency"
             (3,1). Missing answers are allowed in all of them.
-        level : {"nominal", "ordinal", "interval"}
+        level : {"nominal", "ordinal", "interval", "ratio"}
             How far different answers agree: not at all; by the number of answers between them (in alpha,
-            Krippendorff's; in the others, Gwet's ordinal weights); or by the square of their distance. Intraclass
-            correlations take the answers as numbers.
+            Krippendorff's; in the others, Gwet's ordinal weights); by the square of their distance; or by the square of
+            their distance over their sum. Intraclass correlations take the answers as numbers.
         groups : mapping of str to sequence of raters, optional
             Groups of raters, such as two codebooks, along the dim ``raters``. They answered about the same items, so
             `bayesperf.compare` with ``dim="raters"`` is paired.
@@ -295,6 +297,86 @@ class Ratings(Saved):
             checks.count("draws", draws, least=2),
             checks.seed(random_seed),
         )
+
+    @checked
+    def agreement_intervals(self, level: str = "nominal", confidence: float = 0.95) -> pd.DataFrame:
+        """Return confidence intervals of the coefficients of agreement by linearisation, for a reviewer.
+
+        Parameters
+        ----------
+        level : {"nominal", "ordinal", "interval", "ratio"}
+            As in `agreement`.
+        confidence : float
+            Confidence of the intervals, which have Student's t with `df` and end at the coefficient's bounds.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each coefficient (and population): ``coefficient, estimate, se, df, ci_lower, ci_upper``.
+
+        Notes
+        -----
+        With complete answers the standard errors are Gwet's (2014), which the R package irrCAC prints (from a table of
+        two raters it divides by n instead of n − 1). If an item has a single answer, its standard errors are larger,
+        because it takes the agreement about that item for 0. For alpha it has another formula, which differs by some 3
+        %. Perfect agreement has no standard error; `agreement` leaves a width.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> table = {"ann": [1, 2, 3, 1, 2, 3] * 5, "bob": [1, 2, 3, 1, 2, 2] * 5}
+        >>> intervals = bp.Ratings.from_table(table).agreement_intervals().set_index("coefficient")
+        >>> intervals.loc["cohen_kappa", ["estimate", "se"]].round(3).tolist()
+        [0.75, 0.099]
+        """
+        checks.one_of("level", level, LEVELS)
+        of_rows = partial(linearised, labels=self.labels, level=level)
+        return self._table_of_intervals(of_rows, confidence)
+
+    @checked
+    def intraclass_intervals(self, confidence: float = 0.95) -> pd.DataFrame:
+        """Return the six intraclass correlations of Shrout & Fleiss (1979), with intervals by F tests, for a reviewer.
+
+        Parameters
+        ----------
+        confidence : float
+            Confidence of the intervals.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each ``coefficient`` and number of ``raters`` whose mean is used, 1 or all: ``estimate, ci_lower,
+            ci_upper``, and the F test of no agreement, ``f, df1, df2, p_value``.
+
+        Raises
+        ------
+        ValueError
+            If answers are missing or not numbers.
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> scores = [(9, 2, 5, 8), (6, 1, 3, 2), (8, 4, 6, 8), (7, 1, 2, 6), (10, 5, 6, 9), (6, 2, 4, 7)]
+        >>> bp.Ratings.from_table(scores).intraclass_intervals()["estimate"].round(2).tolist()
+        [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
+        """
+        values = values_compared("icc_agreement", "interval", self.labels)
+        return self._table_of_intervals(partial(intraclass, values=values), confidence)
+
+    def _table_of_intervals(self, of_rows: Callable[..., list[dict[str, Any]]], confidence: float) -> pd.DataFrame:
+        """Return the rows of each population."""
+        counts = self.counts.transpose(..., "pattern")
+        places = [{}] if counts.ndim == 1 else [{"population": name} for name in counts["population"].values.tolist()]
+        given = self.patterns["answers"].values
+        level = checks.probability("confidence", confidence)
+        rows = [
+            place | row
+            for place, sizes in zip(places, np.atleast_2d(counts.values), strict=True)
+            for row in of_rows(given, sizes, confidence=level)
+        ]
+        table = pd.DataFrame(rows)
+        table.attrs["confidence"] = confidence
+        return table
 
     @property
     def counts(self) -> xr.DataArray:

@@ -92,6 +92,34 @@ def test_obuchowski_rockette_of_van_dyke(van_dyke):
         assert table.attrs[name] == pytest.approx(value, rel=1e-6), name
 
 
+@pytest.mark.parametrize(
+    ("options", "attributes", "printed"),
+    [
+        (
+            {"random": "cases", "covariance": "jackknife"},
+            {"error": 0.0008022883, "cov1": 0.0003466137, "cov2": 0.0003440748, "cov3": 0.0002390284,
+             "denominator": 0.0008758604, "f": 5.475953, "df2": np.inf},
+            [(0.897037, 0.02428971, 0.8494301, 0.944644), (0.9408374, 0.01677632, 0.9079564, 0.9737183),
+             (-0.04380032, 0.01871748, -0.08048591, -0.00711473), 0.01927984],
+        ),
+        (
+            {"random": "readers"},
+            {"ms_modality": 0.004796171, "ms_modality_reader": 0.0005510306, "f": 8.704, "df1": 1, "df2": 4},
+            [(0.897037, 0.02482994, 0.8280981, 0.965976), (0.9408374, 0.01615303, 0.8959894, 0.9856854),
+             (-0.04380032, 0.01484629, -0.08502022, -0.00258042), 0.04195875],
+        ),
+    ],
+)  # fmt: skip
+def test_only_cases_or_only_readers_are_a_sample(van_dyke, options, attributes, printed):
+    """MRMCaov's tables of fixed readers, with the jackknife of all cases, and of fixed cases."""
+    table = van_dyke.obuchowski_rockette(**options)
+    for name, value in attributes.items():
+        assert table.attrs[name] == pytest.approx(value, rel=1e-6), name
+    *rows, p_value = printed
+    np.testing.assert_allclose(table[["estimate", "se", "ci_lower", "ci_upper"]], rows, rtol=0, atol=5e-8)
+    assert table["p_value"].iloc[2] == pytest.approx(p_value, rel=1e-6)
+
+
 def test_the_posterior_beside_the_analysis_of_variance(van_dyke):
     """The average reader's interval is about as wide as Obuchowski & Rockette's; these readers alone say more."""
     table = van_dyke.obuchowski_rockette()
@@ -125,6 +153,13 @@ def test_variances_of_imrmc():
     printed = [0.00631393024, 0.00237205276, 0.00498950905]
     found = [unbiased_variance(each) for each in (wins[0], wins[1], wins[0] - wins[1])]
     np.testing.assert_allclose(found, printed, rtol=1e-8)
+    # The same by Obuchowski & Rockette's components; iMRMC rounds degrees of freedom down for its intervals.
+    table = study.obuchowski_rockette(covariance="unbiased")
+    np.testing.assert_allclose(table["se"] ** 2, printed, rtol=1e-8)
+    np.testing.assert_allclose(table["df"], [6.85458885, 35.0001533, 7.43533593], rtol=1e-8)
+    components = [0.00425427, 0.00839892, 0.00152498, 0.00153042, 0.000865483, 0.00294008]
+    names = ["reader", "modality_reader", "cov1", "cov2", "cov3", "error"]
+    np.testing.assert_allclose([table.attrs[name] for name in names], components, rtol=2e-6)
     average = study.drawn["average_reader"]
     ours = [*average.var("draw").values, (average[0] - average[1]).var().item()]
     np.testing.assert_allclose(ours, printed, rtol=0.25)

@@ -41,12 +41,13 @@ def observed(ratings, coefficient, level="nominal"):
 @pytest.mark.parametrize(
     ("level", "printed"),
     [
-        # The vignettes of irrCAC 1.0; alpha of ordered answers is Krippendorff's own figure.
+        # The vignettes of irrCAC 1.0; alphas of other levels are Krippendorff's own figures.
         ("nominal", {"percent_agreement": 0.81818, "gwet_ac1": 0.77544, "fleiss_kappa": 0.76117,
                      "krippendorff_alpha": 0.74342, "conger_kappa": 0.76282, "brennan_prediger": 0.77273}),
         ("interval", {"percent_agreement": 0.97538, "gwet_ac2": 0.91400, "fleiss_kappa": 0.86494,
                       "krippendorff_alpha": 0.84911, "conger_kappa": 0.85771, "brennan_prediger": 0.90152}),
         ("ordinal", {"krippendorff_alpha": 0.81539}),
+        ("ratio", {"krippendorff_alpha": 0.79740}),
     ],
 )  # fmt: skip
 def test_four_coders(level, printed):
@@ -71,10 +72,65 @@ def test_two_abstractors_and_fourteen_raters():
                "krippendorff_alpha": 0.8926487, "percent_agreement": 0.9725}  # fmt: skip
     assert {name: round(observed(abstractors, name, "interval"), 7) for name in printed} == printed
     assert round(observed(of_table([[0, 4, 1], [0, 8, 0], [0, 1, 5]]), "cohen_kappa"), 4) == 0.4842
+    sas = bp.ConfusionMatrix.from_table([[0, 4, 1], [0, 8, 0], [0, 1, 5]])
+    for metric, figures in {
+        "cohen_kappa": [0.4842, 0.1380, 0.2137, 0.7547],
+        "linear_weighted_kappa": [0.4701, 0.1457, 0.1845, 0.7558],
+    }.items():
+        limits = bp.intervals.delta(sas, metric)
+        found = [bp.score(sas, metric).item(), limits.standard_error.item(), *limits.values]
+        assert [round(value, 4) for value in found] == figures
     by_subject = [(0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1), (7, 7, 0, 0, 0),
                   (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7)]  # fmt: skip
     fourteen = bp.Ratings.from_table([np.repeat([1, 2, 3, 4, 5], counts) for counts in by_subject])
     assert round(observed(fourteen, "fleiss_kappa"), 2) == 0.21
+
+
+# The first fifteen patients of Fleiss (1971): how many of six raters gave each of five diagnoses.
+PATIENTS = [(0, 0, 0, 6, 0), (0, 3, 0, 0, 3), (0, 1, 4, 0, 1), (0, 0, 0, 0, 6), (0, 3, 0, 3, 0), (2, 0, 4, 0, 0),
+            (0, 0, 4, 0, 2), (2, 0, 3, 1, 0), (2, 0, 0, 4, 0), (0, 0, 0, 0, 6), (1, 0, 0, 5, 0), (1, 1, 0, 4, 0),
+            (0, 3, 3, 0, 0), (1, 0, 0, 5, 0), (0, 2, 0, 3, 1)]  # fmt: skip
+
+
+def test_confidence_intervals_are_those_of_irrcac():
+    """Six raters; and two abstractors, where irrCAC divides by n instead of n − 1."""
+    patients = bp.Ratings.from_table([np.repeat(range(5), counts) for counts in PATIENTS])
+    printed = {"gwet_ac": (0.4448007, 0.08418757, 0.264, 0.625), "fleiss_kappa": (0.4139265, 0.08119291, 0.240, 0.588),
+               "brennan_prediger": (0.4388889, 0.08312142, 0.261, 0.617)}  # fmt: skip
+    table = patients.agreement_intervals().set_index("coefficient")[["estimate", "se", "ci_lower", "ci_upper"]]
+    for name, figures in printed.items():
+        assert (abs(table.loc[name].to_numpy() - figures) < [5.1e-8, 5.1e-9, 5.1e-4, 5.1e-4]).all(), name
+    table = of_table([[13, 0, 0], [0, 20, 7], [0, 4, 56]]).agreement_intervals("interval").set_index("coefficient")
+    printed = {"cohen_kappa": 0.03535151, "fleiss_kappa": 0.03539506, "gwet_ac": 0.01792019,
+               "brennan_prediger": 0.02346673, "percent_agreement": 0.007822244}  # fmt: skip
+    for name, se in printed.items():
+        assert table["se"][name] * np.sqrt(99 / 100) == pytest.approx(se, abs=6e-9)
+
+
+def test_a_standard_error_is_that_of_leaving_items_out():
+    """The jackknife of one of two populations, with missing answers."""
+    answers = some_answers(np.random.default_rng(7), items=160)
+    ratings = bp.Ratings.from_table(answers.assign(site=["north"] * 100 + ["south"] * 60), population="site")
+    part = answers[100:]
+    cases = {"nominal": "cohen_kappa", "ratio": "krippendorff_alpha"}
+    for level, name in cases.items():
+        table = ratings.agreement_intervals(level).set_index(["population", "coefficient"])
+        left = [observed(bp.Ratings.from_table(part.drop(i), labels=range(1, 5)), name, level) for i in part.index]
+        assert table["se"]["south", name] == pytest.approx(np.std(left) * np.sqrt(59), rel=0.04)
+
+
+def test_intraclass_correlations_are_those_of_psych():
+    """The R package psych prints these of the data of Shrout & Fleiss."""
+    table = bp.Ratings.from_table(TARGETS, labels=range(1, 11)).intraclass_intervals()
+    printed = [
+        (0.17, 1.8, 5, 18, 0.16477, -0.133, 0.72), (0.29, 11.0, 5, 15, 0.00013, 0.019, 0.76),
+        (0.71, 11.0, 5, 15, 0.00013, 0.342, 0.95), (0.44, 1.8, 5, 18, 0.16477, -0.884, 0.91),
+        (0.62, 11.0, 5, 15, 0.00013, 0.071, 0.93), (0.91, 11.0, 5, 15, 0.00013, 0.676, 0.99),
+    ]  # fmt: skip
+    found = table[["estimate", "f", "df1", "df2", "p_value", "ci_lower", "ci_upper"]]
+    assert (abs(found.to_numpy() - printed) <= [0.005, 0.05, 0, 0, 5e-6, 5e-4, 0.005]).all()
+    with pytest.raises(InputError, match="ratings: F tests need one answer of each rater to each item"):
+        bp.Ratings.from_table(CODERS).intraclass_intervals()
 
 
 def some_answers(rng, items=40, raters=4, classes=4, missing=0.2):
@@ -187,7 +243,7 @@ def test_populations_stand_side_by_side():
     ("arguments", "message"),
     [
         ({"coefficient": "kapa"}, "coefficient must be one of 'krippendorff_alpha'.*it is 'kapa'"),
-        ({"level": "ratio"}, "level must be one of"),
+        ({"level": "circular"}, "level must be one of"),
         ({"groups": {"x": ["ann", "dan"]}}, "groups: 'dan' are not among the raters"),
         ({"groups": {"x": ["ann"]}}, "groups: each needs two raters or more"),
         ({"new_raters": True}, "new_raters: two raters say nothing of others"),

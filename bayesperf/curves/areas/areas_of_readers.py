@@ -26,7 +26,7 @@ from bayesperf.core.random_streams import stream
 from bayesperf.core.weights import LEAST, cluster_weights
 from bayesperf.core.words import sentence
 from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of_examples
-from bayesperf.curves.areas.delong import Placements
+from bayesperf.curves.areas.delong import Placements, unbiased_covariance
 from bayesperf.curves.scored_systems import marginal_of_scores, orders_of
 from bayesperf.data.reads import Reads
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _INFERENCE = "Bayesian bootstrap of readers and cases"
+# What a study may be a sample of.
+RANDOM = ("readers and cases", "cases", "readers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,36 +123,53 @@ class ReaderAreas(Answer):
 
     @cached_property
     def _anova(self) -> Anova:
+        return self._anova_of("delong")
+
+    def _anova_of(self, covariance: str) -> Anova:
         m, j, n = self.scores.shape
         flat, positive = self.scores.values.reshape(m * j, n), self.truth.values
         placements = Placements.of(flat[:, positive], flat[:, ~positive])
-        return Anova.of(placements.mean.reshape(m, j), placements.covariance.reshape(m, j, m, j))
+        of_areas = {
+            "delong": lambda: placements.covariance,
+            "jackknife": lambda: placements.jackknife,
+            "unbiased": lambda: unbiased_covariance(flat[:, positive], flat[:, ~positive]),
+        }
+        chosen = of_areas[checks.one_of("covariance", covariance, tuple(of_areas))]()
+        return Anova.of(placements.mean.reshape(m, j), chosen.reshape(m, j, m, j))
 
     @checked
-    def obuchowski_rockette(self, confidence: float = 0.95) -> pd.DataFrame:
+    def obuchowski_rockette(
+        self, confidence: float = 0.95, *, random: str = "readers and cases", covariance: str = "delong"
+    ) -> pd.DataFrame:
         """Return confidence intervals by Obuchowski & Rockette's analysis of variance, for a reviewer.
-
-        Readers and cases are random; covariances are DeLong's, and degrees of freedom Hillis'.
 
         Parameters
         ----------
         confidence : float
             Confidence of the intervals, which are not clipped.
+        random : {"readers and cases", "cases", "readers"}
+            What is a sample. Degrees of freedom are Hillis'; if only cases are a sample, intervals are normal.
+        covariance : {"delong", "jackknife", "unbiased"}
+            How the errors of areas are estimated: "jackknife" leaves each case out; "unbiased" is the U-statistic of
+            Gallas (2006), with which standard errors are those of iMRMC (it rounds degrees of freedom down).
 
         Returns
         -------
         pandas.DataFrame
             A row for each modality and for each difference, ``modality`` minus ``versus``: ``estimate, se, df,
-            ci_lower, ci_upper, p_value``. The ``attrs`` have the components of variance.
+            ci_lower, ci_upper, p_value``. The ``attrs`` have the components of variance and, of several modalities, the
+            F test that all have the same area: mean squares, ``denominator``, ``f``, ``df1``, ``df2``.
 
         References
         ----------
-        Obuchowski & Rockette (1995), Communications in Statistics 24; Hillis (2007), Statistics in Medicine 26.
+        Obuchowski & Rockette (1995), Communications in Statistics 24; Hillis (2007), Statistics in Medicine 26; Gallas
+        (2006), Academic Radiology 13.
         """
+        checks.one_of("random", random, RANDOM)
+        anova = self._anova if covariance == "delong" else self._anova_of(covariance)
         names = self.scores["modality"].values.tolist()
-        rows = self._anova.rows(names, checks.probability("confidence", confidence))
-        table = pd.DataFrame(rows)
-        table.attrs.update(self._anova.components() | {"confidence": confidence})
+        table = pd.DataFrame(anova.rows(names, checks.probability("confidence", confidence), random))
+        table.attrs.update(anova.components() | anova.test(random) | {"confidence": confidence})
         return table
 
     @checked
@@ -261,7 +280,8 @@ class Anova(NamedTuple):
     """Obuchowski & Rockette's analysis of areas (modality, reader).
 
     The errors of two areas have the variance `error` and the covariances `cov1` (the same reader, another modality),
-    `cov2` (the same modality, another reader) and `cov3` (both differ); `cov2_of` are those of each modality.
+    `cov2` (the same modality, another reader) and `cov3` (both differ); `error_of` and `cov2_of` are those of each
+    modality.
     """
 
     areas: Array
@@ -269,6 +289,7 @@ class Anova(NamedTuple):
     cov1: float
     cov2: float
     cov3: float
+    error_of: Array
     cov2_of: Array
 
     @classmethod
@@ -288,6 +309,7 @@ class Anova(NamedTuple):
             mean(~same_modality & same_reader),
             mean(same_modality & ~same_reader),
             mean(~same_modality & ~same_reader),
+            np.array([covariance[i, :, i][~others].mean() for i in range(m)]),
             np.array([covariance[i, :, i][others].mean() for i in range(m)]),
         )
 
@@ -324,21 +346,41 @@ class Anova(NamedTuple):
         return {"reader": of_reader, "modality_reader": interaction, "error": self.error, "cov1": self.cov1,
                 "cov2": self.cov2, "cov3": self.cov3}  # fmt: skip
 
-    def rows(self, names: Sequence[Any], confidence: float) -> list[dict[str, Any]]:
+    def _denominator(self, random: str) -> tuple[float, float]:
+        """Return what the mean square of modalities is compared with, and its degrees of freedom."""
+        m, j = self.areas.shape
+        if random == "cases":
+            return self.error - self.cov1 + (j - 1) * self._apart, np.inf
+        square = self.of_interaction
+        total = square + j * self._apart * (random != "readers")
+        return total, total**2 / (square**2 / ((m - 1) * (j - 1))) if square else np.inf
+
+    def test(self, random: str) -> dict[str, float]:
+        """Return the F test that modalities have the same area; nothing of one modality."""
+        m, j = self.areas.shape
+        if m == 1:
+            return {}
+        denominator, df2 = self._denominator(random)
+        square = j * float(self.areas.mean(1).var(ddof=1))
+        return {"ms_modality": square, "ms_modality_reader": self.of_interaction, "denominator": denominator,
+                "f": square / denominator if denominator else np.nan, "df1": m - 1, "df2": df2}  # fmt: skip
+
+    def rows(self, names: Sequence[Any], confidence: float, random: str) -> list[dict[str, Any]]:
         """Return a row for each modality, and for each pair of them."""
         m, j = self.areas.shape
         means, rows = self.areas.mean(1), []
         for i, name in enumerate(names):
             square = float(self.areas[i].var(ddof=1))
-            total = square + j * max(self.cov2_of[i], 0.0)
+            total = square + j * max(self.cov2_of[i], 0.0) * (random != "readers")
             df = total**2 / (square**2 / (j - 1)) if square else np.inf
-            rows.append(_row(name, "", means[i], np.sqrt(total / j), df, confidence))
-        square = self.of_interaction
-        total = square + j * self._apart
-        df = total**2 / (square**2 / ((m - 1) * (j - 1))) if square else np.inf
-        pairs = [(a, b) for a in range(m) for b in range(a + 1, m)]
-        for a, b in pairs:
-            rows.append(_row(names[a], names[b], means[a] - means[b], np.sqrt(2 * total / j), df, confidence))
+            if random == "cases":
+                total, df = self.error_of[i] + (j - 1) * self.cov2_of[i], np.inf
+            rows.append(_row(name, "", means[i], np.sqrt(max(total, 0.0) / j), df, confidence))
+        if m > 1:
+            total, df = self._denominator(random)
+            se = np.sqrt(2 * max(total, 0.0) / j)
+            pairs = [(a, b) for a in range(m) for b in range(a + 1, m)]
+            rows += [_row(names[a], names[b], means[a] - means[b], se, df, confidence) for a, b in pairs]
         return rows
 
     def planned(self, difference: float, readers: int, cases: int, times: float) -> dict[str, Any]:

@@ -59,6 +59,14 @@ class Placements(NamedTuple):
         # Summed in one order, so that systems that order the examples alike have exactly the same figures.
         return self._summed_products(lambda a, b: np.einsum("sg,tg->st", a, b))
 
+    @property
+    def jackknife(self) -> Array:
+        """Their covariances (S, S) by leaving out each example of either class."""
+        both = self.positive, self.negative
+        left = [(each.sum(1, keepdims=True) - each) / (each.shape[1] - 1) for each in both]
+        n = sum(each.shape[1] for each in both)
+        return np.asarray(np.cov(np.hstack(left)).reshape(len(left[0]), -1) * (n - 1) ** 2 / n)
+
     def _summed_products(self, product: Callable[[Array, Array], Array]) -> Array:
         """Return the sum of products of deviations that is the variance of areas, (S,), or their covariance, (S, S).
 
@@ -75,6 +83,23 @@ class Placements(NamedTuple):
         of_positive, of_negative = (_corrected(len(np.unique(own))) for own in codes)
         common = _corrected(len(np.unique(self.cluster))) * (product(x, y) + product(y, x))
         return np.asarray(of_positive * product(x, x) + of_negative * product(y, y) + common)
+
+
+def unbiased_covariance(positive: Array, negative: Array) -> Array:
+    """Return the unbiased estimate of the covariances (S, S) of areas, by scores (S, n) and (S, m).
+
+    It is the product of the areas less the mean of products over pairs that share no example (Gallas 2006, Academic
+    Radiology 13).
+    """
+    (n, m), placements = (positive.shape[1], negative.shape[1]), Placements.of(positive, negative)
+    same_pair = np.zeros((len(positive),) * 2)
+    for score in positive.T[:, :, None]:
+        right = (score > negative) + (score == negative) / 2
+        same_pair += right @ right.T
+    rows, columns = m * placements.positive, n * placements.negative
+    areas = np.outer(placements.mean, placements.mean)
+    apart = (n * m) ** 2 * areas - rows @ rows.T - columns @ columns.T + same_pair
+    return np.asarray(areas - apart / (n * (n - 1) * m * (m - 1)))
 
 
 def _corrected(number: int) -> float:
