@@ -156,7 +156,9 @@ def look(file: File) -> None:
 
     (path,) = existing([file])
     found, console = looking.look(path), Console()
-    console.print(Text(f"{printable(str(path))}: {found.attrs['rows']:,} rows, {len(found)} columns."))
+    console.print(
+        Text(f"{printable(str(path))}: {_number(found.attrs['rows'], 'row')}, {_number(len(found), 'column')}.")
+    )
     for note in found.attrs["notes"]:
         console.print(Text(printable(note)))
     table = Table()
@@ -178,6 +180,10 @@ def look(file: File) -> None:
         console.print(Text(f"\n{question}", style="bold"))
         # Whole, however long: it is there to be pasted.
         print(f"  {printable(command)}")
+
+
+def _number(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def demo(settings: Settings) -> None:

@@ -108,7 +108,7 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
 
 
 # The options of a page of answers; others are of files of predictions.
-_OF_ANSWERS = {"pos_label", "encoding", "ci_prob", "rope", "seed", "title", "output", "json"}
+_OF_ANSWERS = {"drop_missing", "pos_label", "encoding", "ci_prob", "rope", "seed", "title", "output", "json"}
 # What is sampled of files of a kind.
 _SAMPLED = {"judged pairs": "strengths", "reads": "rates of readers", "attempts": "abilities"}
 
@@ -119,11 +119,12 @@ def answers_in(files: list[Path], settings: Settings) -> Answers | None:
 
     if not _OF_ANSWERS.issuperset(given_options(settings)):
         return None
-    from bayesperf.files.kinds import read_kind
+    from bayesperf.files.kinds import complete, read_kind
 
     say_size(files)
     if (read := read_kind(files, None, settings.encoding)) is None:
         return None
+    read = complete(read, settings.drop_missing)
     say_what_takes_long(read)
     from bayesperf.reports.answers_of_files import answers_of_file
 

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -30,12 +31,18 @@ _ZIP = b"PK\x03\x04"
 _OF_SPREADSHEETS = (_ZIP, b"\xd0\xcf\x11\xe0")
 _INSPECT = ".eval"
 _SEPARATORS = (",", ";", "\t")
+# What a last line is called that adds up the others.
+TOTALS = ("total", "totals", "grand total", "gesamt", "summe", "total general", "totale")
+# Lines of a title before the header, and bytes in which the last line is sought.
+_TITLE_LINES, _END = 20, 1 << 16
 NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save the file as UTF-8"
 # Western text that is not UTF-8 is Windows-1252, of which ISO 8859-1 is a part: letters with accents stand alone or in
 # twos there, between letters without, and not in whole words as in an alphabet of its own. So much text is looked at.
 _WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"
 _LOOKED_AT = 1 << 26
 _OLD = "cp1252"
+# Objects in JSON with more fields than this are not taken apart.
+_MOST_FIELDS = 200
 # Text is recoded in pieces of this many characters.
 _BLOCK = 1 << 20
 # More characters than this are no line of names.
@@ -108,7 +115,7 @@ def open_file(
     found = encoding or _encoding(path)
     if not found.startswith("utf-8") or (is_json and found == "utf-8-sig"):
         path = _recode(path, recoded, found)
-    source = _json(connection, named, path, recoded) if is_json else _csv(named, path, asked)
+    source = _json(connection, named, path, recoded, asked) if is_json else _csv(named, path, asked)
     return replace(source, note=f"{named.name} is not UTF-8 and is read as Windows-1252.") if found == _OLD else source
 
 
@@ -192,18 +199,46 @@ def _recode(path: Path, copy: Path, encoding: str) -> Path:
 def _csv(named: Path, path: Path, asked: Sequence[str]) -> DataFile:
     """Return a CSV file; its columns are numbered, for DuckDB takes names that differ by case for the same."""
     tabs = {*named.suffixes} & {".tsv", ".tab"}
-    names, line, separator = _header(path, asked, ("\t", ",", ";") if tabs else _SEPARATORS)
-    columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
+    separators = ("\t", ",", ";") if tabs else _SEPARATORS
+    names, line, separator, title = _header(path, asked, separators)
+    typed = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(names)))
     scan = (
-        f"read_csv({file_name(path)}, columns = {{{columns}}}, auto_detect = false, header = false, skip = {line}, "
+        f"read_csv({file_name(path)}, columns = {{{typed}}}, auto_detect = false, header = false, skip = {line}, "
         f"delim = '{separator}', quote = '\"', escape = '\"', compression = '{_compression(path)}', "
         "strict_mode = true, hive_partitioning = false)"
     )
-    return DataFile(named, path, scan, {name: f"c{place}" for place, name in enumerate(names)})
+    notes = [f"The first line is read as a title: {title!r}."] if title else []
+    if total := _total_line(path, separator, len(names)):
+        is_total = " AND ".join(f"c{place} IS NOT DISTINCT FROM {text}" for place, text in enumerate(total))
+        scan = f"(FROM {scan} WHERE NOT ({is_total}))"
+        notes.append("The last line adds up the others and is left out.")
+    columns = {name: f"c{place}" for place, name in enumerate(names)}
+    return DataFile(named, path, scan, columns, note=" ".join(notes))
 
 
-def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tuple[list[str], int, str]:
-    """Return the names of the columns, the number of the line that ends the header, and what separates them.
+def _total_line(path: Path, separator: str, fields: int) -> list[str]:
+    """Return in SQL the fields of the last line if it is called a total, as spreadsheets have it; else nothing.
+
+    The end of a file that is packed is not sought.
+    """
+    if _compression(path) != "none":
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, io.SEEK_END) - _END))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    last = next((line for line in reversed(lines) if line.strip(separator + " ")), "")
+    record = next(csv.reader([last], delimiter=separator), [])
+    name = next((text for text in record if text.strip()), "")
+    figures = [text for text in record if text.strip() and text != name]
+    is_total = name.strip().strip(":").lower() in TOTALS and all(map(is_number, figures))
+    if len(record) != fields or not (is_total and figures):
+        return []
+    again = sum(line.lower().startswith(name.lower()) for line in lines)
+    return [sql_text(text) if text else "NULL" for text in record] if again == 1 else []
+
+
+def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tuple[list[str], int, str, str]:
+    """Return the names of the columns, the number of the line that ends the header, what separates them, and a title.
 
     It is the separator that finds most of the requested columns; else the one that finds most columns.
     """
@@ -214,7 +249,11 @@ def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tupl
         except FileFaultError as fault:
             faults.append(fault)
     found.sort(key=lambda header: (-len({*asked} & {*header[0]}), -len(header[0])))
-    if not found or (faults and len(found[0][0]) < 2):
+    title = "" if not found or any(found[0][0][1:]) else found[0][0][0]
+    below = [(*under, each) for each in separators if title and (under := _names_below_title(path, each))]
+    if below:
+        found = [max(below, key=lambda header: len(header[0]))]
+    elif not found or (faults and len(found[0][0]) < 2):
         raise faults[0]
     names, line, separator = found[0]
     if any("\udc80" <= char <= "\udcff" for char in "".join(names)):
@@ -224,7 +263,26 @@ def _header(path: Path, asked: Sequence[str], separators: Sequence[str]) -> tupl
         if times > 1:
             fix = "The first line must name the columns." if is_number(name) else "Rename one."
             raise FileFaultError(f"line {line}: two columns are called {name!r}. {fix}")
-    return names, line, separator
+    return names, line, separator, title if below else ""
+
+
+def _names_below_title(path: Path, separator: str) -> tuple[list[str], int] | None:
+    """Return the fields of the first line of names below lines of one field, and its number; None if there is none.
+
+    The line after it must have as many fields.
+    """
+    with io.TextIOWrapper(open_bytes(path), "utf-8-sig", errors="surrogateescape", newline="") as file:
+        reader = csv.reader(_lines(file), delimiter=separator, strict=True)
+        try:
+            records = [(record, reader.line_num) for record in islice(reader, _TITLE_LINES) if any(record)]
+        except csv.Error:
+            return None
+    place = next((place for place, (record, _) in enumerate(records) if any(record[1:])), 0)
+    if not 0 < place < len(records) - 1:
+        return None
+    (names, line), (after, _) = records[place], records[place + 1]
+    is_header = len(names) == len(after) and not any(map(is_number, names)) and sum(map(bool, names)) > 1
+    return (names, line) if is_header else None
 
 
 def _names(path: Path, separator: str) -> tuple[list[str], int]:
@@ -261,7 +319,7 @@ def _compression(path: Path) -> str:
 # ── JSON lines and Parquet ──
 
 
-def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -> DataFile:
+def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path, asked: Sequence[str]) -> DataFile:
     """Return a file with one JSON object per line, or an array of them; its fields are read as text.
 
     The rows of a harness's log are written to a copy.
@@ -279,13 +337,48 @@ def _json(connection: DuckDBPyConnection, named: Path, path: Path, copy: Path) -
         if twice := next((name for name, times in Counter(names).items() if times > 1), None):
             raise FileFaultError(f"an object has two fields called {twice!r}. Rename one.")
     names = dict.fromkeys(name for of_one in sorted(keys, key=len, reverse=True) for name in of_one)
-    return DataFile(named, path, scan, {name: _json_field(name) for name in names}, note=note)
+    paths = {name: _step(name) for name in names}
+    if not asked or not paths.keys() >= {*asked}:
+        paths = _apart(connection, scan, paths, asked)
+    columns = {name: _json_field(place, name, name in asked) for name, place in paths.items()}
+    return DataFile(named, path, scan, columns, note=note)
 
 
-def _json_field(name: str) -> str:
-    """Return the SQL of a field as text; as in CSV, empty text is missing."""
-    place = sql_text("/" + name.replace("~", "~0").replace("/", "~1"))
-    fault = sql_text(f"field {name!r} holds lists or objects")
+def _apart(connection: DuckDBPyConnection, scan: str, paths: Mapping[str, str], asked: Sequence[str]) -> dict[str, str]:
+    """Return the paths of fields, with the fields of an object in its place: prediction.label.
+
+    An object that an option names stays, to be refused.
+    """
+    tests = ", ".join(
+        f"list_distinct(flatten(list(json_keys(json, {sql_text(path)})) FILTER "
+        f"(json_type(json, {sql_text(path)}) = 'OBJECT')))"
+        for path in paths.values()
+    )
+    keys = connection.execute(f"SELECT {tests} FROM {scan}").fetchall()[0]
+    apart: dict[str, str] = {}
+    for (name, path), of_one in zip(paths.items(), keys, strict=True):
+        inner = {f"{name}.{key}": path + _step(key) for key in sorted(of_one or ())}
+        inner = _apart(connection, scan, inner, asked) if 0 < len(inner) <= _MOST_FIELDS else {}
+        apart |= inner | ({name: path} if name in asked or not inner else {})
+    return apart | {name: path for name, path in paths.items() if name in apart}
+
+
+def _step(name: str) -> str:
+    """Return the step of a path in JSON to a field."""
+    return "/" + name.replace("~", "~0").replace("/", "~1")
+
+
+def _json_field(path: str, name: str, is_asked: bool) -> str:
+    """Return the SQL of a field as text; as in CSV, empty text is missing.
+
+    A field that an option names may not hold lists or objects.
+    """
+    place = sql_text(path)
+    if not is_asked:
+        return f"nullif(json->>{place}, '')"
+    fault = sql_text(
+        f"field {name!r} holds lists or objects. Name a field inside of an object, as {name}.label, or write one value"
+    )
     return (
         f"CASE WHEN json_type(json, {place}) IN ('ARRAY', 'OBJECT') THEN error({fault}) "
         f"ELSE nullif(json->>{place}, '') END"

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
-from bayesperf.files.roles import CORRECT_COLUMNS, EXAMPLE_COLUMNS, QUESTION_COLUMNS, SYSTEM_COLUMNS
+from bayesperf.files.roles import CORRECT_COLUMNS, EXAMPLE_COLUMNS, QUESTION_COLUMNS, READ_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.sources import open_sources
 
 
@@ -33,12 +33,6 @@ class Kind(NamedTuple):
     required: Mapping[str, str]
 
 
-_OF_READS = {
-    "reader": ("reader", "reader_id", "radiologist", "observer", "physician"),
-    "case": ("case", "case_id", "patient", "patient_id", "image", "image_id"),
-    "modality": ("modality", "modality_id", "condition", "arm", "treatment", "method"),
-    "truth": ("truth", "actual", "gold", "reference", "disease"),
-}
 _READS = {"reader": "the reader", "case": "the case", "truth": "the truth of the case"}
 # In the order in which they are looked for.
 KINDS: Mapping[str, Kind] = {
@@ -65,9 +59,9 @@ KINDS: Mapping[str, Kind] = {
         dict.fromkeys(("tp", "fn", "fp", "tn"), "a number of cases"),
     ),
     "scored reads": Kind(
-        _OF_READS | {"score": ("score", "rating", "confidence", "probability")}, _READS | {"score": "the score"}
+        READ_COLUMNS | {"score": ("score", "rating", "confidence", "probability")}, _READS | {"score": "the score"}
     ),
-    "reads": Kind(_OF_READS | {"read": ("read", "call", "decision", "predicted")}, _READS | {"read": "the read"}),
+    "reads": Kind(READ_COLUMNS | {"read": ("read", "call", "decision", "predicted")}, _READS | {"read": "the read"}),
     "attempts": Kind(
         {
             "system": SYSTEM_COLUMNS,
@@ -131,6 +125,22 @@ def read_kind(paths: Sequence[Path], kind: str | None = None, encoding: str | No
         ]
         frame = connection.sql(" UNION ALL ".join(selected)).df()
     return FileOfKind(kind, frame, columns, tuple(source.note for source in sources if source.note))
+
+
+def complete(read: FileOfKind, drop_missing: bool) -> FileOfKind:
+    """Return the rows without missing values, and a sentence on the others; refuse these unless they are dropped."""
+    required = [*KINDS[read.kind].required]
+    missing = read.frame[required].isna()
+    lacking = enumerated([f"{read.columns[role]!r} ({n:,})" for role, n in missing.sum().items() if n])
+    if not lacking:
+        return read
+    kept = read.frame[~missing.any(axis=1)]
+    if not drop_missing:
+        raise InputError("", f"values are missing in {lacking}.", "Leave such rows out by --drop-missing.")
+    if kept.empty:
+        raise InputError("--drop-missing", "in every row a value is missing; none is left.")
+    said = f"Left out are {len(read.frame) - len(kept):,} of {len(read.frame):,} rows, for values missing in {lacking}."
+    return read._replace(frame=kept.reset_index(drop=True), notes=(said, *read.notes))
 
 
 def recognised(kind: str, names: Iterable[str]) -> dict[str, str]:

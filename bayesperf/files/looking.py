@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from bayesperf.core.arguments import checked
+from bayesperf.core.errors import FileFaultError
 from bayesperf.core.words import listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.class_names import MISSING, plain
@@ -73,6 +74,7 @@ _WITHOUT_LABELS = {
     "reads": "How good are the readers?",
 }
 _PAGE = "A page for a colleague"
+_ALIKE = "Are groups treated alike?"
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 # Two columns hold the same labels if this proportion of all their labels occurs in both.
@@ -81,6 +83,8 @@ _SHARED = 0.5
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 # Words are ids, of which some repeat by mistake, if this proportion of them differs.
 _NEARLY_ALL = 0.9
+# How lists and objects begin.
+_NESTED = ('["', "[{", '{"')
 
 
 class _Column(NamedTuple):
@@ -107,7 +111,17 @@ class _Column(NamedTuple):
     @property
     def is_labels(self) -> bool:
         """Whether it may hold labels."""
-        return 1 < self.distinct <= _MOST_LABELS and not self.is_continuous and bool(self.values)
+        return self.distinct > 1 and self.is_filled
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether it may hold labels, perhaps the same in all rows."""
+        return 0 < self.distinct <= _MOST_LABELS and not self.is_continuous and not self.is_nested
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether it holds lists or objects, as JSON does."""
+        return bool(self.values) and all(value.startswith(_NESTED) for value in self.values)
 
     @property
     def is_proportion(self) -> bool:
@@ -164,6 +178,8 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
         sources = open_sources(connection, [named], Path(folder), {}, apart=False)
         with faults_of(named):
             columns = _columns(connection, sources)
+            if not columns[0].rows:
+                raise FileFaultError("holds no rows.")
     roles = _roles(columns)
     rows = [
         (each.name, _holds(each), each.distinct, each.missing, role, ROLES[role][0])
@@ -175,8 +191,9 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
             *(source.note for source in sources if source.note),
             *_about_guess(columns, roles),
             *_about_repeats(columns, roles),
+            *_about_lists(columns),
         ],
-        "rows": columns[0].rows if columns else 0,
+        "rows": columns[0].rows,
         "commands": _commands(named, columns, roles),
     }
     return found
@@ -230,8 +247,8 @@ def _holds(column: _Column) -> str:
 # ── What columns are ──
 
 _IS: Mapping[str, Callable[[_Column], bool]] = {
-    "actual": lambda c: axis_role(c.name) == "actual" and c.is_labels and not PROBABILITY.search(c.name),
-    "predicted": lambda c: axis_role(c.name) == "predicted" and c.is_labels and not PROBABILITY.search(c.name),
+    "actual": lambda c: axis_role(c.name) == "actual" and c.is_filled and not PROBABILITY.search(c.name),
+    "predicted": lambda c: axis_role(c.name) == "predicted" and c.is_filled and not PROBABILITY.search(c.name),
     "score": lambda c: c.is_continuous and (c.is_percent or not c.whole or bool(PROBABILITY.search(c.name))),
     "system": lambda c: c.name.lower() in SYSTEM_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "fold": lambda c: c.name.lower() in FOLD_COLUMNS and c.distinct > 1,
@@ -353,6 +370,15 @@ def _about_repeats(columns: Sequence[_Column], roles: Sequence[str]) -> list[str
     ]
 
 
+def _about_lists(columns: Sequence[_Column]) -> list[str]:
+    """Return a sentence on each column that is called as labels are, and holds lists or objects."""
+    return [
+        f"Column {column.name!r} holds lists or objects. Write one label for each row, or several joined by {JOINT!r}."
+        for column in columns
+        if column.is_nested and axis_role(column.name)
+    ]
+
+
 def _share(one: _Column, other: _Column) -> bool:
     """Return whether most labels of two columns occur in both."""
     return len(one.labels & other.labels) >= _SHARED * len(one.labels | other.labels)
@@ -395,7 +421,9 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
             path, {_WITHOUT_LABELS[kind]: ["rank" if kind == "judged pairs" else "summary"], _PAGE: ["report"]}
         )
     if "correct" in of:
-        on_items = {"Which is better if they saw different items?": ["report"]} if kind and "system" in of else {}
+        lacking = ["--drop-missing"] if of["correct"][0].missing else []
+        is_of_items = bool(kind) and "system" in of
+        on_items = {"Which is better if they saw different items?": ["report", *lacking]} if is_of_items else {}
         return _typed(path, _outcome_commands(of) | on_items)
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
@@ -422,7 +450,7 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     commands[_PAGE] = ["report", *reading, *folds, *positive, *clustered]
     if wide and is_binary and "group" in of and not (several or is_paired or clustered):
         slices = ["--slice", of["group"][0].name]
-        commands["Are groups treated alike?"] = ["report", *reading, *positive, *slices]
+        commands[_ALIKE] = ["report", *reading, *positive, *slices]
     return _typed(path, commands)
 
 
@@ -459,6 +487,7 @@ def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str
     """Return a command for each question on rows that are right or wrong."""
     systems, questions = of.get("system", [])[:1], of.get("cluster", [])[:1]
     reading = ["--correct", of["correct"][0].name, *(word for each in systems for word in ("--system", each.name))]
+    reading += ["--drop-missing"] if of["correct"][0].missing else []
     rows = of["correct"][0].rows
     again = [each.name for each in questions if rows > each.distinct * (systems[0].distinct if systems else 1)]
     clustered = [word for name in again for word in ("--cluster", name)]
@@ -468,6 +497,8 @@ def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str
         commands["Which is better?"] = ["compare", *reading, *(clustered or once)]
     commands["Is it good enough?"] = ["check", *reading, *clustered, "--require", "pass_rate>=0.8"]
     commands[_PAGE] = ["report", *reading, *clustered]
+    if "group" in of and not (systems or clustered):
+        commands[_ALIKE] = ["report", *reading, "--slice", of["group"][0].name]
     return commands
 
 

@@ -32,6 +32,13 @@ CORRECT_COLUMNS = (
     "correct", "exact_match", "is_correct", "pass", "passed", "resolved", "reward", "right", "solved", "success",
 )  # fmt: skip
 QUESTION_COLUMNS = ("doc_id", "instance_id", "problem", "problem_id", "question", "question_id", "task", "task_id")
+# The columns of what readers say of cases, by their roles.
+READ_COLUMNS = {
+    "reader": ("reader", "reader_id", "radiologist", "observer", "physician"),
+    "case": ("case", "case_id", "patient", "patient_id", "image", "image_id"),
+    "modality": ("modality", "modality_id", "condition", "arm", "treatment", "method"),
+    "truth": ("truth", "actual", "gold", "reference", "disease"),
+}
 # The roles of which each has columns of its own.
 _APART = (
     "actuals", "predictions", "system_column", "fold_column", "by", "slices", "clusters", "split", "id", "judges",

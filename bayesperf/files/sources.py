@@ -28,6 +28,7 @@ from bayesperf.files.formats import (
 )
 from bayesperf.files.option_table import FILE
 from bayesperf.files.roles import SYSTEM_COLUMNS
+from bayesperf.files.shapes import with_rows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -53,7 +54,7 @@ _FAULTS = {
     "not utf-8": NOT_UTF8,
     "invalid UTF-8 encoding": NOT_UTF8,
     r"Malformed JSON .*: (.*?)\.? *$": "it is no JSON there, {0}",
-    "(field .* holds lists or objects)": "{0}",
+    "(field .* holds lists or objects.*)": "{0}",
     "invalid state": r"its lines end in different ways (\n and \r\n), or it is no CSV file",
     "Maximum line size": "the line is longer than 2 MB",
 }
@@ -86,6 +87,7 @@ def open_sources(
         for file, constants in files.items():
             with faults_of(file):
                 source = _open(connection, file, scratch / str(len(sources)), list(asked), encoding)
+                source = with_rows(connection, source, asked)
                 if apart and FILE in source.columns:
                     raise FileFaultError(f"has a column {FILE!r}, the name by which several files are told apart.")
                 _refuse_absent(source, asked, [*constants, *([FILE] if apart else [])])
