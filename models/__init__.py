@@ -26,8 +26,8 @@ and, where they apply,
 ``OPTIONS``
     How `bayesperf.fit` checks the options of ``build``, by name: a tuple of the allowed values, or one of ``"dim of
     groups"`` (by default the only leading dim, else ``fold``), ``"dims of slices"``, ``"ordered dims"``,
-    ``"interactions of dims"``, ``"covariates of groups"``, ``"counts of predictions"``, ``"repeats of folds"``,
-    ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
+    ``"interactions of dims"``, ``"covariates of groups"``, ``"references of groups"``, ``"counts of predictions"``,
+    ``"repeats of folds"``, ``"positive number"``, ``"probability"``, ``"rater"`` and ``"two raters"``.
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``DESIGN``
@@ -37,7 +37,7 @@ and, where they apply,
     The dim of groups, if it is no option.
 ``ESTIMAND``
     What the cells describe: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or the line below a
-    table in words of your own, such as ``"Posterior of the metric of a typical {dim}"``, where ``{dim}`` is the option.
+    table in words of your own, such as ``Posterior of the metric of a typical {dim}``, where ``{dim}`` is the option.
 ``QUANTITIES``
     Facts about variables that are answers: whether ``greater_is_better``, and their ``bounds``.
     `Marginal.from_datatree` and `bayesperf.compare` take such variables by name.

@@ -20,37 +20,56 @@ If some systems have not seen some items, the items that the same systems have s
 
 Without it the easy half of a pool would be drawn towards the hard half, and systems that saw the latter underrated.
 
-The pass rate of a system over the whole pool, seen or not, is the mean of expit(θ_i − b_j) over its items; for a new
-item of the kind, the mean over b ~ Normal(μ + c_s, σ_b² (1 + 1/J)), of a set as frequent as in the pool. Systems are
-therefore compared at equal difficulty.
+All items tell systems apart equally well. With ``discrimination`` they differ: an item has a slope of its own,
+
+    R_ij ~ Binomial(n_ij, expit(a_j θ_i − b_j))
+    log a_j ~ Normal(0, σ_a²),  σ_a ~ HalfNormal(0.5)      `discrimination`, `discrimination_spread`
+
+The logarithms are deviations from their mean as well, so a typical item has the slope 1, and σ_θ is the spread of
+systems at that item. b_j is still the mean system's log-odds to fail, whatever the slope; in a_j (θ_i − b_j) it would
+not be, and the priors would mean something else. Few systems say little about slopes, and the prior then decides.
+
+The pass rate of a system over the whole pool, seen or not, is the mean of expit(a_j θ_i − b_j) over its items; for a
+new item of the kind, the mean over b ~ Normal(μ + c_s, σ_b² (1 + 1/J)), of a set as frequent as in the pool, and over
+log a ~ Normal(0, σ_a² (1 + 1/J)). Systems are therefore compared at equal difficulty.
 
 This is right only if which items a system has seen does not depend on its chances to pass them, given its ability and
-their difficulty: a system that skips what it cannot do is rated too high. All items tell systems apart equally well:
-one slope for all. Passes of one system at different items are independent given its ability; a family of systems that
-all fail for the same reason has more in common than the model knows.
+their difficulty: a system that skips what it cannot do is rated too high. Passes of one system at different items are
+independent given its ability; a family of systems that all fail for the same reason has more in common than the model
+knows. A slope is positive: no item is passed less often by abler systems.
 
 Each deviation is sampled with the standard deviation √(1 + I σ²), between "non-centred" and "centred": I is the
 information that its attempts hold, as at a pass rate of 0.8.
 
-Source: Rasch (1960), Probabilistic models for some intelligence and attainment tests; De Boeck & Wilson (2004),
-Explanatory item response models, for the crossed random effects.
+Source: Rasch (1960), Probabilistic models for some intelligence and attainment tests; Birnbaum (1968), in Lord &
+Novick, Statistical theories of mental test scores, for slopes; De Boeck & Wilson (2004), Explanatory item response
+models, for the crossed random effects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pymc as pm
 import xarray as xr
-from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit, log_expit
 
-from bayesperf.models.building import MOST_VALUES, CrossedBinomial, coords, prior_variables, zero_sum
+from bayesperf.models.building import (
+    MOST_VALUES,
+    CrossedBinomial,
+    LogitBinomial,
+    coords,
+    normal_nodes,
+    prior_variables,
+    zero_sum,
+)
 
 DATA = "attempts at items"
-DIMS = ("ability_component", "difficulty_component", "set", "set_component")
+OPTIONS = {"discrimination": (False, True)}
+DIMS = ("ability_component", "difficulty_component", "discrimination_component", "set", "set_component")
 ESTIMAND = "population"
 QUANTITIES = {
     "ability": {"greater_is_better": True},
@@ -62,6 +81,7 @@ PRIORS = {
     "ability_spread": pm.HalfNormal.dist(1),
     "difficulty_spread": pm.HalfNormal.dist(1),
     "set_spread": pm.HalfNormal.dist(1),
+    "discrimination_spread": pm.HalfNormal.dist(0.5),
 }
 # Steps may be large: the deviations are nearly independent.
 TARGET_ACCEPT = 0.8
@@ -69,11 +89,11 @@ TARGET_ACCEPT = 0.8
 INFORMATION = 0.16
 # Sets have at least so many items on average.
 FEWEST = 1.5
-# Nodes of the integral over the difficulty of a new item.
-NODES, WEIGHTS = hermegauss(15)
+# Nodes of the integrals over the difficulty and over the slope of a new item.
+NODES = {"difficulty": 15, "discrimination": 7}
 
 
-def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Model:
+def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, discrimination: bool = False) -> pm.Model:
     """Return the model of attempts at items.
 
     Parameters
@@ -82,37 +102,46 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None) -> pm.Mod
         Counts (system, ``item``, ``outcome``) of wrong and right attempts, 0 and 0 where a system has not seen an item.
     priors : mapping, optional
         Priors that replace those of `PRIORS`, by name.
+    discrimination : bool
+        Whether items differ in how well they tell systems apart.
     """
-    system, item = (str(dim) for dim in data.dims[:2])
+    dims = system, item = tuple(str(dim) for dim in data.dims[:2])
     right, n = data.values[..., 1], data.values.sum(-1)
     place = sets(n)
     number = place.max() + 1
     unused = {} if number > 1 else {"set_spread": "items that some systems have not seen"}
+    unused |= {} if discrimination else {"discrimination_spread": "options={'discrimination': True}"}
     variable = prior_variables(PRIORS, priors, unused=unused)
     labels = coords(data.isel(outcome=0, drop=True)) | {"set": np.arange(number)}
-    components = zip(("ability", "difficulty", "set"), (*n.shape, number), strict=True)
-    labels |= {f"{name}_component": np.arange(1, size) for name, size in components}
+    sizes = {"ability": len(n), "difficulty": n.shape[1], "discrimination": n.shape[1], "set": number}
+    labels |= {f"{name}_component": np.arange(1, size) for name, size in sizes.items()}
     with pm.Model(coords=labels) as model:
-        location, deviations = variable("location", []), []
-        for name, trials in (("ability", n.sum(1)), ("difficulty", n.sum(0))):
-            spread = variable(f"{name}_spread", [])
-            known = pm.Data(f"{name}_information", INFORMATION * trials[:-1], dims=f"{name}_component")
-            width = pm.math.sqrt(1 + known * spread**2)
-            component = pm.Normal(f"{name}_deviation", 0, width, dims=f"{name}_component")
-            deviations.append(zero_sum(spread / width * component, len(trials)))
-        ability = pm.Deterministic("ability", deviations[0], dims=system)
+        location, of_systems = (variable(name, []) for name in ("location", "ability_spread"))
+        ability = pm.Deterministic("ability", deviations("ability", of_systems, n.sum(1)), dims=system)
+        shift = deviations("difficulty", variable("difficulty_spread", []), n.sum(0))
         of_set = location
         if number > 1:
             component = variable("set_spread", []) * pm.Normal("set_deviation", dims="set_component")
             of_sets = pm.Deterministic("set_difficulty", location + zero_sum(component, number), dims="set")
             of_set = of_sets[pm.Data("set_of_item", place, dims=item)]
-        difficulty = pm.Deterministic("difficulty", of_set + deviations[1], dims=item)
-        attempts = pm.Data("attempts", n, dims=[system, item])
-        observed = pm.Data("passed_data", right, dims=[system, item])
-        CrossedBinomial(
-            "passed", n=attempts, row=ability[:, None], column=difficulty, observed=observed, dims=[system, item]
-        )
+        difficulty = pm.Deterministic("difficulty", of_set + shift, dims=item)
+        given = {"n": pm.Data("attempts", n, dims=dims), "observed": pm.Data("passed_data", right, dims=dims)}
+        if discrimination:
+            spread = variable("discrimination_spread", [])
+            slope = pm.math.exp(deviations("discrimination", spread, n.sum(0), of_systems**2))
+            slope = pm.Deterministic("discrimination", slope, dims=item)
+            LogitBinomial("passed", logit=slope * ability[:, None] - difficulty, dims=dims, **given)
+        else:
+            CrossedBinomial("passed", row=ability[:, None], column=difficulty, dims=dims, **given)
     return model
+
+
+def deviations(name: str, spread: Any, trials: np.ndarray, variance: Any = 1.0) -> Any:
+    """Return deviations that sum to 0; `variance` is that of what a deviation is multiplied by in the logit."""
+    known = pm.Data(f"{name}_information", INFORMATION * trials[:-1], dims=f"{name}_component") * variance
+    width = pm.math.sqrt(1 + known * spread**2)
+    component = pm.Normal(f"{name}_deviation", 0, width, dims=f"{name}_component")
+    return zero_sum(spread / width * component, len(trials))
 
 
 def sets(n: np.ndarray) -> np.ndarray:
@@ -124,21 +153,29 @@ def sets(n: np.ndarray) -> np.ndarray:
     return place if FEWEST * (place.max() + 1) <= len(place) else np.zeros_like(place)
 
 
-def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator) -> dict[str, xr.DataArray]:
-    """Return the pass rate of each system over all items of the pool, and for a new item."""
-    system = str(data.dims[0])
-    ability = posterior["ability"].transpose("chain", "draw", system)
+def curves(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slope and the difficulty of each item (chain, draw, item): a logit is slope · ability − difficulty."""
     difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values
-    over_pool = [expit(of_one[..., None] - difficulty).mean(-1) for of_one in np.moveaxis(ability.values, -1, 0)]
-    scale = posterior["difficulty_spread"].values[..., None] * np.sqrt(1 + 1 / difficulty.shape[-1])
+    if "discrimination" not in posterior:
+        return np.broadcast_to(1.0, difficulty.shape), difficulty
+    return posterior["discrimination"].transpose("chain", "draw", "item").values, difficulty
+
+
+def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
+    """Return the pass rate of each system over all items of the pool, and for a new item."""
+    ability = posterior["ability"].transpose("chain", "draw", str(data.dims[0]))
+    slope, difficulty = curves(posterior)
+    of_each = np.moveaxis(ability.values, -1, 0)
+    over_pool = [expit(slope * of_one[..., None] - difficulty).mean(-1) for of_one in of_each]
     centres = posterior["location"].values[None]
     if "set_difficulty" in posterior:
         centres = posterior["set_difficulty"].transpose("set", "chain", "draw").values
     shares = np.bincount(sets(data.values.sum(-1)), minlength=len(centres)) / difficulty.shape[-1]
+    of_sets = list(zip(centres, shares, strict=True))
+    new = {name: _deviations_of_new(posterior, name, difficulty.shape[-1]) for name in NODES}
     over_kind: Any = sum(
-        share * weight * expit(ability.values - centre[..., None] - scale * node)
-        for node, weight in zip(NODES, WEIGHTS / WEIGHTS.sum(), strict=True)
-        for centre, share in zip(centres, shares, strict=True)
+        share * weight * other * expit(np.exp(steeper)[..., None] * ability.values - (centre + harder)[..., None])
+        for (centre, share), (harder, weight), (steeper, other) in product(of_sets, *new.values())
     )
     return {
         "pass_rate": ability.copy(data=np.stack(over_pool, -1)),
@@ -146,14 +183,21 @@ def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator)
     }
 
 
-def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | None:
+def _deviations_of_new(posterior: xr.Dataset, name: str, items: int) -> list[tuple[np.ndarray, float]]:
+    """Return the nodes (chain, draw) of the deviation of a new item from the pool of items, with their weights."""
+    if f"{name}_spread" not in posterior:
+        return [(np.zeros_like(posterior["location"].values), 1.0)]
+    scale = posterior[f"{name}_spread"].values * np.sqrt(1 + 1 / items)
+    return [(scale * node, weight) for node, weight in zip(*normal_nodes(NODES[name]), strict=True)]
+
+
+def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray | None:
     """Return the log-likelihood of each attempt; None if there are too many."""
-    system, item = (str(dim) for dim in data.dims[:2])
     if data.values.sum() * posterior["location"].size > MOST_VALUES:
         return None
-    ability = posterior["ability"].transpose("chain", "draw", system).values
-    difficulty = posterior["difficulty"].transpose("chain", "draw", item).values
-    logit = ability[..., None] - difficulty[..., None, :]
+    ability = posterior["ability"].transpose("chain", "draw", str(data.dims[0])).values
+    slope, difficulty = curves(posterior)
+    logit = slope[..., None, :] * ability[..., None] - difficulty[..., None, :]
     counts = data.values.reshape(-1, 2)
     of_outcome = [
         np.repeat(log_expit(sign * logit).reshape(*logit.shape[:2], -1), number, axis=-1)
@@ -162,7 +206,7 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray | 
     return xr.DataArray(np.concatenate(of_outcome, -1), dims=("chain", "draw", "example"))
 
 
-def facts(data: xr.DataArray) -> dict[str, int]:
+def facts(data: xr.DataArray, **_: Any) -> dict[str, int]:
     """Return how many items all systems that saw them always passed, and how many none of them ever did."""
     wrong, right = np.moveaxis(data.values.sum(0), -1, 0)
     return {

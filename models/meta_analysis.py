@@ -20,6 +20,21 @@ study are alike. For each rate, ω is the share of their variance that belongs t
     z_it = √ω s_i + √(1 − ω) e_it                 s, e ~ Normal(0, 1)
     ω ~ Uniform(0, 1)                             shared; 0 if tests in one study have nothing in common
 
+An imperfect reference (`reference`). Where the truth is the result of another test that errs as well, a study reports
+how often the reference gave the result r and the test under study the result t. Given the true status, which nobody
+saw, the two err independently; a share π_i of the examples of study i are positive:
+
+    n_irt ~ Multinomial(n_i, π_i P(r | positive) P_i(t | positive) + (1 − π_i) P(r | negative) P_i(t | negative))
+    P_i(test right) = expit a_i, expit b_i        of positive and of negative examples, as above
+    P(reference right) ~ Beta(9, 1)               reference_rates: its recall and its specificity
+    π_i ~ Uniform(0, 1)                           prevalence_group
+
+Studies with the same label in `reference` share its rates. No data here can check the independence. It fails if both
+tests miss the same cases, such as early or mild ones, or react to the same other disease, or if the reference is made
+up of tests of which one is under study: then agreement in error passes for accuracy, and the test looks better than it
+is. The examples must not have been chosen by the result of the reference. Its prior is part of the result: state where
+it comes from.
+
 The sampled parameters are standard normal deviations z_i, with a_i = μ₁ + τ₁ z_i1 and b_i = μ₂ + τ₂ (ρ z_i1 +
 √(1 − ρ²) z_i2). How many positive and negative examples a study has is its design, so prevalence is not known.
 
@@ -29,7 +44,7 @@ the studies themselves, and ``cells_new`` a new study; all at covariates 0 excep
 
 Source: Reitsma et al. (2005), Journal of Clinical Epidemiology 58, with the binomial likelihood of Chu & Cole (2006),
 Journal of Clinical Epidemiology 59. Without covariates it is the HSROC model of Rutter & Gatsonis (2001) in other
-parameters (Harbord et al. 2007, Biostatistics 8).
+parameters (Harbord et al. 2007, Biostatistics 8). Dendukuri et al. (2012), Biometrics 68, for an imperfect reference.
 """
 
 from __future__ import annotations
@@ -42,21 +57,28 @@ import pymc as pm
 import xarray as xr
 
 from bayesperf.models.building import (
+    cells_of_rates,
     cells_over_groups,
     coords,
     correlated_second,
     log_likelihood_of_groups,
     outcomes_of_rates,
     positive,
+    rows_of_rates,
     variables_with_rates,
 )
 
 DATA = "counts"
-OPTIONS = {"dim": "dim of groups", "covariates": "covariates of groups", "paired": (False, True)}
-DIMS = ("rate", "covariate")
+OPTIONS = {
+    "dim": "dim of groups",
+    "covariates": "covariates of groups",
+    "paired": (False, True),
+    "reference": "references of groups",
+}
+DIMS = ("rate", "covariate", "reference")
 ESTIMAND = "mean"
 DESIGN = "by_actual"
-# Without covariates, of unpaired tests.
+# Without covariates, of unpaired tests, with a perfect reference.
 EXACT = "groups.study_integrals:draws"
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),
@@ -64,6 +86,8 @@ PRIORS = {
     "correlation": pm.Uniform.dist(-1, 1),
     "coefficient": pm.Normal.dist(0, 1),
     "shared": pm.Uniform.dist(0, 1),
+    "reference_rates": pm.Beta.dist(9, 1),
+    "prevalence_group": pm.Uniform.dist(0, 1),
 }
 RATES = {"recall": "true_positives", "specificity": "true_negatives"}
 
@@ -75,6 +99,7 @@ def build(
     dim: str = "study",
     covariates: xr.DataArray | None = None,
     paired: bool = False,
+    reference: xr.DataArray | None = None,
 ) -> pm.Model:
     """Return the model of binary counts (…, study, actual, predicted).
 
@@ -92,14 +117,22 @@ def build(
         mapping of names to values by study or in the order of the studies, or an array in their order, as well.
     paired : bool
         Whether the tests were tried in the same studies; else they are independent.
+    reference : xarray.DataArray, optional
+        The name of the reference of each study, along `dim`, if references err; the actual labels of the data are then
+        what the reference said. `bayesperf.fit` takes one name for all studies, a mapping by study, or names in the
+        order of the studies.
     """
     counts = data.transpose(..., dim, "actual", "predicted")
     tests = [str(d) for d in counts.dims[:-3]]
-    successes, trials = outcomes_of_rates(counts)
     labels = coords(counts) | {"rate": list(RATES)}
     if paired and not tests:
         raise ValueError("options['paired']: there is one test. Count tests along a dim of their own.")
     unused = {} if paired else {"shared": "options={'paired': True}"}
+    if reference is None:
+        unused |= dict.fromkeys(("reference_rates", "prevalence_group"), "options={'reference': ...}")
+    else:
+        used = reference.sel({dim: counts[dim].values}).values.tolist()
+        labels |= {"reference": list(dict.fromkeys(used)), "cell": np.arange(4)}
     if covariates is not None:
         covariates = covariates.sel({dim: counts[dim].values}).transpose(dim, "covariate")
         labels["covariate"] = covariates["covariate"].values
@@ -120,12 +153,38 @@ def build(
             coefficient = variable("coefficient", [*tests, "rate", "covariate"])
             x = pm.Data("covariates", covariates.values, dims=[dim, "covariate"])
             shift = [(coefficient[..., i, None, :] * x).sum(-1) for i in range(2)]
-        for i, (rate, outcome) in enumerate(RATES.items()):
-            n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=[*tests, dim])
-            observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=[*tests, dim])
-            logit = location[..., i, None] + shift[i] + spread[..., i, None] * deviations[i]
-            pm.Binomial(outcome, n=n, logit_p=logit, observed=observed, dims=[*tests, dim])
+        logits = [location[..., i, None] + shift[i] + spread[..., i, None] * deviations[i] for i in range(2)]
+        if reference is None:
+            _observe(counts, logits)
+        else:
+            _observe_with_errors(counts, logits, used, variable, [] if paired else tests)
     return model
+
+
+def _observe(counts: xr.DataArray, logits: list[Any]) -> None:
+    """Add the examples that were called right, of the positive and of the negative ones."""
+    dims = [str(d) for d in counts.dims[:-2]]
+    successes, trials = outcomes_of_rates(counts)
+    for logit, (rate, outcome) in zip(logits, RATES.items(), strict=True):
+        n = pm.Data(f"{outcome}_trials", trials[rate].values, dims=dims)
+        observed = pm.Data(f"{outcome}_data", successes[rate].values, dims=dims)
+        pm.Binomial(outcome, n=n, logit_p=logit, observed=observed, dims=dims)
+
+
+def _observe_with_errors(
+    counts: xr.DataArray, logits: list[Any], used: list[str], variable: Any, tests: list[str]
+) -> None:
+    """Add the examples by what the reference and the test said, with the true status summed out."""
+    dims = [str(d) for d in counts.dims[:-2]]
+    rates, names = variable("reference_rates", [*tests, "reference", "rate"]), list(dict.fromkeys(used))
+    place, p = [names.index(name) for name in used], positive(counts)
+    said = rows_of_rates({name: rates[..., i][..., place] for i, name in enumerate(RATES)}, p)
+    tested = {name: pm.math.sigmoid(logit) for name, logit in zip(RATES, logits, strict=True)}
+    table = cells_of_rates({"prevalence": variable("prevalence_group", [*tests, dims[-1]]), **tested}, p)
+    shares = (said[..., :, None] * table[..., None, :]).sum(axis=-3)
+    flat = counts.values.reshape(*counts.shape[:-2], -1)
+    observed = pm.Data("counts_data", flat, dims=[*dims, "cell"])
+    pm.Multinomial("counts", observed.sum(-1), shares.reshape(flat.shape), observed=observed, dims=[*dims, "cell"])
 
 
 def recover(
@@ -136,6 +195,7 @@ def recover(
     dim: str = "study",
     covariates: xr.DataArray | None = None,
     paired: bool = False,
+    **_: Any,
 ) -> dict[str, xr.DataArray]:
     """Return the cells of the mean over studies, of the median study and of each study, and draw those of a new one."""
     shift, location = _shift(posterior, data, dim, covariates), posterior["location"]
@@ -148,11 +208,12 @@ def recover(
 
 def log_likelihood(
     posterior: xr.Dataset, data: xr.DataArray, *, dim: str = "study", covariates: xr.DataArray | None = None,
-    paired: bool = False,
+    paired: bool = False, reference: xr.DataArray | None = None,
 ) -> xr.DataArray | str:  # fmt: skip
     """Return the log-likelihood of each study, its deviations integrated out, for leave-one-study-out; or why not."""
-    if paired:
-        return "the deviations of paired tests are integrated out in no closed form"
+    if paired or reference is not None:
+        what = "paired tests" if paired else "studies with an imperfect reference"
+        return f"the deviations of {what} are integrated out in no closed form"
     location = posterior["location"] + _shift(posterior, data, dim, covariates)
     return log_likelihood_of_groups(
         outcomes_of_rates(data), location, posterior["spread"], posterior["correlation"], dim

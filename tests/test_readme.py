@@ -99,6 +99,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
             "line": bp.curves.recalibrate(y_true, np.random.default_rng(0).beta(1 + y_true, 2 - y_true)),
         },
         "meta_analysis(": {"cm": bp.ConfusionMatrix(of_sites.counts.rename(site="study"), 1)},
+        '"reference"': {"studies": bp.ConfusionMatrix(of_sites.counts.rename(site="study"), 1)},
         "majority_vote(": {"answers": np.arange(240) % 3 % 2, "y_true": question % 2, "question": question},
         'strata="site"': {"cm": two_sites, "shares": {"north": 0.8, "south": 0.2}},
         "cluster=": {"ids": np.arange(40) // 2},
@@ -128,13 +129,14 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "bp.fit(votes,": "ranked(votes,",
         "bp.fit(asked,": "answered(asked,",
         "bp.fit(calls,": "(lambda data, model: data)(calls,",
+        "bp.fit(studies,": "(lambda data, model, options: bp.models.build(data, model, options=options))(studies,",
         "bp.fit(bp.Ratings": "(lambda ratings, model: ratings)(bp.Ratings",
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",
     }
     tree = bp.fit(scope["votes"], "preferences", draws=500, random_seed=0)
     scope["ranked"] = lambda *_, **__: tree
     of_items = bp.fit(scope["asked"], "items", draws=500, random_seed=0)
-    scope["answered"] = lambda *_: of_items
+    scope["answered"] = lambda *_, **__: of_items
     answers = [answer for _, answer in rows(HOW_TO, "| question | answer |")]
     assert len(answers) > 50
     # What is typed in a shell runs in the tests of its command.

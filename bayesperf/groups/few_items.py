@@ -56,6 +56,8 @@ def pass_rate_of_new(tree: xr.DataTree, outcomes: Outcomes, random_seed: int = 0
     >>> ten = bp.Outcomes.from_frame(frame, correct="passed", by="item")  # doctest: +SKIP
     >>> bp.groups.pass_rate_of_new(tree, ten).in_words()  # doctest: +SKIP
     """
+    from bayesperf.models.items import curves
+
     posterior, _ = fit_of(tree, "items")
     if not isinstance(outcomes, Outcomes) or outcomes.dims != ("item",) or len(outcomes.labels) > 2:
         raise InputTypeError("outcomes", "must be Outcomes of right and wrong over the dim 'item'.")
@@ -64,14 +66,14 @@ def pass_rate_of_new(tree: xr.DataTree, outcomes: Outcomes, random_seed: int = 0
     if other := [item for item in seen if item not in pool]:
         raise InputError("outcomes", f"{other[0]!r} is no item of the pool.", "Fit the pool with it.")
     places = [pool.index(item) for item in seen]
-    difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values.reshape(-1, len(pool))
+    slope, difficulty = (each.reshape(-1, len(pool)) for each in curves(posterior))
     systems = posterior["ability"].size // len(difficulty)
     spread = posterior["ability_spread"].values.ravel() * np.sqrt(1 + 1 / systems)
     wrong, right = outcomes.counts.values.T
     ability = spread[:, None] * PLACES
     log_weight = np.broadcast_to(-(PLACES**2) / 2, ability.shape).copy()
     for place, failed, passed in zip(places, wrong, right, strict=True):
-        logit = ability - difficulty[:, [place]]
+        logit = slope[:, [place]] * ability - difficulty[:, [place]]
         log_weight += passed * log_expit(logit) + failed * log_expit(-logit)
     total = logsumexp(log_weight, axis=1)
     chosen = rng.choice(len(total), len(total), p=np.exp(total - logsumexp(total)))
@@ -80,7 +82,7 @@ def pass_rate_of_new(tree: xr.DataTree, outcomes: Outcomes, random_seed: int = 0
     # Uniform around its place: the grid is finer than any ability is known.
     step = (PLACES[1] - PLACES[0]) * spread[chosen] * (rng.random(len(chosen)) - 0.5)
     drawn = ability[chosen, place] + step
-    rate = expit(drawn[:, None] - difficulty[chosen]).mean(1)
+    rate = expit(slope[chosen] * drawn[:, None] - difficulty[chosen]).mean(1)
     quantity = Quantity("pass_rate", Scope("own", detail=_DETAIL.format(n=len(pool))), "", True, bounds=(0.0, 1.0))
     tried = (right + wrong).sum()
     score = xr.DataArray(right.sum() / tried if tried else np.nan)

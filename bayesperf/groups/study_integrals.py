@@ -52,6 +52,7 @@ def draws(
     dim: str = "study",
     covariates: xr.DataArray | None = None,
     paired: bool = False,
+    reference: xr.DataArray | None = None,
 ) -> dict[str, xr.DataArray]:
     """Return independent draws (chain, draw, …) of the parameters of `meta_analysis`, and the deviation of each study.
 
@@ -66,22 +67,24 @@ def draws(
         One for each system.
     size : tuple of two int
         Chains and draws.
-    dim, covariates, paired
+    dim, covariates, paired, reference
         The options of the model.
 
     Raises
     ------
     NotImplementedError
-        If there are covariates, or tests are paired.
+        If there are covariates, tests are paired, or references err.
 
     Warns
     -----
     ConvergenceWarning
         If few of the points carry the weight.
     """
-    if covariates is not None or paired:
-        what = "paired tests" if paired else "covariates of studies"
-        raise NotImplementedError(f"method='exact': {what} have no exact form. Use method='mcmc'.")
+    inexact = {"paired tests": paired, "covariates of studies": covariates is not None,
+               "imperfect references": reference is not None}  # fmt: skip
+    for what, given in inexact.items():
+        if given:
+            raise NotImplementedError(f"method='exact': {what} have no exact form. Use method='mcmc'.")
     successes, trials = (each.transpose(..., dim, "rate") for each in rates_of_studies(data))
     systems, studies = successes.dims[:-2], data[dim].values
     shape = successes.shape[:-2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,13 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputTypeError
+from bayesperf.models._logit_normal import normal_nodes
 from bayesperf.posteriors.tree_attributes import fit_of, is_fit_of
 
 # Draws of the posterior that are taken for the truth in turn, and draws of what is known after more outcomes.
 _TRUTHS, _AFTER = 400, 2000
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
+# Nodes of the integrals over the difficulty and over the discrimination of a new item.
+_NODES, _NODES_OF_SLOPES = 15, 7
 # (16 √3/(15 π))², by which a logistic function is about that of a normal.
 _ATTENUATION = 0.346
 
@@ -103,9 +106,10 @@ def next_items(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
 
     Notes
     -----
-    The information of an attempt about an ability is p(1 − p), with p the probability to pass (Lord 1980, Applications
-    of item response theory, chapter 5). It is averaged over these systems and over the posterior, and adds up over
-    items. An item that nobody, or everybody, passes holds next to none.
+    The information of an attempt about an ability is a² p(1 − p), with p the probability to pass and a the item's
+    discrimination, 1 in a fit without it (Lord 1980, Applications of item response theory, chapter 5). It is averaged
+    over these systems and over the posterior, and adds up over items. An item that nobody, or everybody, passes holds
+    next to none.
 
     Examples
     --------
@@ -113,14 +117,16 @@ def next_items(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
     >>> tree = bp.fit(outcomes, "items", random_seed=1)  # doctest: +SKIP
     >>> bp.plan.next_items(tree, 50)  # doctest: +SKIP
     """
+    from bayesperf.models.items import curves
+
     posterior, _ = fit_of(tree, "items")
     (system,) = set(posterior["ability"].dims) - {"chain", "draw"}
-    difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values
+    slope, difficulty = curves(posterior)
     passed = information = 0.0
     for ability in posterior["ability"].transpose(system, "chain", "draw").values:
-        p = expit(ability[..., None] - difficulty)
+        p = expit(slope * ability[..., None] - difficulty)
         passed = passed + p.mean((0, 1)) / posterior.sizes[system]
-        information = information + (p * (1 - p)).mean((0, 1)) / posterior.sizes[system]
+        information = information + (slope**2 * p * (1 - p)).mean((0, 1)) / posterior.sizes[system]
     columns = {"item": posterior["item"], "difficulty": difficulty.mean((0, 1)), "pass_rate": passed}
     table = pd.DataFrame(columns | {"information": information})
     table = table.sort_values("information", ascending=False, ignore_index=True, kind="stable")
@@ -220,22 +226,32 @@ def _outcomes_of_votes(tree: xr.DataTree) -> _Outcomes:
 def _outcomes_of_items(tree: xr.DataTree) -> _Outcomes:
     """Return draws of the abilities (draw, system), and a function of a draw: the information of an item about them.
 
-    The item's own difficulty is estimated from the same attempts, with its population as the prior.
+    The item's own difficulty and discrimination are estimated from the same attempts, with their population as the
+    prior.
     """
+    from bayesperf.models.items import curves
+
     if not is_fit_of(tree, "items"):
         raise InputTypeError("tree", "must be a fit of the model 'preferences' or 'items'.")
     posterior, _ = fit_of(tree, "items")
     (system,) = set(posterior["ability"].dims) - {"chain", "draw"}
     ability = posterior["ability"].transpose("chain", "draw", system).values.reshape(-1, posterior.sizes[system])
-    difficulty = posterior["difficulty"].transpose("chain", "draw", "item").values.reshape(len(ability), -1)
+    slope, difficulty = (each.reshape(len(ability), -1) for each in curves(posterior))
+    sizes = (_NODES, _NODES_OF_SLOPES if "discrimination" in posterior else 1)
+    nodes, weights = (np.array(list(product(*each))) for each in zip(*map(normal_nodes, sizes), strict=True))
 
     def information(draw: int) -> Array:
-        middle, variance = difficulty[draw].mean(), difficulty[draw].var()
-        p = expit(ability[draw] - middle - np.sqrt(variance) * _NODES[:, None])
+        spreads = np.array([difficulty[draw].std(), np.log(slope[draw]).std()])
+        harder, steeper = (spreads * nodes).T[..., None]
+        a = np.exp(steeper)
+        p = expit(a * ability[draw] - difficulty[draw].mean() - harder)
         of_attempt = p * (1 - p)
-        shared = of_attempt[:, :, None] * of_attempt[:, None] / (of_attempt.sum(1) + 1 / variance)[:, None, None]
-        each = of_attempt[:, :, None] * np.eye(p.shape[1]) - shared
-        return np.asarray(np.tensordot(_WEIGHTS / _WEIGHTS.sum(), each, 1))
+        # How the logits move with the standardised difficulty and discrimination of the item.
+        own = spreads * np.stack([-np.ones_like(p), a * ability[draw]], -1)
+        weighted = of_attempt[..., None] * own
+        lost = weighted @ np.linalg.solve(np.eye(2) + own.mT @ weighted, weighted.mT)
+        each = a[..., None] ** 2 * (of_attempt[:, :, None] * np.eye(p.shape[1]) - lost)
+        return np.asarray(np.tensordot(weights.prod(1), each, 1))
 
     return ability, information
 

@@ -154,6 +154,22 @@ def _covariates(name: str, covariates: Any, groups: xr.DataArray) -> xr.DataArra
     return xr.DataArray(table.to_numpy(), coords, (dim, "covariate"))
 
 
+def _check_references(name: str, reference: Any, data: xr.DataArray, options: Options) -> None:
+    """Refuse references that are not one name for each group; keep them as a DataArray along the dim of the groups."""
+    groups = data[options["dim"]]
+    one = np.ndim(reference) == 0 and not isinstance(reference, Mapping)
+    column = _column(name, [reference] * groups.size if one else reference, groups)
+    labels = groups.values.tolist()
+    if missing := [label for label in labels if not isinstance(column.get(label), str)]:
+        raise InputError(
+            name,
+            f"has no name for {groups.name} {missing[0]!r}.",
+            "Give one name for all, or names by group, as {'north': 'culture', 'south': 'biopsy'}.",
+        )
+    used = [column[label] for label in labels]
+    options["reference"] = xr.DataArray(used, {options["dim"]: groups.values}, [options["dim"]])
+
+
 def _column(name: str, values: Any, groups: xr.DataArray) -> pd.Series:
     """Return one covariate: of a mapping or a Series by the labels of the groups, of a sequence in their order."""
     if isinstance(values, Mapping | pd.Series):
@@ -208,6 +224,7 @@ CHECKS: dict[str, Callable[[str, Any, xr.DataArray, Options], None]] = {
     "repeats of folds": _check_repeats,
     "counts of predictions": _check_calls,
     "covariates of groups": _check_covariates,
+    "references of groups": _check_references,
     "positive number": _check_positive_number,
     "probability": _check_probability,
     "rater": _check_rater,

@@ -537,6 +537,29 @@ def test_the_mri_of_the_tutorial_of_hsroc():
     assert ours["specificity"].median().item() == pytest.approx(0.9482, abs=0.01)
 
 
+# ── A reference that errs ──
+
+
+@pytest.mark.slow
+def test_what_a_reference_that_errs_takes_from_a_test_is_given_back():
+    """Simulated studies: by the truth, by a reference that errs, and by that reference taken for the truth."""
+    rng, studies, rates = np.random.default_rng(3), 20, np.array([0.8, 0.95])
+    test = special.expit([1.5, 2.5] + 0.5 * rng.standard_normal((studies, 2)))
+    ill = rng.random((studies, 100)) < 0.3
+    said, tested = (np.where(ill, rng.random(ill.shape) < p[..., 0], rng.random(ill.shape) > p[..., 1])
+                    for p in (rates, test[:, None]))  # fmt: skip
+    rows = np.stack(
+        [(a & b).sum(1) for a, b in [(said, tested), (said, ~tested), (~said, tested), (~said, ~tested)]], 1
+    )
+    priors = {"reference_rates": pm.Beta.dist([16.0, 38.0], [4.0, 2.0])}
+    tree = bp.fit(matrix(rows), "meta_analysis", priors, options={"reference": "culture"}, random_seed=1)
+    found, taken = bp.groups.meta_analysis(tree).median_group, bp.groups.meta_analysis(matrix(rows)).median_group
+    for name, truth in zip(("recall", "specificity"), special.expit([1.5, 2.5]), strict=True):
+        low, high = found[name].eti(0.95).values
+        assert low < truth < high
+        assert taken[name].eti(0.95).values[1] < truth
+
+
 # ── Tests in the same studies ──
 
 
@@ -573,6 +596,8 @@ def test_one_test_is_no_pair():
         bp.models.build(matrix(TELOMERASE[:3], "site"), "meta_analysis", options={"dim": "site", "paired": True})
     both = matrix(TELOMERASE[:3], "site").counts
     two = bp.ConfusionMatrix(xr.concat([both, both], "test"), matrix(TELOMERASE[:3], "site").pos_label)
+    with pytest.raises(ValueError, match="imperfect references have no exact form"):
+        bp.fit(matrix(TELOMERASE), "meta_analysis", options={"reference": "biopsy"}, method="exact")
     with pytest.raises(ValueError, match="paired tests have no exact form"):
         bp.fit(two, "meta_analysis", options={"dim": "site", "paired": True}, method="exact")
 

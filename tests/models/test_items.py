@@ -1,5 +1,6 @@
 """Items: printed figures by marginal maximum likelihood, pass rates by integration, and a new system by quadrature."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -23,25 +24,41 @@ LSAT = [
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 
 
-@pytest.fixture(scope="module")
-def given_abilities():
-    """Return the log-likelihood of each pattern at each node, of the model that `build` returns, by difficulties.
+@functools.cache
+def given_abilities(discrimination):
+    """Return the log-likelihood of each pattern at each node, of the model that `build` returns, by its parameters.
 
     Each pattern is a system of its own at each node of the abilities.
     """
     patterns = np.array(list(itertools.product((0, 1), repeat=5)))
     systems = np.repeat(patterns, len(NODES), axis=0)
     outcomes = bp.Outcomes.from_counts(right=systems, n=1, dims=["person", "item"])
-    ability, difficulty = (pytensor.shared(np.zeros(size)) for size in systems.shape)
-    model = pm.do(bp.models.build(outcomes, "items"), {"ability": ability, "difficulty": difficulty})
+    sizes = {"ability": len(systems), "difficulty": 5} | ({"discrimination": 5} if discrimination else {})
+    given = {name: pytensor.shared(np.zeros(size)) for name, size in sizes.items()}
+    model = pm.do(bp.models.build(outcomes, "items", options={"discrimination": discrimination}), given)
     function = pytensor.function([], model.logp(vars=model.observed_RVs, sum=False), mode="FAST_COMPILE")
 
-    def at(values, slope):
-        ability.set_value(slope * np.tile(NODES, len(patterns)))
-        difficulty.set_value(np.asarray(values, float))
+    def at(**values):
+        ability = np.tile(values.pop("spread", 1.0) * NODES, len(patterns))
+        for name, value in {"ability": ability, **values}.items():
+            given[name].set_value(np.asarray(value, float))
         return function()[0].sum(-1).reshape(len(patterns), len(NODES))
 
     return at
+
+
+def marginal_maximum(parameters, start):
+    """Return the highest log-likelihood of the persons, and where it is; parameters are a function of the place."""
+
+    def minus_log_likelihood(x):
+        given = parameters(x)
+        persons = special.logsumexp(
+            given_abilities("discrimination" in given)(**given), b=WEIGHTS / WEIGHTS.sum(), axis=1
+        )
+        return -persons @ LSAT
+
+    found = optimize.minimize(minus_log_likelihood, start, options={"gtol": 1e-4})
+    return -found.fun, found.x
 
 
 @pytest.mark.parametrize(
@@ -51,22 +68,33 @@ def given_abilities():
         (0.7551, [-3.6153, -1.3224, -0.3176, -1.7301, -2.7802], -2466.938),
     ],
 )
-def test_lsat_by_marginal_maximum_likelihood(given_abilities, slope, difficulties, likelihood):
+def test_lsat_by_marginal_maximum_likelihood(slope, difficulties, likelihood):
     """Rizopoulos (2006), Journal of Statistical Software 17: Rasch's model with slope 1, and with one slope for all."""
     free = slope != 1.0
 
-    def minus_log_likelihood(x):
+    def parameters(x):
         # In the paper an ability is N(0, 1), and the logit a (θ − b).
         a = x[5] if free else 1.0
-        persons = special.logsumexp(given_abilities(a * x[:5], a), b=WEIGHTS / WEIGHTS.sum(), axis=1)
-        return -persons @ LSAT
+        return {"spread": a, "difficulty": a * x[:5]}
 
-    start = np.append(np.full(5, -1.0), [0.8] * free)
-    found = optimize.minimize(minus_log_likelihood, start, options={"gtol": 1e-4})
-    assert -found.fun == pytest.approx(likelihood, abs=5e-4)
-    np.testing.assert_allclose(found.x[:5], difficulties, atol=1e-4)
+    highest, place = marginal_maximum(parameters, np.append(np.full(5, -1.0), [0.8] * free))
+    assert highest == pytest.approx(likelihood, abs=5e-4)
+    np.testing.assert_allclose(place[:5], difficulties, atol=1e-4)
     if free:
-        assert found.x[5] == pytest.approx(slope, abs=1e-4)
+        assert place[5] == pytest.approx(slope, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_lsat_with_discriminations():
+    """As R's ltm 1.2-0 prints it, of logits a (θ − b); its search ends a little before the maximum."""
+    a = [0.8254, 0.7229, 0.8905, 0.6886, 0.6575]
+    b = [-3.3597, -1.3696, -0.2799, -1.8659, -3.1236]
+    highest, place = marginal_maximum(
+        lambda x: {"discrimination": x[:5], "difficulty": x[5:]}, np.repeat([0.8, -1.0], 5)
+    )
+    assert highest == pytest.approx(-2466.653, abs=5e-4)
+    np.testing.assert_allclose(place[:5], a, atol=0.001)
+    np.testing.assert_allclose(place[5:] / place[:5], b, atol=0.003)
 
 
 # ── What a fit adds ──
@@ -78,31 +106,47 @@ SEEN = xr.DataArray(
 OUTCOMES = bp.Outcomes(SEEN)
 
 
-def one_draw():
+SLOPES = [0.5, 1.0, 2.0]
+
+
+def one_draw(discrimination):
     # The last item, which one system has seen, is a set of its own, the first.
     values = {"ability": ("model", [0.4, -0.4]), "difficulty": ("item", [-1.0, 0.3, 1.2])}
     values |= {"set_difficulty": ("set", [0.8, -0.1])}
+    values |= {"discrimination": ("item", SLOPES)} if discrimination else {}
     of_dims = {name: (("chain", "draw", dim), np.array(value)[None, None]) for name, (dim, value) in values.items()}
-    single = {name: (("chain", "draw"), np.array([[v]])) for name, v in (("location", 0.2), ("difficulty_spread", 0.9))}
+    numbers = {"location": 0.2, "difficulty_spread": 0.9} | ({"discrimination_spread": 0.6} if discrimination else {})
+    single = {name: (("chain", "draw"), np.array([[value]])) for name, value in numbers.items()}
     return xr.Dataset(of_dims | single, {"model": ["x", "y"], "item": ["u", "v", "w"]})
 
 
-def test_pass_rates_over_the_pool_and_for_a_new_item():
-    found = items.recover(one_draw(), SEEN, None)
+@pytest.mark.parametrize("discrimination", [False, True])
+def test_pass_rates_over_the_pool_and_for_a_new_item(discrimination):
+    found = items.recover(one_draw(discrimination), SEEN, None)
+    slopes = SLOPES if discrimination else [1.0] * 3
     rate = found["pass_rate"].sel(model="x").item()
-    assert rate == pytest.approx(np.mean([1 / (1 + np.exp(b - 0.4)) for b in (-1.0, 0.3, 1.2)]))
+    of_each = [1 / (1 + np.exp(b - 0.4 * a)) for a, b in zip(slopes, (-1.0, 0.3, 1.2), strict=True)]
+    assert rate == pytest.approx(np.mean(of_each))
 
-    def of_set(mean):
+    def of_set(mean, a=1.0):
         density = stats.norm(mean, 0.9 * np.sqrt(4 / 3)).pdf
-        return integrate.quad(lambda b: density(b) / (1 + np.exp(b - 0.4)), -12, 12)[0]
+        return integrate.quad(lambda b: density(b) / (1 + np.exp(b - 0.4 * a)), -12, 12)[0]
 
-    expected = of_set(0.8) / 3 + of_set(-0.1) * 2 / 3
+    def of_kind(a):
+        return of_set(0.8, a) / 3 + of_set(-0.1, a) * 2 / 3
+
+    expected = of_kind(1.0)
+    if discrimination:
+        slope = stats.lognorm(0.6 * np.sqrt(4 / 3))
+        expected = integrate.quad(lambda q: of_kind(slope.ppf(q)), 0, 1, epsabs=1e-7)[0]
     assert found["pass_rate_new"].sel(model="x").item() == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_unit_of_cross_validation_is_an_attempt():
-    found = np.sort(items.log_likelihood(one_draw(), SEEN).values.ravel())
-    p = special.expit(np.array([[0.4], [-0.4]]) - [-1.0, 0.3, 1.2])
+@pytest.mark.parametrize("discrimination", [False, True])
+def test_the_unit_of_cross_validation_is_an_attempt(discrimination):
+    found = np.sort(items.log_likelihood(one_draw(discrimination), SEEN).values.ravel())
+    slope = SLOPES if discrimination else 1.0
+    p = special.expit(np.multiply(slope, np.array([[0.4], [-0.4]])) - [-1.0, 0.3, 1.2])
     attempts = [np.log(value) for (i, j, k), n in np.ndenumerate(SEEN.values) for value in [(1 - p, p)[k][i, j]] * n]
     np.testing.assert_allclose(found, np.sort(attempts))
 
@@ -140,17 +184,20 @@ def test_data_that_are_refused(data, words):
 # ── Answers ──
 
 
-def test_answers_of_a_fit(sampler):
+@pytest.mark.parametrize("discrimination", [False, True])
+def test_answers_of_a_fit(sampler, discrimination):
     """Of one fit: which system is better, which items tell most, and how good a new system is."""
-    tree = bp.fit(OUTCOMES, "items", draws=500, chains=4, random_seed=1)
+    options = {"discrimination": discrimination}
+    tree = bp.fit(OUTCOMES, "items", options=options, draws=500, chains=4, random_seed=1)
     compared = bp.compare(tree, metric="pass_rate")
     assert compared.shrunk is not None
     assert compared.names == ("x", "y")
     advice = bp.plan.next_items(tree, 3)
     assert advice["share"].iloc[-1] == pytest.approx(1)
     post = tree["posterior"]
-    p = special.expit(post["ability"] - post["difficulty"])
-    expected = (p * (1 - p)).mean(["chain", "draw", "model"]).to_series()
+    a = post["discrimination"] if discrimination else 1.0
+    p = special.expit(a * post["ability"] - post["difficulty"])
+    expected = (a**2 * p * (1 - p)).mean(["chain", "draw", "model"]).to_series()
     np.testing.assert_allclose(advice["information"], expected[advice["item"]])
     assert advice["information"].is_monotonic_decreasing
     check_a_new_system(tree)
@@ -163,7 +210,8 @@ def check_a_new_system(tree):
     post = tree["posterior"].to_dataset().stack(sample=("chain", "draw")).transpose("sample", ...)
     nodes, weights = np.polynomial.hermite_e.hermegauss(60)
     theta = post["ability_spread"].values[:, None] * np.sqrt(1.5) * nodes
-    p = special.expit(theta[..., None] - post["difficulty"].values[:, None])
+    slope = post["discrimination"].values[:, None] if "discrimination" in post else 1.0
+    p = special.expit(slope * theta[..., None] - post["difficulty"].values[:, None])
     weight = weights * 2 * p[..., 1] * (1 - p[..., 1]) * (1 - p[..., 2])
     weight, rate = weight / weight.sum(), p.mean(-1)
     mean = (weight * rate).sum()

@@ -1,5 +1,7 @@
 """How many more votes or items show which system is best: against enumeration, and information by derivatives."""
 
+import itertools
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -41,7 +43,7 @@ def test_votes_on_two_systems_by_enumeration(monkeypatch, number):
     assert row.half_width == pytest.approx(1.96 * joint.sum(1) @ deviation, rel=0.02)
 
 
-def test_what_a_vote_and_an_item_tell():
+def test_what_a_vote_tells():
     rng = np.random.default_rng(2)
     strength, tie = rng.normal(size=(1, 3)), 0.7
     drawn = {"strength": (("model",), strength), "spread": ((), np.ones(1)), "tie": ((), np.array([tie]))}
@@ -59,16 +61,29 @@ def test_what_a_vote_and_an_item_tell():
         expected += np.exp(log_p(strength[0], a, b)) * slopes @ slopes.T / 3
     np.testing.assert_allclose(information(0), expected, atol=1e-8)
 
-    # Of abilities and a difficulty together, the block of the inverse of the whole information.
-    ability, difficulty = rng.normal(size=(1, 3)), rng.normal(size=(1, 5))
+
+@pytest.mark.parametrize("discrimination", [False, True])
+def test_what_an_item_tells(discrimination):
+    """Of abilities, a difficulty and a slope together, the block of the inverse of the whole information."""
+    rng = np.random.default_rng(2)
+    ability, difficulty, slope = rng.normal(size=(1, 3)), rng.normal(size=(1, 5)), np.exp(rng.normal(size=(1, 5)) / 2)
     drawn = {"ability": (("model",), ability), "difficulty": (("item",), difficulty)}
+    drawn |= {"discrimination": (("item",), slope)} if discrimination else {}
     _, information = next_outcomes._outcomes_of_items(tree_of("items", drawn))
+    log_slope = np.log(slope) if discrimination else np.zeros((1, 5))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    others, of_others = np.polynomial.hermite_e.hermegauss(7)
     expected = np.zeros((3, 3))
-    for node, weight in zip(*np.polynomial.hermite_e.hermegauss(15), strict=True):
-        p = special.expit(ability[0] - difficulty.mean() - difficulty.std() * node)
-        w = p * (1 - p)
-        whole = np.block([[np.diag(w), -w[:, None]], [-w[None], np.array([[w.sum() + 1 / difficulty.var()]])]])
-        expected += weight / np.sqrt(2 * np.pi) * np.linalg.inv(np.linalg.inv(whole)[:3, :3])
+    for (z, weight), (x, other) in itertools.product(
+        zip(nodes, weights, strict=True), zip(others, of_others, strict=True)
+    ):
+        a = np.exp(log_slope.std() * x)
+        p = special.expit(a * ability[0] - difficulty.mean() - difficulty.std() * z)
+        # Each system's logit by the three abilities, the difficulty and, if items differ in it, the log slope.
+        by = np.column_stack([a * np.eye(3), -np.ones(3), *([a * ability[0]] if discrimination else [])])
+        known = 1 / np.array([np.inf, np.inf, np.inf, difficulty.var(), *([log_slope.var()] if discrimination else [])])
+        whole = (by.T * p * (1 - p)) @ by + np.diag(known)
+        expected += weight * other / (2 * np.pi) * np.linalg.inv(np.linalg.inv(whole)[:3, :3])
     np.testing.assert_allclose(information(0), expected, rtol=1e-9)
 
 

@@ -162,6 +162,12 @@ ERRORS = [
      "has 4 rows for 3 of site: select those of the data, once each."),
     (ValueError, SITES, "groups_logit", covariates([[1], [2], [np.nan]], "site", "covariate", site=[2, 3, 5]),
      f"{OF_SITES} must hold finite numbers. Fill in what is missing; code categories as 0 and 1."),
+    (ValueError, SITES, "meta_analysis", {"options": {"reference": ["culture", "biopsy"]}},
+     "options['reference'] has 2 values for 3 of 'site'"),
+    (ValueError, SITES, "meta_analysis", {"options": {"reference": {2: "culture", 3: "biopsy"}}},
+     "options['reference'] has no name for site 5"),
+    (ValueError, SITES, "meta_analysis", {"options": {"reference": True}},
+     "options['reference'] has no name for site 2"),
     (ValueError, SITES, "groups_logit", covariates([["a"], ["b"], ["a"]], "site", "covariate", site=[2, 3, 5]),
      f"{OF_SITES} must hold finite numbers."),
     (ValueError, SITES, "groups", {"options": {"lkj": 1}}, "options: the model 'groups' has no 'lkj'; it has "

@@ -188,6 +188,24 @@ def of_meta_analysis(counts, location, spread, correlation, deviation, coefficie
     return prior + stats.binom.logpmf(np.stack([tp, tn], -1), np.stack([tp + fn, tn + fp], -1), rates).sum()
 
 
+def of_imperfect_reference(
+    counts, location, spread, correlation, deviation, reference_rates, prevalence_group, used=(0, 1, 0)
+):
+    """Density of counts by reference and test: each cell a sum over the true status, cell by cell."""
+    density = of_meta_analysis(counts * 0, location, spread, correlation, deviation)
+    density += stats.beta.logpdf(reference_rates, 9, 1).sum()
+    for site, (z, prevalence) in enumerate(zip(deviation, prevalence_group, strict=True)):
+        second = correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
+        tested, referred = special.expit(location + spread * [z[0], second]), reference_rates[used[site]]
+        for (r, t), n in np.ndenumerate(counts.values[site]):
+            of_positive = (referred[0] if r else 1 - referred[0]) * (tested[0] if t else 1 - tested[0])
+            of_negative = (1 - referred[1] if r else referred[1]) * (1 - tested[1] if t else tested[1])
+            density += n * np.log(prevalence * of_positive + (1 - prevalence) * of_negative)
+        table = counts.values[site]
+        density += special.gammaln(table.sum() + 1) - special.gammaln(table + 1).sum()
+    return density
+
+
 def of_paired_tests(counts, location, spread, correlation, study_deviation, own_deviation, shared):
     """Density of tests in the same studies, one by one."""
     density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(spread).sum() - 2 * np.log(2)
@@ -481,12 +499,15 @@ def of_items(
     difficulty_deviation,
     set_spread,
     set_deviation,
+    discrimination_spread=None,
+    discrimination_deviation=None,
 ):
     """Density of the attempts at items, up to the binomial coefficients: logits are abilities less difficulties."""
     right, n = data.values[..., 1], data.values.sum(-1)
     spreads = [ability_spread, difficulty_spread, set_spread]
     density = stats.logistic.logpdf(location) + stats.halfnorm.logpdf(spreads).sum()
     density += stats.norm.logpdf(set_deviation).sum()
+    slope = np.ones(3)
 
     def summing_to_zero(known):
         root = np.sqrt(len(known) + 1)
@@ -501,7 +522,12 @@ def of_items(
         shifts.append(summing_to_zero(spread / width * deviation))
     # The last item was seen by one system only; sets are in the order of who has seen them, none before one.
     of_set = summing_to_zero(set_spread * set_deviation)[[1, 1, 0]]
-    p = special.expit(shifts[0][:, None] - location - of_set - shifts[1])
+    if discrimination_spread is not None:
+        density += stats.halfnorm.logpdf(discrimination_spread, scale=0.5)
+        width = np.sqrt(1 + 0.16 * n.sum(0)[:-1] * (ability_spread * discrimination_spread) ** 2)
+        density += stats.norm.logpdf(discrimination_deviation, 0, width).sum()
+        slope = np.exp(summing_to_zero(discrimination_spread / width * discrimination_deviation))
+    p = special.expit(slope * shifts[0][:, None] - location - of_set - shifts[1])
     return density + (right * np.log(p) + (n - right) * np.log(1 - p)).sum()
 
 
@@ -541,6 +567,9 @@ LOGIT = of_logit(2)
 OVER_STUDIES = {"location": normal(2), "spread": positive(2), "correlation": unit(), "deviation": normal(3, 2)}
 OF_READERS = {"location": normal(2, 2), "reader_spread": positive(2), "case_spread": positive(2), "correlation": unit(),
               "reader_deviation": normal(3, 2), "case_deviation": normal(6)}  # fmt: skip
+OF_ITEMS = {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
+            "difficulty_spread": positive(), "difficulty_deviation": normal(2), "set_spread": positive(),
+            "set_deviation": normal(1)}  # fmt: skip
 CHAIN = {"stay": unit(2), "predict_second": unit(2, 2, 2)}
 SCORED = {"center": normal(), "spread": positive(), "noise": positive(3), "tail": positive(), "weight": positive(3)}
 THREE_RATES = {name: unit(2) for name in BINARY_RATES}
@@ -596,6 +625,11 @@ DENSITIES = {
     "meta_analysis, covariates": ("meta_analysis", ONE, {"covariates": SHUFFLED},
                                   OVER_STUDIES | {"coefficient": normal(2, 2)}, of_meta_analysis,
                                   {"coefficient": ("rate", "covariate")}),
+    "meta_analysis, imperfect reference": ("meta_analysis", ONE, {"reference": ["culture", "biopsy", "culture"]},
+                                           OVER_STUDIES | {"reference_rates": unit(2, 2), "prevalence_group": unit(3)},
+                                           of_imperfect_reference,
+                                           {"reference_rates": ("reference", "rate"), "prevalence_group": ("site",),
+                                            "counts": ("site", "cell")}),
     "meta_analysis, paired": ("meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True},
                               {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
                                "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)},
@@ -636,11 +670,11 @@ DENSITIES = {
                                {"intercept": normal(), "slope": normal(), "intercept_spread": positive(),
                                 "slope_spread": positive(), "deviation": normal(2, 2)}, of_recalibration,
                                {"deviation": ("site", "parameter"), "slope_group": ("site",), "positives": ("case",)}),
-    "items": ("items", ANSWERED, {},
-              {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
-               "difficulty_spread": positive(), "difficulty_deviation": normal(2), "set_spread": positive(),
-               "set_deviation": normal(1)}, of_items,
+    "items": ("items", ANSWERED, {}, OF_ITEMS, of_items,
               {"ability": ("model",), "difficulty": ("item",), "passed": ("model", "item")}),
+    "items, discrimination": ("items", ANSWERED, {"discrimination": True},
+                              OF_ITEMS | {"discrimination_spread": positive(), "discrimination_deviation": normal(2)},
+                              of_items, {"discrimination": ("item",), "passed": ("model", "item")}),
     "preferences": ("preferences", PREFERRED[["a", "b", "winner"]].drop(index=1), {},
                     {"spread": positive(), "deviation": normal(2)},
                     functools.partial(of_preferences, frame=PREFERRED[["a", "b", "winner"]].drop(index=1)),
