@@ -14,6 +14,9 @@ from scipy import integrate, optimize, special, stats
 import bayesperf as bp
 from bayesperf.core.errors import InputError
 from bayesperf.models import items
+from bayesperf.sampling.forward import log_densities
+from tests.models.test_units import posterior_of
+from tests.shared.models import GRADED, built_case
 
 # ── Printed figures ──
 
@@ -152,6 +155,33 @@ def test_the_unit_of_cross_validation_is_an_attempt(discrimination):
     np.testing.assert_allclose(found, np.sort(attempts))
 
 
+def test_shares_of_grades_over_the_pool_and_for_a_new_item():
+    """By the thresholds, each share is a pass rate at other difficulties; the mean weighs the steps of the scale."""
+    data = SEEN.isel(outcome=[0, 1, 1]).assign_coords(outcome=[1, 2, 5])
+    posterior, threshold = one_draw(True), [0.7, -0.7]
+    posterior["threshold"] = ("chain", "draw", "grade"), [[threshold]]
+    found = items.recover(posterior, data, None)
+    for suffix in ("", "_new"):
+        shares = found[f"share_at_least{suffix}"]
+        assert shares["grade"].values.tolist() == [2, 5]
+        for place, shift in enumerate(threshold):
+            easier = posterior.drop_vars("threshold")
+            for name in ("difficulty", "set_difficulty", "location"):
+                easier[name] = easier[name] - shift
+            expected = items.recover(easier, SEEN, None)[f"pass_rate{suffix}"]
+            np.testing.assert_allclose(shares.isel(grade=place), expected)
+        mean = 1 + shares.isel(grade=0) + 3 * shares.isel(grade=1)
+        np.testing.assert_allclose(found[f"mean_grade{suffix}"], mean)
+
+
+def test_the_log_likelihood_of_grades_is_that_of_the_model():
+    model, posterior = built_case("items, grades")[2], posterior_of("items, grades")
+    found = items.log_likelihood(posterior, GRADED.counts)
+    assert found.sizes["example"] == GRADED.counts.sum()
+    expected = log_densities(model, model.observed_RVs, posterior)["graded"]
+    np.testing.assert_allclose(found.sum("example"), expected.sum(["model", "item"]), rtol=1e-9)
+
+
 def test_deviations_that_sum_to_zero_keep_lengths():
     from bayesperf.models.building import zero_sum
 
@@ -168,8 +198,8 @@ def test_items_that_all_or_none_pass_are_counted_without_the_model():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([[1, 0], [0, 1]], "must be Outcomes of right and wrong over systems and items"),
-        (OUTCOMES.sum("model"), "must be Outcomes of right and wrong over systems and items"),
+        ([[1, 0], [0, 1]], "must be Outcomes over systems and items"),
+        (OUTCOMES.sum("model"), "must be Outcomes over systems and items"),
         (OUTCOMES.isel(model=[0]), "two systems and two items are the least"),
         (
             bp.Outcomes.from_counts(right=[[1, 0], [0, 0]], n=[[1, 0], [1, 0]], dims=["model", "item"]),
@@ -222,6 +252,15 @@ def test_answers_of_a_fit(sampler, discrimination):
     np.testing.assert_allclose(advice["information"], expected[advice["item"]])
     assert advice["information"].is_monotonic_decreasing
     check_a_new_system(tree)
+
+
+def test_answers_of_grades(sampler):
+    tree = bp.fit(GRADED, "items", draws=200, chains=4, random_seed=1)
+    assert bp.compare(tree, metric="mean_grade").names == ("x", "y", "z")
+    shares = bp.Marginal.from_datatree(tree, "share_at_least")
+    assert shares.dims == ("model", "grade")
+    with pytest.raises(InputError, match="is a fit of grades"):
+        bp.plan.next_items(tree)
 
 
 def check_a_new_system(tree):
