@@ -214,7 +214,7 @@ def curves(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
-    """Return each system's pass rate, or shares of grades and mean grade, over the items of the pool and for a new one."""
+    """Return each system's pass rate, or shares and mean of grades, over the items of the pool and for a new one."""
     grades = data["outcome"].values
     if len(grades) == 2:
         return dict(zip(("pass_rate", "pass_rate_new"), passing(posterior, data), strict=True))
