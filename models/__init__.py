@@ -31,12 +31,13 @@ and, where they apply,
 ``DIMS``
     Dims that the model adds; no dim of the data may have one of these names.
 ``DESIGN``
-    ``"by_actual"`` if the data never say how common the classes are; the option ``design`` says it fit by fit.
+    ``"by_actual"`` if the data never say how common the classes are; if that differs from fit to fit, the option
+    ``design`` says so.
 ``DIM``
     The dim of groups, if it is no option.
 ``ESTIMAND``
-    What the cells are of: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or a description in
-    words of your own, in which ``{dim}`` stands for the option of that name.
+    What the cells describe: a key of `bayesperf.posteriors.quantity.SCOPES`, such as ``mean``, or the line below a
+    table in words of your own, such as ``Posterior of the metric of a typical {dim}``, where ``{dim}`` is the option.
 ``QUANTITIES``
     Facts about variables that are answers: whether ``greater_is_better``, and their ``bounds``.
     `Marginal.from_datatree` and `bayesperf.compare` take such variables by name.
@@ -47,9 +48,11 @@ and, where they apply,
 ``TARGET_ACCEPT``
     The target acceptance rate of NUTS.
 ``recover(posterior, data, rng, **options)``
-    Draws the parameters that were integrated out of the model, the ``cells`` among them if it has none itself.
+    Draws the variables that the model lacks: ``cells_group`` (each group) and ``cells_new`` (a new one), parameters
+    that were integrated out, and ``cells`` if need be.
 ``log_likelihood(posterior, data, **options)``
-    Returns the log-likelihood of the units of cross-validation.
+    Returns the log-likelihood of each unit to leave out. A group that is left out has no effect of its own yet:
+    integrate the effect out, as `groups_logit` does.
 ``facts(data, **options)``
     Returns numbers to add to the attributes of the posterior. If ``parameters`` and ``degrees_of_freedom`` are among
     them, a fit warns of what the data do not settle.
@@ -60,7 +63,7 @@ and, where they apply,
     has no closed form under these priors and options.
 ``EXACT``
     In place of `exact`: where bayesperf has such a function, as ``"groups.exact_group_draws:draws"``. It receives the
-    parameters of the priors, which must be of the families of the defaults. A copy of the file has no use for it.
+    parameters of the priors, which must be of the same families as the defaults. It does not apply to a copy.
 """
 
 from __future__ import annotations

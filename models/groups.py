@@ -71,14 +71,14 @@ DISPERSION = {"random": pm.Beta.dist(1, 24), "clusters": pm.Beta.dist(1, 9)}
 PRIORS = {
     "rates": lambda classes: pm.Dirichlet.dist(np.full(classes, 2 / classes)),
     "dispersion": DISPERSION["random"],
-    # Flat, as of the closed forms.
+    # Flat, as in the closed forms.
     "prevalence": lambda classes: pm.Dirichlet.dist(np.ones(classes)),
-    # Of clusters alone, which often differ more in prevalence than in rates.
+    # Only for clusters, which often differ more in prevalence than in rates.
     "prevalence_dispersion": pm.Beta.dist(1, 3),
 }
 
 
-# Two classes by their rates: what the flat Dirichlet of a row is, where one of them has a prior that is no Beta.
+# These replace `rates` if recall or specificity has a prior other than a Beta. They are the same flat Dirichlet.
 OF_RATES = {"recall": pm.Beta.dist(1, 1), "specificity": pm.Beta.dist(1, 1)}
 
 
@@ -98,9 +98,8 @@ def build(
     data : xarray.DataArray
         Counts; each element of the dims before that of the groups (systems) has its own parameters.
     priors : mapping, optional
-        Priors that replace those of `PRIORS`, by name. Of two classes ``recall`` and ``specificity`` are
-        understood as well, as the mean of the groups in a row of ``rates``, and a Beta of ``prevalence`` as that of
-        the positive class.
+        Priors that replace those of `PRIORS`, by name. For two classes you may also name ``recall`` and
+        ``specificity``, which are the means of the groups, and give ``prevalence`` (of the positive class) a Beta.
     dim : str
         The dim of the groups.
     groups : {"random", "clusters"}

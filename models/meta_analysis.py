@@ -177,8 +177,8 @@ def _observe_with_errors(
     """Add the examples by what the reference and the test said, with the true status summed out."""
     dims = [str(d) for d in counts.dims[:-2]]
     rates, names = variable("reference_rates", [*tests, "reference", "rate"]), list(dict.fromkeys(used))
-    of_study, p = [names.index(name) for name in used], positive(counts)
-    said = rows_of_rates({name: rates[..., of_study, i] for i, name in enumerate(RATES)}, p)
+    place, p = [names.index(name) for name in used], positive(counts)
+    said = rows_of_rates({name: rates[..., i][..., place] for i, name in enumerate(RATES)}, p)
     tested = {name: pm.math.sigmoid(logit) for name, logit in zip(RATES, logits, strict=True)}
     table = cells_of_rates({"prevalence": variable("prevalence_group", [*tests, dims[-1]]), **tested}, p)
     shares = (said[..., :, None] * table[..., None, :]).sum(axis=-3)

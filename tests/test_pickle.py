@@ -237,6 +237,16 @@ KINDS = {
     "roc curve by thresholds with a prior": (curve(bp.roc_curve, method="beta", prior=bp.prior.flat()), of_curve),
     "precision-recall curve": (curve(bp.precision_recall_curve), of_curve),
     "det curve": (curve(bp.curves.det_curve), of_curve),
+    "roc curves": (
+        lambda: bp.roc_curve(SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=50),
+        lambda curves: (*of_curve(curves), draws(curves.area), draws(curves.operating_point(fpr=0.2)["recall"])),
+    ),
+    "roc curves of clusters": (
+        lambda: bp.roc_curve(
+            SCORES[0], {"a": SCORES[1], "b": OTHER}, draws=50, cluster=np.arange(len(SCORES[0])) % 20
+        ),
+        lambda curves: (*of_curve(curves), draws(curves.area)),
+    ),
     **{
         f"reliability curve by {method}": (
             lambda method=method: bp.reliability_curve(SCORES[0], PROBABILITY, method=method, draws=50),

@@ -197,6 +197,24 @@ def test_tables_of_calls_are_found():
     assert {len(row) for row in THEIRS_AND_OURS} == {3}
 
 
+def more_scope(rng):
+    """Return ratings, reads, studies, attempts and votes."""
+    names = ["reader", "case", "modality", "truth"]
+    places = [(r, c, m, c % 2) for r in "abc" for c in range(30) for m in ("film", "screen")]
+    reads = pd.DataFrame(places, columns=names).assign(score=lambda frame: rng.normal(frame["truth"]))
+    studies = bp.ConfusionMatrix.from_counts(
+        tp=[25, 17, 88], fn=[8, 4, 16], fp=[1, 3, 16], tn=[25, 11, 31], dims=["study"]
+    )
+    return {
+        "ratings": bp.Ratings.from_table(rng.integers(1, 4, (40, 3))),
+        "study": bp.curves.reader_areas(reads, draws=100, progressbar=False),
+        **{"studies": studies, "together": bp.groups.meta_analysis(studies, draws=500)},
+        "attempts": bp.Outcomes.from_counts(right=[0, 1, 2, 3, 4] * 6, n=4, dims=["question"]),
+        "votes": pd.DataFrame({"a": [*"xyz"], "b": [*"yzx"], "winner": ["a", "b", "tie"], "count": [3, 2, 1]}),
+        "cluster": np.arange(200) // 4,
+    }
+
+
 @pytest.fixture(scope="module")
 def scope():
     rng = np.random.default_rng(0)
@@ -212,6 +230,7 @@ def scope():
         "by_group": bp.ConfusionMatrix.from_predictions(y_true, y_pred, by={"group": ["a", "a", "b", "b"] * 50}),
         "y_probs": rng.dirichlet([1, 1], 200),
         "folds": bp.ConfusionMatrix.from_counts(tp=tp, fn=20 - tp, fp=3, tn=17),
+        **more_scope(rng),
         "frame": pd.DataFrame({"truth": y_true, "estimate": y_pred}),
         **{"scores_a": [0.8, 0.9, 0.85, 0.83], "scores_b": [0.79, 0.85, 0.86, 0.8]},
         **{"model": LogisticRegression(), "X": np.stack(scores, axis=1), "y": y_true, "grid": {"C": [0.1, 1.0]}},

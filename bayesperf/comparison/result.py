@@ -94,8 +94,9 @@ class Comparison(Answer):
 
     @property
     def title(self) -> str:
-        """Name of the metric in words."""
-        return self.contrast.quantity.metric_title
+        """Name of the metric in words, and what it is averaged over."""
+        averaged = " averaged over data sets" if self.next_dataset else ""
+        return self.contrast.quantity.metric_title + averaged
 
     @property
     def greater_is_better(self) -> bool | None:
@@ -359,7 +360,7 @@ class Comparison(Answer):
         return summary
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
-        """Return one to three sentences: which system is better, whether that matters, and by how much.
+        """Return a few sentences: which system is better, whether that matters, and by how much.
 
         Parameters
         ----------
@@ -381,7 +382,8 @@ class Comparison(Answer):
         On recall, a is probably better than b (probability 71 %), but that may not matter: with probability 64 % the \
         difference exceeds 0.01. The difference, a − b, is 0.030 (95 % HDI −0.075 to 0.135).
         """
-        return comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
+        text = comparison_in_words(self, checks.probability("ci_prob", ci_prob), ci_kind)
+        return f"{text} {self.next_dataset.in_words()}" if self.next_dataset else text
 
     def plot(self, *, ci_prob: float | None = None, ci_kind: Kind | None = None, ax: Panels | None = None) -> Figure:
         """Plot the density of the contrast with the rope; for several systems, P(a > b) and the ranks.

@@ -100,7 +100,11 @@ def datasets(
 
     width, fraction = checks.rope(rope), checks.probability("test_fraction", test_fraction)
     if dim in ("model", "fold"):
-        raise InputError("dim", f"{dim!r} is not of the data sets.", "Name their dim, as dim='dataset'.")
+        raise InputError(
+            "dim",
+            f"{dim!r} is not a dim of data sets.",
+            "Write dim='dataset'; for one data set, folds.correlated_ttest compares two systems.",
+        )
     data = fold_scores(over_folds(scores), "scores", dim)
     if data.sizes["dataset"] < 2:
         raise InputError("scores", f"there is one {dim}; ask correlated_ttest of its folds.")

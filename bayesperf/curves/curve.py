@@ -16,14 +16,11 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.curves.scored_systems import DIM
+from bayesperf.curves.scored_systems import DIM, NAMELESS
 from bayesperf.distributions.draws import rank_envelope
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# The name of the only system of a curve that was given without a name.
-NAMELESS = ""
 
 
 class Curve(Answer):

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from numpy.typing import ArrayLike
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.fields import Held
 from bayesperf.core.weights import about_few, check_enough
-from bayesperf.data.classifier_scores import clusters_of, labelled_scores
+from bayesperf.data.binned_scores import BinnedScores, scores_of
+from bayesperf.data.classifier_scores import Scores, binary_labels, clusters_of
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
@@ -21,6 +24,8 @@ from bayesperf.posteriors.quantity import Quantity
 
 # The dim of systems that were tested on the same examples.
 DIM = "model"
+# The name of the only system of a curve that was given without a name.
+NAMELESS = ""
 
 
 def marginal_of_scores(
@@ -71,6 +76,91 @@ def over_systems(names: Iterable[Any]) -> xr.DataArray:
     return xr.DataArray(np.zeros(len(coordinate)), {DIM: coordinate}, [DIM])
 
 
+def checked_scores(examples: int, systems: Mapping[Any, Any]) -> list[Array]:
+    """Return the scores of each system, (n,), checked."""
+    checked = {name_of_scores(name): checks.vector(name_of_scores(name), scores) for name, scores in systems.items()}
+    checks.equal_lengths({"y_true": examples} | {name: len(scores) for name, scores in checked.items()})
+    return list(checked.values())
+
+
+def name_of_scores(system: Any) -> str:
+    """Return what errors call the scores of a system."""
+    return "y_score" if system == NAMELESS else f"score of {system!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class SystemScores(Held):
+    """The scores of one system, and the examples that have them.
+
+    Attributes
+    ----------
+    scores : Scores or BinnedScores
+        Scores of the positives and of the negatives.
+    clusters : tuple of two ndarrays or None
+        The cluster of each positive and of each negative, in the order of their scores; None if there are none.
+    examples : tuple of two ndarrays or None
+        The number of each positive and of each negative, in the order of their scores; None for the only system.
+    """
+
+    scores: Scores | BinnedScores
+    clusters: tuple[Codes, Codes] | None = None
+    examples: tuple[Codes, Codes] | None = None
+
+    def by_example(self) -> tuple[Array, Array]:
+        """Return the scores of the positives and of the negatives, in the order of the examples."""
+        assert isinstance(self.scores, Scores)
+        return self._by_example((self.scores.positive, self.scores.negative))
+
+    def cluster_by_example(self) -> Codes | None:
+        """Return the clusters of the positives and then of the negatives, in the order of the examples, if any."""
+        return None if self.clusters is None else np.concatenate(self._by_example(self.clusters))
+
+    def _by_example(self, values: tuple[Any, Any]) -> tuple[Any, Any]:
+        assert self.examples is not None
+        positive, negative = self.examples
+        return _taken(values, (np.argsort(positive), np.argsort(negative)))
+
+
+def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> dict[Any, SystemScores]:
+    """Return the checked scores of each system by its name, `NAMELESS` for a system without one.
+
+    Parameters
+    ----------
+    y_true : array-like (n,) or BinnedScores
+        Labels of two classes; or binned scores of one system, without clusters.
+    y_score : array-like (n,), or mapping or data frame of them
+        Scores.
+    pos_label, cluster
+        As in `bayesperf.roc_auc`.
+    """
+    if isinstance(y_true, BinnedScores) or y_score is None:
+        binned = SystemScores(scores_of(y_true, y_score, pos_label))
+        if cluster is not None:
+            raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
+        return {NAMELESS: binned}
+    several = systems_of(y_score)
+    systems = {NAMELESS: y_score} if several is None else several
+    is_positive, *labels = binary_labels(y_true, pos_label)
+    scores = checked_scores(len(is_positive), systems)
+    clusters = clusters_by_class(cluster, is_positive, "y_score" if several is None else "y_true")
+    found = {}
+    for name, of_system in zip(systems, scores, strict=True):
+        positive, negative = of_system[is_positive], of_system[~is_positive]
+        orders = np.argsort(positive, kind="stable"), np.argsort(negative, kind="stable")
+        found[name] = SystemScores(
+            Scores(np.sort(positive), np.sort(negative), *labels),
+            None if clusters is None else _taken(clusters, orders),
+            None if several is None else orders,
+        )
+    return found
+
+
+def _taken(values: tuple[Any, Any], orders: tuple[Codes, Codes]) -> tuple[Any, Any]:
+    """Return values of the positives and of the negatives in an order of either."""
+    positive, negative = (of_class[order] for of_class, order in zip(values, orders, strict=True))
+    return positive, negative
+
+
 def orders_of(scores: Array) -> Codes:
     """Return a number of the order in which each system has the examples (S, n): the same for those that have one."""
     ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
@@ -104,24 +194,6 @@ def clusters_by_class(cluster: Any, is_positive: Booleans, name: str) -> tuple[C
     for of_class, members in (("positives", is_positive), ("negatives", ~is_positive)):
         check_several(codes[members], of_class)
     return codes[is_positive], codes[~is_positive]
-
-
-def clusters_by_score(
-    cluster: Any, y_true: Any, y_score: ArrayLike | None, pos_label: Any = None
-) -> tuple[Codes, Codes] | None:
-    """Return the clusters of the positives and of the negatives, in the order of their scores."""
-    if cluster is None:
-        return None
-    if y_score is None:
-        raise InputError("cluster", "bins do not tell the examples of a cluster.", "Give y_true and y_score.")
-    is_positive, score = labelled_scores(y_true, y_score, pos_label)
-    by_class = clusters_by_class(cluster, is_positive, "y_score")
-    assert by_class is not None
-    scores = score[is_positive], score[~is_positive]
-    positive, negative = (
-        codes[np.argsort(score, kind="stable")] for codes, score in zip(by_class, scores, strict=True)
-    )
-    return positive, negative
 
 
 def check_several(cluster: Codes, name: str) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, warn
 from bayesperf.core.words import enumerated, listed
@@ -34,7 +35,8 @@ def judged_pairs(frame: Any, covariates: Sequence[str] = ()) -> xr.DataArray:
     ----------
     frame : native frame
         A row for each judgement, in any engine: columns ``a`` and ``b``, the names of the systems, ``a`` the one that
-        was shown first; ``winner``, the name of one of them, "a", "b" or "tie"; and perhaps ``prompt`` and ``judge``.
+        was shown first; ``winner``, the name of one of them, "a", "b" or "tie"; and perhaps ``prompt``, ``judge``, and
+        ``count``, how many judgements the row stands for.
     covariates : sequence of str
         What may distract judges: of ``length`` there are two columns of numbers, ``length_a`` and ``length_b``.
 
@@ -48,10 +50,12 @@ def judged_pairs(frame: Any, covariates: Sequence[str] = ()) -> xr.DataArray:
     IdentifiabilityWarning
         If some systems have not been compared with the others, not even by way of third ones.
     """
-    by = [name for name in ("prompt", "judge") if name in _columns(frame)]
-    numbers = [f"{name}_{side}" for name in covariates for side in ("a", "b")]
+    by, counted = ([name for name in names if name in _columns(frame)] for names in (("prompt", "judge"), ("count",)))
+    numbers = [*(f"{name}_{side}" for name in covariates for side in ("a", "b")), *counted]
     values, rows = count_rows(frame, ["a", "b", "winner", *by, *numbers], dict.fromkeys(numbers, _itself))
     refuse_missing_rows(values, rows, values)
+    if counted:
+        rows = rows * checks.whole_numbers("column 'count'", np.asarray(values["count"])).astype(np.int64)
     models, (first, second) = _models(values)
     facts = {
         "first": first,

@@ -49,6 +49,7 @@ KINDS: Mapping[str, Kind] = {
             "winner": ("winner", "preferred", "preference", "choice", "vote", "verdict", "result"),
             "prompt": ("prompt", "prompt_id", "question", "question_id", "item", "item_id", "instruction"),
             "judge": ("judge", "judge_id", "rater", "rater_id", "annotator", "annotator_id", "voter", "expert"),
+            "count": ("count",),
         },
         {"a": "the first system", "b": "the second system", "winner": "the winner"},
     ),

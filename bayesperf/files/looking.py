@@ -51,6 +51,7 @@ ROLES = {
     "winner": ("", "which of the two was preferred"),
     "prompt": ("", "prompts"),
     "judge": ("", "judges"),
+    "count": ("", "how many judgements a row stands for"),
     "study": ("", "studies"),
     "test": ("", "tests"),
     "tp": ("", "true positives"),

@@ -307,6 +307,11 @@ class Settings:
         return next((name for name in self.by if name != FOLD), None)
 
     @property
+    def of_posterior(self) -> dict[str, Any]:
+        """The prior and the seed, by the names that functions which make posteriors have for them."""
+        return {"prior": self.prior, "random_seed": self.seed}
+
+    @property
     def cluster(self) -> str | None:
         """The column of the clusters that are independent of each other."""
         return self.clusters[0] if self.clusters else None

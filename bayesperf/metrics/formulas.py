@@ -442,7 +442,16 @@ def cohen_kappa(hits, misses, false_alarms):
 )
 def weighted_kappa(cells):
     """Agreement beyond chance, errors weighted by the square of their distance in classes."""
-    disagreement = 1.0 * distance(cells.shape[-1]) ** 2
+    return _beyond_chance(cells, 1.0 * distance(cells.shape[-1]) ** 2)
+
+
+@row(bounds=(-1.0, 1.0), needs="ordered", of_rates=Level(applied(kappa_level)))
+def linear_weighted_kappa(cells):
+    """Agreement beyond chance, errors weighted by their distance in classes."""
+    return _beyond_chance(cells, 1.0 * distance(cells.shape[-1]))
+
+
+def _beyond_chance(cells, disagreement):
     by_chance = _dot(cells.sum(-1) @ disagreement, cells.sum(-2))
     return 1 - masked_sum(cells, disagreement) * cells.sum((-2, -1)) / by_chance
 

@@ -64,7 +64,7 @@ def names(needs: Needs | None = None) -> list[str]:
     --------
     >>> from bayesperf import metrics
     >>> metrics.names("ordered")
-    ['weighted_kappa', 'mean_absolute_error', 'off_by_one']
+    ['weighted_kappa', 'linear_weighted_kappa', 'mean_absolute_error', 'off_by_one']
     """
     return [metric.name for metric in _TABLE.values() if needs in (None, metric.needs)]
 

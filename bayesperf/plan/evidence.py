@@ -208,7 +208,9 @@ def metric_evidence(
         post = posterior(cm, prior)
     if post.source.concentration is None:
         raise InputTypeError(
-            name, "a posterior known by its draws cannot be updated with examples to come.", "Give counts."
+            name,
+            "a posterior known by its draws cannot be updated with examples to come.",
+            "Pass counts; if examples depend on each other, divide them by the design effect first.",
         )
     if isinstance(post.source, IndependentRates):
         raise InputTypeError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,14 +70,15 @@ def curve(
     Parameters
     ----------
     curves : ThresholdCurve or mapping of str to ThresholdCurve
-        Curves of one kind, made by the same method. More than six have a panel each.
+        A curve of one system or several, or several curves by name, of one kind and made by the same method. More than
+        six systems have a panel each.
     ci_prob : float, optional
         Probability of the bands, and of the intervals of the areas, as in `bayesperf.plots.density`.
     kind, method
         The kind and method of the bands, as in `bayesperf.curves.ThresholdCurve.band`.
     thresholds : float, Marginal or sequence of them, or a mapping of such by system
         Thresholds to mark on the curves; for the distribution of a threshold (`ThresholdCurve.operating_point`) the
-        observed one is marked.
+        observed one is marked, on each curve its own.
     break_even : bool
         Whether to draw the line on which both errors are equal: fnr = fpr, or precision = recall.
     ax
@@ -93,7 +94,7 @@ def curve(
     ['95 % band, pointwise', 'threshold 0.45', 'threshold 0.7', 'fnr = fpr']
     """
     prob, ci_kind = default_interval(ci_prob, None)
-    named = dict(curves) if isinstance(curves, Mapping) else {"": curves}
+    named = dict(curves) if isinstance(curves, Mapping) else curves.each()
     kinds = {(each.name, each.method) for each in named.values()}
     if len(kinds) != 1:
         raise InputError("curves", f"must be of one kind and method; they are {sorted(kinds)}.")
@@ -107,9 +108,12 @@ def curve(
     figure, panels = (
         small_multiples(len(named), 3.4, 3.5, ax=ax) if apart else small_multiples(1, 5.2, 5.4, margin=(0, 0), ax=ax)
     )
-    groups = [({"": each}, {"": marked[system]}) for system, each in named.items()] if apart else [(named, marked)]
-    for axes, group in zip(panels, groups, strict=True):
-        _draw_curves(axes, *group, (prob, kind, method), ci_kind)
+    drawn = [
+        _Drawn("" if apart else system, each, band, area, marked[system])
+        for (system, each), (band, area) in zip(named.items(), _bands(curves, (prob, kind, method)), strict=True)
+    ]
+    for axes, group in zip(panels, [[one] for one in drawn] if apart else [drawn], strict=True):
+        _draw_curves(axes, group, prob, kind, ci_kind)
         _set_up(axes, name)
         if break_even:
             axes.plot(*_BREAK_EVEN[name], color="black", lw=0.8, ls="--", zorder=1, label=_BREAK_EVEN_WORDS[name])
@@ -130,53 +134,72 @@ def curve(
     return figure
 
 
-def _draw_curves(
-    axes: Axes,
-    curves: Mapping[str, ThresholdCurve],
-    thresholds: Mapping[str, Thresholds],
-    of_band: tuple[float, str, str | None],
-    ci_kind: Kind,
-) -> None:
+class _Drawn(NamedTuple):
+    """What a figure shows of a system."""
+
+    # Its name, empty if no legend needs it; its curve, the band, and the area if there is one.
+    system: Any
+    curve: ThresholdCurve
+    band: xr.Dataset
+    area: Marginal | None
+    thresholds: Thresholds
+
+
+def _bands(
+    curves: ThresholdCurve | Mapping[str, ThresholdCurve], of_band: tuple[float, str, str | None]
+) -> Iterator[tuple[xr.Dataset, Marginal | None]]:
+    """Yield the band of each system, and its area if there is one: from joint draws if there are such."""
+    for curve in curves.values() if isinstance(curves, Mapping) else [curves]:
+        band, area = curve.band(*of_band), curve.area if curve.name in _AREAS else None
+        for place in [{"model": name} for name in curve.names] or [{}]:
+            yield band.sel(place), None if area is None else area.sel(**place)
+
+
+def _draw_curves(axes: Axes, systems: Sequence[_Drawn], ci_prob: float, kind: str, ci_kind: Kind) -> None:
     """Plot the curves of systems with their bands and thresholds."""
-    band = band_name(*of_band[:2])
-    for colour, (system, each) in zip(SERIES, curves.items(), strict=False):
-        points, x, y = each.dataset, each.curve_kind.x, each.curve_kind.y
+    name_of_band = band_name(ci_prob, kind)
+    for colour, (system, curve, band, area, thresholds) in zip(SERIES, systems, strict=False):
+        points, x, y = curve.dataset, curve.curve_kind.x, curve.curve_kind.y
         # Between two points precision belongs to the higher recall, as the average precision sums it.
-        axes.plot(points[x], points[y], color=colour, lw=1.5, zorder=3, label=_label(system, each, of_band[0], ci_kind),
-                  drawstyle="steps-pre" if each.name == "precision_recall" else "default")  # fmt: skip
-        axes.fill(*_outline(each.band(*of_band), x, y), color=colour, alpha=0.2, lw=0,
-                  label=band if len(curves) == 1 else None)  # fmt: skip
-        _mark(axes, each, thresholds[system], colour, system)
-    if len(curves) > 1:
-        axes.fill([], [], color=GREY, alpha=0.3, lw=0, label=f"{band}, of each")
+        axes.plot(points[x], points[y], color=colour, lw=1.5, zorder=3, label=_label(system, area, ci_prob, ci_kind),
+                  drawstyle="steps-pre" if curve.name == "precision_recall" else "default")  # fmt: skip
+        axes.fill(*_outline(band, x, y), color=colour, alpha=0.2, lw=0,
+                  label=name_of_band if len(systems) == 1 else None)  # fmt: skip
+        _mark(axes, curve, thresholds, colour, system)
+    if len(systems) > 1:
+        axes.fill([], [], color=GREY, alpha=0.3, lw=0, label=f"{name_of_band}, of each")
 
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _mark(axes: Axes, curve: ThresholdCurve, thresholds: Thresholds, colour: str, system: str) -> None:
+def _mark(axes: Axes, curve: ThresholdCurve, thresholds: Thresholds, colour: str, system: Any) -> None:
     """Mark thresholds on a curve, each with its own sign."""
     several = thresholds if isinstance(thresholds, Iterable) else [thresholds]
-    values = [_observed_threshold(one) for one in several]
+    values = [_observed_threshold(one, system) for one in several]
     x, y = curve.curve_kind.x, curve.curve_kind.y
     for value, sign in zip(values, np.resize(list("osD^vP"), len(values)), strict=True):
         at, name = curve.at(value), f"threshold {value:.4g}"
         axes.plot(at[x], at[y], str(sign), color=colour, mec="white", ms=8, zorder=4, clip_on=False,
-                  label=f"{shorten(system)}: {name}" if system else name)  # fmt: skip
+                  label=f"{shorten(system)}: {name}" if system != "" else name)  # fmt: skip
 
 
-def _observed_threshold(threshold: float | Marginal) -> float:
-    return float(threshold.observed) if hasattr(threshold, "observed") else float(threshold)
+def _observed_threshold(threshold: float | Marginal, system: Any) -> float:
+    """Return a threshold, or the observed one of a distribution, of the system if there are several."""
+    if not hasattr(threshold, "observed"):
+        return float(threshold)
+    observed = threshold.observed
+    return float(observed.sel(model=system) if "model" in observed.dims else observed)
 
 
-def _label(system: str, curve: ThresholdCurve, ci_prob: float, ci_kind: Kind) -> str:
+def _label(system: Any, area: Marginal | None, ci_prob: float, ci_kind: Kind) -> str:
     """Return the legend of a curve: the system, and the area under the curve with its interval."""
-    if curve.name not in _AREAS:
+    if area is None:
         return shorten(system)
-    low, high = curve.area.interval(ci_prob, ci_kind).values
-    area = f"{curve.area.mean().item():.3f} [{low:.3f}, {high:.3f}]"
-    return f"{shorten(system)}: {area}" if system else area
+    low, high = area.interval(ci_prob, ci_kind).values
+    text = f"{area.mean().item():.3f} [{low:.3f}, {high:.3f}]"
+    return f"{shorten(system)}: {text}" if system != "" else text
 
 
 def _outline(band: xr.Dataset, x: str, y: str) -> tuple[np.ndarray, np.ndarray]:

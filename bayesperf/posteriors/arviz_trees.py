@@ -98,7 +98,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
     checks.instance("tree", tree, xr.DataTree)
     name, kind = PARTS[checks.one_of("part", part, PARTS)]
     if "posterior" not in tree.children or name not in tree["posterior"].data_vars:
-        advice = "Take the mean: the model has no groups." if name != "cells" else ""
+        advice = "Its model has no groups, or does not draw them: take the mean." if name != "cells" else ""
         if figures := list(figures_of(tree)):
             advice = f"This fit has other figures: Marginal.from_datatree(tree, {figures[0]!r})."
         raise InputError("tree", f"has no variable {name!r} in a group 'posterior'.", advice)

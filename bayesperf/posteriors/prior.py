@@ -554,7 +554,8 @@ PRESETS = {preset.__name__: preset for preset in (flat, jeffreys, perks, haldane
 # What a distribution of PyMC or PreliZ is for, and how its Beta is said here.
 OF_A_FIT = (
     "Distributions of PyMC and PreliZ are priors of bayesperf.fit, as fit(cm, 'rates', priors={'recall': "
-    "pm.Beta.dist(9, 1)}); here, prior.elicited(recall=0.9, weight=10) is this Beta."
+    "pm.Beta.dist(9, 1)}). Here, write prior.elicited(recall=0.9, weight=10) for Beta(9, 1), or "
+    "prior.elicited(recall=(0.75, 0.95, 0.9)) for 90 % between 0.75 and 0.95."
 )
 
 

@@ -156,6 +156,8 @@ _FIT_AGAIN = "Fit it under each prior and give the fits: priors={'mine': bp.fit(
 # Draws within this fraction of the range of a prior's draws are at its end; another prior goes beyond it if it has more
 # than this probability there.
 _NEAR, _BEYOND = 0.02, 0.01
+# What ArviZ says of weights, or of powers of a prior, whose greatest values are all the same.
+_NO_TAIL = "tail values are the same"
 
 
 class Under(NamedTuple):
@@ -171,7 +173,7 @@ def fits_under(tree: xr.DataTree, given: Any) -> dict[str, Under]:
     if not isinstance(given, Mapping) or not all(isinstance(each, Mapping | xr.DataTree) for each in given.values()):
         raise InputTypeError(
             "priors",
-            f"of a fit must be a mapping of names to priors or to other fits; it is {given!r:.80}.",
+            f"must map names of yours to the `priors` of a fit, or to other fits; it is {given!r}.",
             "Write priors={'sceptic': {'recall': pm.Beta.dist(1, 1)}}.",
         )
     under = {"as fitted": _as_it_is(tree)}
@@ -194,7 +196,6 @@ def _of_prior(tree: xr.DataTree, group: xr.DataTree | None) -> Posterior | None:
 
 def _resampled_fit(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     """Return a fit with its draws resampled in proportion to their weights under another prior."""
-    import arviz_stats.base
     import pymc as pm
 
     draws, model = tree["posterior"].to_dataset(), _model_under(tree, given)
@@ -217,9 +218,8 @@ def _resampled_fit(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     ) - _total_log_density(before)
     if not np.isfinite(log_ratio).any():
         raise InputError("priors", "no draw of the fit is possible under them.", _FIT_AGAIN)
-    # Its argument is a log-likelihood that is left out, the negative of what is put in.
-    log_weight, pareto_k = arviz_stats.base.array_stats.psislw(-log_ratio.ravel())
-    chosen = np.sort(resampled(np.asarray(log_weight), np.random.default_rng(0)))
+    log_weight, pareto_k = _smoothed(log_ratio.ravel())
+    chosen = np.sort(resampled(log_weight, np.random.default_rng(0)))
     flat = draws.stack(sample=("chain", "draw"), create_index=False).isel(sample=chosen).drop_vars(["chain", "draw"])
     again = flat.rename(sample="draw").expand_dims(chain=[0]).assign_coords(draw=np.arange(len(chosen)))
     data = {name: tree[name].to_dataset() for name in ("observed_data", "constant_data") if name in tree}
@@ -237,6 +237,24 @@ def _resampled_fit(tree: xr.DataTree, given: Mapping[str, Any]) -> Under:
     if any(_is_cut_off(draws[name], fitted[name], other[name]) for name in names):
         pareto_k = np.inf
     return Under(posterior, _of_prior(tree, drawn["prior"]) if has_cells else None, float(pareto_k))
+
+
+def _smoothed(log_ratio: Array) -> tuple[Array, float]:
+    """Return Pareto-smoothed log weights and k̂; the ratios themselves and NaN if the greatest are all the same.
+
+    This is so if the prior is that of the fit, or as flat: there is no tail to smooth.
+    """
+    import arviz_stats.base
+
+    ratio = np.round(log_ratio - log_ratio.max(), 9)  # without the rounding of the densities, which has a tail, too
+    try:
+        # Its argument is a log-likelihood that is left out, the negative of what is put in.
+        log_weight, pareto_k = arviz_stats.base.array_stats.psislw(-ratio)
+    except ValueError as error:
+        if _NO_TAIL not in str(error):
+            raise
+        return ratio, np.nan
+    return np.asarray(log_weight), float(pareto_k)
 
 
 def _is_cut_off(posterior: xr.DataArray, fitted: xr.DataArray, other: xr.DataArray) -> bool:
@@ -313,7 +331,7 @@ def _power_scaled(tree: xr.DataTree, metrics: Any) -> pd.DataFrame:
             warnings.filterwarnings("ignore", "Number of tail draws")
             summary: pd.DataFrame = arviz_stats.psense_summary(tree, var_names=names)
     except ValueError as error:
-        if "tail values are the same" not in str(error):
+        if _NO_TAIL not in str(error):
             raise
         prior = tree["posterior"].attrs.get(PRIOR, "")
         raise InputError(

@@ -109,8 +109,6 @@ def _counted_analysis(test: Predictions, settings: Settings) -> Analysis:
             None if dev is None else _selected_systems(dev, counts, settings),
         )
     pooled = counts.sum(FOLD) if FOLD in counts.dims else counts
-    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-    folds = posterior(counts, **options) if FOLD in counts.dims and not settings.scores_alone else None
     if settings.rope:
         check_systems(counts, settings)
     paired = _paired_counts(test.frame, pooled, settings)
@@ -118,11 +116,9 @@ def _counted_analysis(test: Predictions, settings: Settings) -> Analysis:
         from bayesperf.reports.split_column import scored_systems
 
         scores = scored_systems(test, dev, counts, settings)
-    return Analysis(
+    return Analysis.of_counts(
         counts,
         settings,
-        posterior(pooled, **options),
-        folds,
         scores=scores,
         paired=paired,
         selection=selection,
@@ -137,9 +133,9 @@ def _judged_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     from bayesperf.labels.verifying import verify
 
     sample = judged_sample(predictions, settings, named_labels(predictions.frame, settings))
-    pooled = verify(sample, prior=settings.prior, random_seed=settings.seed)
+    pooled = verify(sample, **settings.of_posterior)
     notes = (about_verified(int(sample.verified.sum()), int(sample.counts.sum()), settings),)
-    return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, handed_in=True)
+    return Analysis(sample.verified_only(), settings, pooled, None, notes=notes, own_posterior=True)
 
 
 def _clustered_analysis(predictions: Predictions, settings: Settings) -> Analysis:
@@ -147,15 +143,14 @@ def _clustered_analysis(predictions: Predictions, settings: Settings) -> Analysi
     counts = clustered_counts(predictions, settings, named_labels(predictions.frame, settings))
     if settings.pos_label is not None:
         counts = replace(counts, pos_label=label_of(counts.labels, settings.pos_label))
-    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
-    return _weighted_analysis(pool(counts, method="bayesian_bootstrap", **options).mean, settings)
+    return _weighted_analysis(pool(counts, method="bayesian_bootstrap", **settings.of_posterior).mean, settings)
 
 
 def _weighted_analysis(pooled: Posterior, settings: Settings) -> Analysis:
     """Return the analysis of a posterior by cluster weights."""
     source: Any = pooled.source
     notes = (about_questions(source) if settings.correct else about_clusters(source, settings.clusters[1:]),)
-    return Analysis(source.summed, settings, pooled, None, notes=notes, handed_in=True)
+    return Analysis(source.summed, settings, pooled, None, notes=notes, own_posterior=True)
 
 
 def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis:
@@ -171,15 +166,16 @@ def _outcomes_analysis(predictions: Predictions, settings: Settings) -> Analysis
         predictions = _selected_systems(predictions, best, settings)
     frame = predictions.each
     outcomes, by = frame[settings.actual], _columns(frame, settings.by)
-    options: dict[str, Any] = {"prior": settings.prior, "random_seed": settings.seed}
     if settings.cluster is not None:
-        clustered = pool(make(outcomes, by=by, cluster=_columns(frame, settings.clusters)), **options).mean
+        clusters = _columns(frame, settings.clusters)
+        clustered = pool(make(outcomes, by=by, cluster=clusters), **settings.of_posterior).mean
         analysis = replace(_weighted_analysis(clustered, settings), voted=_voted(frame, settings, clustered.source))
     else:
         counts, paired = make(outcomes, by=by), None
         if settings.id is not None and settings.system is not None and counts.counts.sizes[settings.system] > 1:
             paired = make(outcomes, by=by, example=frame[settings.id])
-        analysis = Analysis(counts, settings, posterior(counts, **options), None, paired=paired, selection=selection)
+        pooled = posterior(counts, **settings.of_posterior)
+        analysis = Analysis(counts, settings, pooled, None, paired=paired, selection=selection)
     if not settings.slices:
         return analysis
     refuse_unsliceable({name: frame[name].nunique() for name in settings.slices}, "--slice ")
@@ -208,13 +204,13 @@ def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
             "--id", "outcomes by a judge are compared as if each system had examples of its own.", "Remove --id."
         )
     frame = predictions.each
-    by, options = _columns(frame, settings.by), {"prior": settings.prior, "random_seed": settings.seed}
+    by = _columns(frame, settings.by)
     judge = _columns(frame, settings.judges) if len(settings.judges) > 1 else frame[str(settings.judge)]
     cluster = _columns(frame, settings.clusters) or None
-    pooled = verify(frame[settings.actual], judge=judge, by=by, cluster=cluster, **options)  # type: ignore[arg-type]
+    pooled = verify(frame[settings.actual], judge=judge, by=by, cluster=cluster, **settings.of_posterior)
     known = pooled.source.known_counts() or Outcomes(as_outcomes(pooled.examples))  # type: ignore[arg-type]
     notes = (about_verified(int(known.total.sum()), len(frame), settings),)
-    return Analysis(known, settings, pooled, None, notes=notes, handed_in=True)
+    return Analysis(known, settings, pooled, None, notes=notes, own_posterior=True)
 
 
 def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:

@@ -30,7 +30,6 @@ from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 from bayesperf.reports.comparison_tables import MetricComparison, compare_areas, compare_systems, named_baseline
 from bayesperf.reports.sliced import SlicedSystem, find_slices
-from bayesperf.reports.svg import colour
 from bayesperf.reports.verdicts import Verdict, verdicts_of
 
 if TYPE_CHECKING:
@@ -73,8 +72,8 @@ class Analysis:
         Sentences on probable mistakes in the data, including repeats.
     of_file : bool
         Whether it comes from files, read by the command line.
-    handed_in : bool
-        Whether the caller passed the posterior, so that its prior has no known name.
+    own_posterior : bool
+        Whether the posterior is another than that of the counts under the prior, and cannot be made anew.
     sliced : ConfusionMatrix, Outcomes or None
         The counts of each system also by the dims of slices, folds pooled.
     averages : tuple of Marginal
@@ -97,11 +96,19 @@ class Analysis:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     of_file: bool = True
-    handed_in: bool = False
+    own_posterior: bool = False
     sliced: Counted | None = None
     averages: tuple[Marginal, ...] = ()
     voted: Marginal | None = None
     command: str = ""
+
+    @classmethod
+    def of_counts(cls, counts: Counted, settings: Settings, **more: Any) -> Analysis:
+        """Return the analysis of counts under the prior of the settings, of each fold and of all together."""
+        in_folds = FOLD in counts.dims
+        folds = posterior(counts, **settings.of_posterior) if in_folds and not settings.scores_alone else None
+        pooled = posterior(counts.sum(FOLD) if in_folds else counts, **settings.of_posterior)
+        return cls(counts, settings, pooled, folds, **more)
 
     @cached_property
     def pooled_counts(self) -> Counted:
@@ -142,7 +149,7 @@ class Analysis:
     def foremost(self) -> Posterior:
         """The posterior of the systems shown class by class: all if they are few, else the best by the first metric."""
         system, size = self.settings.system, self.pooled.leading.size
-        if size <= MOST_SHOWN or self.handed_in or system is None:
+        if size <= MOST_SHOWN or self.own_posterior or system is None:
             return self.pooled
         metric = metrics.get(self.metric_names[0])
         mean = self.marginals[metric.name].mean()
@@ -151,7 +158,7 @@ class Analysis:
         others = size // len(order)
         best = order[: max(1, MOST_SHOWN // others)].tolist()
         counts = self.pooled_counts.isel(**{system: best})
-        return posterior(counts, self.settings.prior, random_seed=self.settings.seed)
+        return posterior(counts, **self.settings.of_posterior)
 
     @property
     def best(self) -> int:
@@ -278,20 +285,6 @@ class Analysis:
     def prior_text(self) -> str:
         """The prior, in words."""
         return OF_WEIGHTS if self.settings.scores_alone else self.pooled.prior_text
-
-    def colours(self, leading: xr.DataArray) -> list[str]:
-        """Return the colour of each place: the colour of its system, which is the same throughout."""
-        system = self.settings.system
-        if system not in leading.dims:
-            return [colour(i) for i in range(leading.size)]
-        along = leading[system].broadcast_like(leading).transpose(*leading.dims)
-        return [self.colour_of([name]) for name in along.values.ravel().tolist()]
-
-    def colour_of(self, names: Sequence[Any]) -> str:
-        """Return the colour of a system, by its name and its places."""
-        order = self.pooled_counts.counts[self.settings.system].values.tolist() if self.settings.system else []
-        texts = list(map(str, order))
-        return colour(texts.index(str(names[0])) if names and str(names[0]) in texts else 0)
 
     @cached_property
     def systems(self) -> list[tuple[tuple[int, ...], list[str]]]:

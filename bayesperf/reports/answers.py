@@ -22,7 +22,6 @@ from bayesperf.comparison.result import Comparison
 from bayesperf.core.answer import Answer
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import enumerated, metric_title, percentage, printable, short_interval_name
-from bayesperf.files.option_table import Settings
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.blocks import Block, Column, Figure, Name, Note, Rows, Sentence, Table, Written
@@ -127,8 +126,7 @@ class Answers:
         table = part.table_below if isinstance(part, Answer) else part.summary
         rows = table(**self._taken(part.summary))
         if isinstance(part, Comparison) and not part.of_ratio:
-            settings = Settings(ci_prob=self.ci_prob, rope=part.rope)
-            pairs = difference_table(part, rows.to_dict("records"), part.title, "", settings, name=name)
+            pairs = difference_table(part, rows.to_dict("records"), part.title, "", self.ci_prob, name=name)
             return [*drawn, pairs, Note(caption(rows.attrs))]
         return [*drawn, *table_of(rows, name)]
 

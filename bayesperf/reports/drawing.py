@@ -50,6 +50,22 @@ def names_of(dims: Sequence[Any]) -> list[Column]:
     return [Column(str(dim), (str(dim),)) for dim in dims]
 
 
+def colours_of(analysis: Analysis, leading: xr.DataArray) -> list[str]:
+    """Return the colour of each place: the colour of its system, which is the same throughout a report."""
+    system = analysis.settings.system
+    if system not in leading.dims:
+        return [svg.colour(i) for i in range(leading.size)]
+    along = leading[system].broadcast_like(leading).transpose(*leading.dims)
+    return [colour_of(analysis, [name]) for name in along.values.ravel().tolist()]
+
+
+def colour_of(analysis: Analysis, names: Sequence[Any]) -> str:
+    """Return the colour of a system, by its name and its places."""
+    system = analysis.settings.system
+    order = [] if system is None else list(map(str, analysis.pooled_counts.counts[system].values.tolist()))
+    return svg.colour(order.index(str(names[0])) if names and str(names[0]) in order else 0)
+
+
 def densities(analysis: Analysis, marginal: Marginal, title: str) -> Callable[[], Drawn]:
     """Return a function that draws the density of each place, over the bounds that it is to meet."""
 
@@ -59,7 +75,7 @@ def densities(analysis: Analysis, marginal: Marginal, title: str) -> Callable[[]
         bounds = [each for each in analysis.requirements if each.metric == marginal.name]
         scale, height = svg.Scale(drawn, [each.bound for each in bounds]), svg.FLAT if many else svg.HEIGHT
         beneath = [svg.bound(each.bound, each.at_least, scale, height) for each in bounds]
-        picture, colours = svg.strip if many else svg.density, analysis.colours(marginal.leading)
+        picture, colours = svg.strip if many else svg.density, colours_of(analysis, marginal.leading)
         return [picture(drawn, i, scale, title, colours[i], *beneath) for i in range(len(drawn.names))], svg.axis(scale)
 
     return draw
@@ -112,7 +128,7 @@ def shared_figures(
         Figure(
             partial(draw, analysis, some),
             place,
-            legend=[(each.names[0], analysis.colour_of(each.names)) for each in some if each.names],
+            legend=[(each.names[0], colour_of(analysis, each.names)) for each in some if each.names],
             reading=reading if i == 0 else "",
         )
         for i, (place, some) in enumerate(shared)

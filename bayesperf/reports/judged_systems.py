@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bayesperf.comparison.comparing import compare
@@ -147,9 +148,12 @@ def judged_systems(read: FileOfKind, settings: Settings) -> JudgedSystems:
     """Return what a file of judged pairs says."""
     from bayesperf.sampling.fitting import fit
 
-    counts = judged_pairs(read.frame)
+    frame = read.frame
+    if "count" in frame:
+        frame = frame.assign(count=pd.to_numeric(frame["count"], errors="coerce"))
+    counts = judged_pairs(frame)
     options = {"order": settings.order}
-    tree = fit(read.frame, "preferences", options=options, random_seed=settings.seed, progressbar=False)
+    tree = fit(frame, "preferences", options=options, random_seed=settings.seed, progressbar=False)
     compared = compare(tree, metric="win_rate")
     return JudgedSystems(_what_was_read(read, counts), read.notes, int(counts.sum()), tree, compared, settings.ci_prob)
 

@@ -101,7 +101,7 @@ class MeanFigures:
         return [
             *pairing,
             said,
-            difference_table(comparison, records, comparison.title, "", settings, name=("differences",)),
+            difference_table(comparison, records, comparison.title, "", settings.ci_prob, name=("differences",)),
         ]
 
 

@@ -30,7 +30,6 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
-from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import Requirement, bounds_of
 from bayesperf.posteriors.tree_attributes import RANDOM_SEED, figures_of
 from bayesperf.reports.analysis import Analysis
@@ -211,23 +210,16 @@ def _posterior_of_fit(tree: xr.DataTree) -> Posterior:
 
 def _analysis(counts: Counted, pooled: Posterior | None, settings: Settings, requirements: Any) -> Analysis:
     """Return the analysis of counts, and of their posterior if the caller passed one."""
-    paired, folds, whole = counts if counts.patterns is not None else None, None, counts
-    prior: Any = settings.prior
-    if FOLD in counts.dims:
-        if pooled is not None:
-            raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")
-        folds, whole = posterior(counts, prior, random_seed=settings.seed), counts.sum(FOLD)
-        paired = None if paired is None else paired.sum(FOLD)
-    return Analysis(
-        counts,
-        settings,
-        posterior(whole, prior, random_seed=settings.seed) if pooled is None else pooled,
-        folds,
-        tuple(Requirement.of(*each, counts.graded) for each in bounds_of(requirements).items()),
-        paired=paired,
-        of_file=False,
-        handed_in=pooled is not None,
-    )
+    in_folds, paired = FOLD in counts.dims, None
+    if in_folds and pooled is not None:
+        raise InputError("data", f"a posterior with a dim {FOLD!r} cannot be pooled.", "Give the matrix itself.")
+    if counts.patterns is not None:
+        paired = counts.sum(FOLD) if in_folds else counts
+    required = tuple(Requirement.of(*each, counts.graded) for each in bounds_of(requirements).items())
+    more: dict[str, Any] = {"requirements": required, "paired": paired, "of_file": False}
+    if pooled is None:
+        return Analysis.of_counts(counts, settings, **more)
+    return Analysis(counts, settings, pooled, None, **more, own_posterior=True)
 
 
 def _answers(data: Any, given: Mapping[str, Any], lists: Mapping[str, Any], ci_prob: float, rope: float) -> Answers:

@@ -510,7 +510,7 @@ def about_areas(scores: ScoredSystems) -> str:
     error = max(row["mcse"] for row in scores.area_rows)
     text = "Areas are estimated by the Bayesian bootstrap"
     text += f"; the Monte Carlo error of their means is at most {error:.1g}." if error > _NEGLIGIBLE else "."
-    if (fewest := min(system.roc.scores.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
+    if (fewest := min(system.roc.class_totals[1] for system in scores.systems)) < ENOUGH_POSITIVES:
         text += f" With so few positives ({fewest}) the average precision is very uncertain."
     return text
 

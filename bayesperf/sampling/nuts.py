@@ -185,7 +185,7 @@ def warn_of_convergence(groups: Mapping[str, xr.Dataset], model: pm.Model) -> No
         warn(
             ConvergenceWarning,
             "BP302",
-            f"R̂ of {worst} is {rhat[worst]:.3f} (more than 1.01): the chains disagree. {advice}.",
+            f"R̂ of {worst} is {rhat[worst]:.4f} (more than 1.01): the chains disagree. {advice}.",
         )
     for kind in ("bulk", "tail"):
         ess = {name: float(value.min()) for name, value in sampled.azstats.ess(method=kind).data_vars.items()}

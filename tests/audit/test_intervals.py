@@ -59,7 +59,11 @@ def test_odds_and_likelihood_ratios(counts):
 def test_kappa(table):
     cm = bp.ConfusionMatrix.from_table(table)
     squares = (np.arange(3) - np.arange(3)[:, None]) ** 2
-    for metric, weights in {"cohen_kappa": None, "weighted_kappa": squares}.items():
+    for metric, weights in {
+        "cohen_kappa": None,
+        "weighted_kappa": squares,
+        "linear_weighted_kappa": np.sqrt(squares),
+    }.items():
         expected = cohens_kappa(np.array(table, float), weights=weights)
         found = delta(cm, metric)
         assert found.mean().item() == pytest.approx(expected.kappa, rel=1e-9), metric

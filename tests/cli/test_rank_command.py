@@ -50,6 +50,11 @@ def test_the_same_figures_in_every_format(shell, votes, sampler, monkeypatch):
     assert "90 judgements, 15 of them tied: 3 systems, 90 prompts, 2 judges." in text
     assert "Columns read: model_a, model_b, winner, question_id and judge." in text
     assert f"| system | {' | '.join(systems)} |" in shell("rank", "votes.csv", "--format", "markdown").stdout
+    # A row may stand for several votes.
+    counted = votes.groupby(["model_a", "model_b", "winner"]).size().rename("count").reset_index()
+    counted.to_csv("counted.csv", index=False)
+    assert "90 judgements, 15 of them tied: 3 systems." in " ".join(shell("rank", "counted.csv").stdout.split())
+    assert asked[-1][0]["count"].tolist() == counted["count"].tolist()
 
 
 def test_columns_are_recognised_by_their_usual_names():

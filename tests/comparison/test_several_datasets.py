@@ -190,8 +190,8 @@ def without(**selection):
         (TypeError, SCORES.astype(str), {}, "scores must be a DataArray of numbers"),
         (TypeError, SCORES > 0.8, {}, "scores must be a DataArray of numbers"),
         (TypeError, SCORES, {"dim": "site"}, "with dims site, model and fold"),
-        (ValueError, SCORES, {"dim": "model"}, "dim: 'model' is not of the data sets. Name their dim, as dim='datas"),
-        (ValueError, SCORES, {"dim": "fold"}, "dim: 'fold' is not of the data sets."),
+        (ValueError, SCORES, {"dim": "model"}, "dim: 'model' is not a dim of data sets. Write dim='dataset'; for one"),
+        (ValueError, SCORES, {"dim": "fold"}, "dim: 'fold' is not a dim of data sets."),
         (ValueError, without(model=[0, 1, 1]), {}, "scores: two systems are compared; dim model has 3. Select two."),
         (ValueError, without(dataset=[0]), {}, "scores: there is one dataset; ask correlated_ttest of its folds."),
         (ValueError, without(fold=[0]), {}, "scores: one fold says nothing of the scatter of scores. Ask signed_rank"),
@@ -213,7 +213,7 @@ def test_bad_scores_of_data_sets(error, scores, options, message):
 
 
 def test_compare_takes_scores_by_their_own_rules():
-    with pytest.raises(ValueError, match="dim: 'model' is not of the data sets"):
+    with pytest.raises(ValueError, match="dim: 'model' is not a dim of data sets"):
         bp.compare(SCORES, test_fraction=1 / 6)
     with pytest.raises(TypeError, match="leave out b and metric"):
         bp.compare(SCORES, metric="accuracy", dim="dataset")

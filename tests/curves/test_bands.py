@@ -100,7 +100,7 @@ def test_bands_hold_the_curve_and_each_other(make, data):
     assert name == curve.curve_kind.y
     assert band.dims == (curve.curve_kind.x, "ci_bound")
     assert ((band >= 0) & (band <= 1)).all()
-    observed = curve.curve_kind.along(Observed(curve.scores), band[curve.curve_kind.x].values)[0]
+    observed = curve.curve_kind.along(Observed(curve.parts[""].scores), band[curve.curve_kind.x].values)[0]
     for inner, outer in ((narrow, wide), (wide, whole)):
         # Where curves differ by one number a simultaneous band is a pointwise one, but ends at draws, not between them.
         slack = 2e-3 if np.ptp(data[1]) == 0 else 0
@@ -123,7 +123,7 @@ def test_grids():
 def test_det_is_roc_upside_down():
     det = bp.curves.det_curve(*DATA["continuous"])
     fpr = det.band()["fpr"].values
-    expected = np.quantile(1 - Bootstrapped(det.scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
+    expected = np.quantile(1 - Bootstrapped(det.parts[""].scores, 1000, 0, False).recall(fpr), [0.05, 0.95], axis=0).T
     band = det.band(0.9)["fnr"].values
     # The observed curve makes it wider at its ends.
     np.testing.assert_allclose(band[40:150], expected[40:150], atol=1e-12)
@@ -169,7 +169,7 @@ def test_precision_varies_with_the_share_of_positives():
     """Where all is called positive, precision is that share: Beta(positives, negatives)."""
     y, score = normal_scores(30, 70)
     curve = bp.precision_recall_curve(y, score, draws=20_000)
-    drawn = curve.curve_kind.along(Bootstrapped(curve.scores, 20_000, 0, False), np.array([1.0]))[:, 0]
+    drawn = curve.curve_kind.along(Bootstrapped(curve.parts[""].scores, 20_000, 0, False), np.array([1.0]))[:, 0]
     assert stats.kstest(drawn, stats.beta(30, 70).cdf).pvalue > 1e-3
 
 
@@ -275,7 +275,7 @@ def test_areas_beside_the_curve_are_those_under_it_turned_round(data, low, high)
 def test_partial_areas_are_of_the_curves_of_the_band(method, rate):
     curve = bp.roc_curve(*DATA["continuous"], method=method, draws=200)
     grid = np.linspace(0.6, 0.9, 8001)
-    heights = curve._drawn_curves.recall(grid) if rate == "fpr" else 1 - curve._drawn_curves.fpr(grid)
+    heights = curve._drawn_curves[0].recall(grid) if rate == "fpr" else 1 - curve._drawn_curves[0].fpr(grid)
     found = curve.partial_area(0.6, 0.9, rate=rate)
     np.testing.assert_allclose(found.distribution.values[0, 0], np.trapezoid(heights, grid), atol=3e-4)
     standardized = curve.partial_area(0.6, 0.9, rate=rate, standardized=True)

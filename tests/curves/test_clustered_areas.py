@@ -159,7 +159,7 @@ def test_differences_by_a_loop():
 def test_parts_are_of_the_drawn_curves_of_the_band():
     curve = bp.roc_curve(Y, A, cluster=CLUSTER, draws=300)
     grid = np.linspace(0, 0.3, 4001)
-    under = np.trapezoid(curve._drawn_curves.recall(grid), grid)
+    under = np.trapezoid(curve._drawn_curves[0].recall(grid), grid)
     np.testing.assert_allclose(curve.partial_area(0, 0.3).distribution.values[0, 0], under, atol=2e-4)
     alone = bp.roc_auc(Y, A, fpr=(0, 0.3), cluster=CLUSTER, draws=4000)
     is_distributed_as(alone, under)

@@ -13,6 +13,9 @@ TWO = {"a": PROB, "b": OTHER}
 CURVES = {
     "roc": lambda: bp.roc_curve(Y, PROB, draws=50),
     "roc by thresholds": lambda: bp.roc_curve(Y, PROB, method="beta"),
+    "roc of systems": lambda: bp.roc_curve(Y, TWO, draws=50),
+    "precision–recall of systems by thresholds": lambda: bp.precision_recall_curve(Y, TWO, method="beta"),
+    "det of systems": lambda: bp.curves.det_curve(Y, TWO, draws=50),
     "det": lambda: bp.curves.det_curve(Y, PROB, draws=50),
     "decision": lambda: bp.decision_curve(Y, TWO, thresholds=[0.2, 0.5], draws=50),
     "isotonic": lambda: bp.reliability_curve(Y, PROB),
@@ -46,7 +49,7 @@ def test_a_curve_has_no_points_but_its_own(name):
         CURVES[name]().at(0.123456)
 
 
-@pytest.mark.parametrize("name", ["roc", "decision", "lines", "expected performance"])
+@pytest.mark.parametrize("name", ["roc", "roc of systems", "decision", "lines", "expected performance"])
 def test_bands_hold_their_share_of_the_joint_draws(name):
     curve = CURVES[name]()
     drawn = curve.joint_draws()

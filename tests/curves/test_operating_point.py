@@ -39,7 +39,7 @@ def test_drawn_operating_points(target):
     curve = bp.roc_curve(y, score, draws=300)
     point = curve.operating_point(**target)
     values = {name: point[name].distribution.values.ravel() for name in ("threshold", "fpr", "recall")}
-    fpr, recall = (np.concatenate(blocks) for blocks in zip(*curve._drawn_curves.rates(), strict=True))
+    fpr, recall = (np.concatenate(blocks) for blocks in zip(*curve._drawn_curves[0].rates(), strict=True))
     thresholds = [np.inf, *np.unique(score)[::-1]]
     share = np.random.default_rng([0, 1]).beta(40, 60, 300)
     for draw in range(300):

@@ -9,7 +9,6 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
-from bayesperf.core.errors import InputTypeError
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 from tests.shared.golden import golden
 
@@ -164,13 +163,14 @@ def binormal():
 
 
 def test_binormal_band(binormal):
-    drawn = binormal._drawn_curves
+    (drawn,) = binormal._drawn_curves
     band = binormal.band(0.9)["recall"]
     at = np.array([0.05, 0.3, 0.8])
     expected = np.quantile(ndtr(drawn.a + drawn.b * ndtri(at)), [0.05, 0.95], axis=0).T
     np.testing.assert_allclose(band.sel(fpr=at, method="nearest"), expected, atol=1e-9)
     # What one can say of normal scores without a model of them: least squares of moments.
-    positive, negative = binormal.scores.positive, binormal.scores.negative
+    scores = binormal.parts[""].scores
+    positive, negative = scores.positive, scores.negative
     a, b = (positive.mean() - negative.mean()) / positive.std(), negative.std() / positive.std()
     assert (band[1:-1, 0] < ndtr(a + b * ndtri(band["fpr"][1:-1]))).all()
     assert (band[1:-1, 1] > ndtr(a + b * ndtri(band["fpr"][1:-1]))).all()
@@ -180,7 +180,7 @@ def test_binormal_band(binormal):
 
 def test_binormal_areas(binormal):
     """Quadrature against the closed form of the area, draw by draw, and against SciPy's integral."""
-    drawn = binormal._drawn_curves
+    (drawn,) = binormal._drawn_curves
     np.testing.assert_allclose(
         binormal._integral(0, 1), ndtr(drawn.a / np.sqrt(1 + drawn.b**2))[:, 0], atol=1e-7
     )  # fmt: skip
@@ -193,7 +193,7 @@ def test_binormal_areas(binormal):
 
 def test_binormal_precision(binormal):
     curve = bp.precision_recall_curve(*normal_scores(150, 250, 1.3), method="binormal", draws=500)
-    drawn = curve._drawn_curves
+    (drawn,) = curve._drawn_curves
     share, a, b = drawn.prevalence[3, 0], drawn.a[3, 0], drawn.b[3, 0]
 
     def precision(recall):
@@ -211,9 +211,10 @@ def test_binormal_precision(binormal):
 def test_binormal_operating_point(binormal):
     """In closed form the threshold of a false positive rate is a quantile of the negatives."""
     point = binormal.operating_point(fpr=0.1)
-    drawn = binormal._drawn_curves
+    (drawn,) = binormal._drawn_curves
     exact = drawn.mean[:, 0] - drawn.spread[:, 0] * ndtri(0.1)
-    gap = np.diff(np.sort(np.concatenate([binormal.scores.positive, binormal.scores.negative]))).mean()
+    scores = binormal.parts[""].scores
+    gap = np.diff(np.sort(np.concatenate([scores.positive, scores.negative]))).mean()
     assert point["threshold"].mean().item() == pytest.approx(exact.mean(), abs=2 * gap)
     assert point["threshold"].sd().item() == pytest.approx(exact.std(), rel=0.1)
 
@@ -351,7 +352,7 @@ def test_draws_of_clusters_by_a_loop():
         areas.append((1 - s) * (1 - t) * seen + s * (1 - t) * u + (1 - s) * t * v + s * t / 2)
     assert ks_2samp(areas, curve.area.joint_draws(4000).values).pvalue > 1e-3
     at = curve.operating_point(cost=(1, 1))
-    prevalence = curve._drawn_curves.prevalence[:, 0]
+    prevalence = curve._drawn_curves[0].prevalence[:, 0]
     # Every cluster has as many of either class.
     np.testing.assert_allclose(prevalence, 0.5, rtol=1e-12)
     assert at["recall"].sd() > 0
@@ -384,9 +385,3 @@ def test_bad_clusters():
         bp.roc_curve(y, score, cluster=cluster[:5])
     with pytest.raises(ValueError, match="method: 'wilson' takes examples to be independent"):
         bp.roc_curve(y, score, cluster=cluster).band(method="wilson")
-
-
-@pytest.mark.parametrize("curve", [bp.roc_curve, bp.precision_recall_curve, bp.curves.det_curve])
-def test_a_curve_is_of_one_system(curve):
-    with pytest.raises(InputTypeError, match=r"several systems.*a curve of each; bayesperf\.roc_auc"):
-        curve([0, 1, 1], {"a": [0.1, 0.4, 0.9], "b": [0.2, 0.1, 0.8]})

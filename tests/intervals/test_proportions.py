@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import bayesperf as bp
+from bayesperf.core.errors import InputError
 from bayesperf.intervals import proportion, proportion_difference
 from bayesperf.intervals.proportions import METHODS
 from tests.shared.golden import golden
@@ -296,3 +297,36 @@ def test_wilson_f1_refuses():
         bp.intervals.wilson_f1(bp.ConfusionMatrix.from_table(np.eye(3, dtype=int)))
     with pytest.raises(TypeError, match="cm must be a ConfusionMatrix; it is list"):
         bp.intervals.wilson_f1([[1, 2], [3, 4]])
+
+
+# ── A prevalence by calls that err ──
+
+
+def test_prevalence_is_as_lang_and_reiczigel_print_it():
+    """Their third example as the R package asht quotes it: 6 % of 11,862 positive, 8 of 10 and 12 of 12 right."""
+    errors = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=0, tn=12)
+    limits = bp.intervals.prevalence([712, 0], errors, n=11_862)
+    np.testing.assert_allclose(limits[0], [0, 0.147], atol=5e-4)
+    assert (limits >= 0).all()
+
+
+def test_prevalence_of_large_samples_is_that_of_the_delta_method():
+    tp, p, tn, q, y, n = 8e6, 1e7, 9e6, 1e7, 3e6, 1e7
+    errors = bp.ConfusionMatrix.from_counts(tp=int(tp), fn=int(p - tp), fp=int(q - tn), tn=int(tn))
+    rates, trials = np.array([y / n, tp / p, tn / q]), np.array([n, p, q])
+
+    def ratio(x):
+        return (x[0] + x[2] - 1) / (x[1] + x[2] - 1)
+
+    slopes = np.array([(ratio(rates + step) - ratio(rates - step)) / 2e-6 for step in 1e-6 * np.eye(3)])
+    half = 1.959964 * np.sqrt((slopes**2 * rates * (1 - rates) / trials).sum())
+    found = bp.intervals.prevalence(int(y), errors, n=int(n))
+    np.testing.assert_allclose(found, [ratio(rates) - half, ratio(rates) + half], atol=1e-6)
+
+
+def test_prevalence_refuses_errors_that_say_nothing():
+    useless = bp.ConfusionMatrix.from_counts(tp=1, fn=9, fp=5, tn=5)
+    with pytest.raises(InputError, match="calls no better than chance"):
+        bp.intervals.prevalence(5, useless, n=10)
+    with pytest.raises(InputError, match="must be of two classes, without leading dims"):
+        bp.intervals.prevalence(5, bp.ConfusionMatrix.from_table(np.eye(3, dtype=int)), n=10)

@@ -72,6 +72,14 @@ def test_two_abstractors_and_fourteen_raters():
                "krippendorff_alpha": 0.8926487, "percent_agreement": 0.9725}  # fmt: skip
     assert {name: round(observed(abstractors, name, "interval"), 7) for name in printed} == printed
     assert round(observed(of_table([[0, 4, 1], [0, 8, 0], [0, 1, 5]]), "cohen_kappa"), 4) == 0.4842
+    sas = bp.ConfusionMatrix.from_table([[0, 4, 1], [0, 8, 0], [0, 1, 5]])
+    for metric, figures in {
+        "cohen_kappa": [0.4842, 0.1380, 0.2137, 0.7547],
+        "linear_weighted_kappa": [0.4701, 0.1457, 0.1845, 0.7558],
+    }.items():
+        limits = bp.intervals.delta(sas, metric)
+        found = [bp.score(sas, metric).item(), limits.standard_error.item(), *limits.values]
+        assert [round(value, 4) for value in found] == figures
     by_subject = [(0, 0, 0, 0, 14), (0, 2, 6, 4, 2), (0, 0, 3, 5, 6), (0, 3, 9, 2, 0), (2, 2, 8, 1, 1), (7, 7, 0, 0, 0),
                   (3, 2, 6, 3, 0), (2, 5, 3, 2, 2), (6, 5, 2, 1, 0), (0, 2, 2, 3, 7)]  # fmt: skip
     fourteen = bp.Ratings.from_table([np.repeat([1, 2, 3, 4, 5], counts) for counts in by_subject])

@@ -226,7 +226,7 @@ def test_in_general_of_a_cost():
 
 # ── Stated facts ─────────────────────────────────────────────────────────────────────────────────
 
-CORRELATIONS = "informedness markedness matthews_corrcoef cohen_kappa weighted_kappa"
+CORRELATIONS = "informedness markedness matthews_corrcoef cohen_kappa weighted_kappa linear_weighted_kappa"
 RATIOS = "positive_likelihood_ratio negative_likelihood_ratio diagnostic_odds_ratio"
 BOUNDS = {(-1, 1): CORRELATIONS, (0, np.inf): f"{RATIOS} mean_absolute_error"}
 SMALLER_IS_BETTER = (
@@ -235,7 +235,7 @@ SMALLER_IS_BETTER = (
 )
 NEEDS = {
     "classes": "accuracy error_rate balanced_accuracy matthews_corrcoef cohen_kappa f1_of_averages",
-    "ordered": "weighted_kappa mean_absolute_error off_by_one",
+    "ordered": "weighted_kappa linear_weighted_kappa mean_absolute_error off_by_one",
 }
 TWO_RATES = f"balanced_accuracy half_total_error_rate informedness geometric_mean {RATIOS}"
 POSTERIOR = {
@@ -243,7 +243,7 @@ POSTERIOR = {
     "prevalence selection_rate jaccard f1 off_by_one",
     "quadrature": f"{TWO_RATES} prevalence_threshold markedness fowlkes_mallows f2 f0.5",
     "rates": "p4 matthews_corrcoef cohen_kappa",
-    "draws": "weighted_kappa mean_absolute_error f1_of_averages",
+    "draws": "weighted_kappa linear_weighted_kappa mean_absolute_error f1_of_averages",
 }
 WHATEVER_THE_PREVALENCE = f"recall specificity fpr fnr {TWO_RATES} prevalence_threshold"
 

@@ -28,6 +28,7 @@ ORDERED = {
     "matthews_corrcoef": (14 * 20 - 130) / sqrt((400 - 136) * (400 - 138)),
     "cohen_kappa": (280 - 130) / (400 - 130),
     "weighted_kappa": 1 - 9 * 20 / (180 + 4 * 90),
+    "linear_weighted_kappa": 1 - 7 * 20 / (180 + 2 * 90),
     "mean_absolute_error": (5 + 2) / 20,
     "off_by_one": 19 / 20,
     "f1_of_averages": 2 / (3 / (5 / 8 + 4 / 5 + 5 / 7) + 3 / (5 / 6 + 4 / 8 + 5 / 6)),
@@ -99,6 +100,7 @@ PEERS = {
         labels=labels,
         weights="quadratic",
     ),
+    "linear_weighted_kappa": lambda y, p, labels: sk.cohen_kappa_score(y, p, labels=labels, weights="linear"),
     "mean_absolute_error": lambda y, p, labels: sk.mean_absolute_error(y, p),
     "off_by_one": lambda y, p, labels: np.mean(np.abs(y - p) <= 1),
 }
@@ -129,7 +131,7 @@ UNDEFINED = {
     ("tn", "fp"): ["specificity", "fpr", "informedness", "negative_likelihood_ratio"],
     ("tp", "fp"): ["precision", "fdr", "markedness", "fowlkes_mallows", "matthews_corrcoef"],
     ("tn", "fn"): ["npv", "false_omission_rate", "markedness", "matthews_corrcoef"],
-    ("tp", "fn", "fp"): ["jaccard", "f1", "f2", "cohen_kappa", "weighted_kappa"],
+    ("tp", "fn", "fp"): ["jaccard", "f1", "f2", "cohen_kappa", "weighted_kappa", "linear_weighted_kappa"],
     ("tp", "fn", "fp", "tn"): NAMES,
 }
 # A class that is never predicted has no precision, and one that does not occur no recall.

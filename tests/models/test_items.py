@@ -3,7 +3,6 @@
 import functools
 import itertools
 
-import arviz as az
 import numpy as np
 import pymc as pm
 import pytensor
@@ -213,26 +212,6 @@ def test_data_that_are_refused(data, words):
 
 
 # ── Answers ──
-
-
-@pytest.mark.slow
-def test_slopes_of_many_systems_are_found():
-    """Simulated: intervals contain what they should, and a fit with one slope for all expects too little."""
-    rng = np.random.default_rng(1)
-    slope, difficulty = np.exp(rng.normal(0, 0.6, 20)), rng.normal(0, 1, 20)
-    slope /= stats.gmean(slope)
-    passed = rng.random((200, 20)) < special.expit(slope * rng.normal(0, 1.2, (200, 1)) - difficulty)
-    outcomes = bp.Outcomes.from_counts(right=passed.astype(int), n=1, dims=["model", "item"])
-    fits = [
-        bp.fit(outcomes, "items", options={"discrimination": own}, draws=500, random_seed=1) for own in (False, True)
-    ]
-    found = fits[1]["posterior"]["discrimination"]
-    low, high = found.quantile([0.05, 0.95], ["chain", "draw"]).values
-    inside = ((low < slope) & (slope < high)).sum()
-    assert stats.binom.cdf(inside, 20, 0.9) > 0.01
-    assert np.corrcoef(np.log(found).mean(["chain", "draw"]), np.log(slope))[0, 1] > 0.85
-    difference = az.compare(dict(zip("ab", fits, strict=True))).loc["a"]
-    assert difference["elpd_diff"] < -3 * difference["dse"]
 
 
 @pytest.mark.parametrize("discrimination", [False, True])

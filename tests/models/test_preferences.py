@@ -210,6 +210,14 @@ def test_rows_of_a_frame_are_counted():
     assert np.sort(facts["difference"][:, 0]) == pytest.approx(np.sort(apart / np.sqrt((apart**2).mean())))
 
 
+def test_a_row_may_stand_for_several_judgements():
+    """Games of seven teams with their numbers of wins, as such tables are printed, are those one by one."""
+    rows = BASEBALL.groupby(["a", "b", "winner"]).size().rename("count").reset_index()
+    xr.testing.assert_identical(judged_pairs(rows), judged_pairs(BASEBALL))
+    with pytest.raises(InputError, match=r"column 'count' holds 0\.5"):
+        judged_pairs(rows.assign(count=0.5))
+
+
 def test_what_the_frame_does_not_tell_apart_is_not_modelled():
     data = judged_pairs(JUDGED.assign(judge="j", prompt=range(6), winner=["a", "b", "a", "b", "a", "b"]))
     assert data.sizes["outcome"] == 2

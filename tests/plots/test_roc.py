@@ -151,3 +151,23 @@ def test_more_systems_than_colours_have_a_panel_each():
         np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), each.dataset["recall"])
         assert ("threshold 0.5" in texts(axes)) == (name == "s4")
         assert texts(axes)[-1] == "fnr = fpr"
+
+
+@pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name__)
+def test_a_curve_of_systems_shows_its_own_bands_and_areas(make):
+    curves = make(Y, {"up": SCORES, "down": -SCORES}, draws=100)
+    marked = curves.operating_point(fpr=0.3)["threshold"]
+    (axes,) = curves.plot(ci_prob=0.9, kind="simultaneous", thresholds=marked).axes
+    names = [text for text in texts(axes) if "threshold" not in text]
+    assert [name.partition(":")[0] for name in names] == ["up", "down", "90 % band, simultaneous, of each"]
+    band, y = curves.band(0.9, "simultaneous"), curves.curve_kind.y
+    drawn = {patch.get_facecolor(): patch.get_xy() for patch in axes.patches}
+    assert len(drawn) >= 2
+    for corners, system in zip(drawn.values(), curves.names, strict=False):
+        lower = band[y].sel(model=system, ci_bound="lower")
+        np.testing.assert_array_equal(corners[: len(lower), 1], lower)
+        threshold = f"{system}: threshold {marked.observed.sel(model=system).item():.4g}"
+        at = curves.at(marked.observed.sel(model=system).item()).sel(model=system)
+        np.testing.assert_allclose(lines(axes, threshold), [[at[curves.curve_kind.x], at[y]]])
+        if make is not bp.curves.det_curve:
+            assert f"{curves.area.mean().sel(model=system).item():.3f} [" in names[curves.names.index(system)]

@@ -111,7 +111,7 @@ def test_a_fit_under_other_priors_is_their_closed_form(fitted):
 @pytest.mark.parametrize(
     ("priors", "words"),
     [
-        (["flat"], "of a fit must be a mapping of names to priors or to other fits"),
+        (["flat"], r"priors must map names of yours to the `priors` of a fit, or to other fits; it is \['flat'\]"),
         ({"mine": {"shares": pm.Dirichlet.dist(np.ones(4))}}, "this model has no 'shares'"),
         ({"mine": {"recall": pm.Uniform.dist(0.0, 0.001)}}, "no draw of the fit is possible under them"),
     ],
@@ -129,6 +129,22 @@ def test_a_prior_that_stops_where_another_goes_on_is_fitted_anew():
     given = {"whole": {"recall": pm.Beta.dist(1, 1)}, "within": {"recall": pm.Uniform.dist(0.3, 0.85)}}
     table = bp.prior.sensitivity(short, ["recall"], given).set_index("prior")
     assert table["diagnosis"].ne("").to_dict() == {"as fitted": False, "whole": True, "within": False}
+
+
+@pytest.mark.slow
+def test_the_prior_of_the_fit_itself_changes_nothing():
+    """All weights are then the same, exactly or but for the rounding of densities: there is no tail to smooth."""
+    folds = bp.ConfusionMatrix.from_counts(tp=[8, 9], fn=[2, 1], fp=1, tn=9, dims={"fold": range(2)})
+    mine = {"recall": pm.Beta.dist(26.25, 4.75)}
+    for data, model in ((SMALL, "rates"), (folds, "groups")):
+        tree = bp.fit(data, model, mine, method="exact", random_seed=1)
+        table = bp.prior.sensitivity(tree, ["recall"], {"same": mine}).set_index("prior")
+        columns = ["mean", "sd", "ci_lower", "ci_upper"]
+        assert table.loc["same", columns].to_list() == pytest.approx(
+            table.loc["as fitted", columns].to_list(), rel=1e-12
+        )
+        assert table["pareto_k"].isna().all()
+        assert table["diagnosis"].eq("").all()
 
 
 def test_a_fit_with_calls_is_weighted_anew(sampler):

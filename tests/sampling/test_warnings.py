@@ -105,7 +105,7 @@ def test_chains_that_disagree(worst):
     draws[worst][2] -= 0.03
     value = array_stats.rhat(draws[worst], chain_axis=0, draw_axis=1)
     assert 1.01 < value < 1.06
-    assert messages(draws)[0] == f"R̂ of {worst} is {value:.3f} (more than 1.01): the chains disagree. {ADVICE} (BP302)"
+    assert messages(draws)[0] == f"R̂ of {worst} is {value:.4f} (more than 1.01): the chains disagree. {ADVICE} (BP302)"
 
 
 def test_a_single_chain_has_none_to_disagree_with():

@@ -43,6 +43,7 @@ BINARY = {
     "matthews_corrcoef": (9 * 16 - 3 * 2) / sqrt(12 * 18 * 11 * 19),
     "cohen_kappa": (25 / 30 - 474 / 900) / (1 - 474 / 900),
     "weighted_kappa": (25 / 30 - 474 / 900) / (1 - 474 / 900),
+    "linear_weighted_kappa": (25 / 30 - 474 / 900) / (1 - 474 / 900),
     "mean_absolute_error": 5 / 30,
     "f1_of_averages": 2 / (2 / (9 / 11 + 16 / 19) + 2 / (9 / 12 + 16 / 18)),
     "off_by_one": 1,

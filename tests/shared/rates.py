@@ -33,7 +33,7 @@ def of_two_classes(tp, fn, fp, tn):
         "accuracy": right, "error_rate": fn + fp, "mean_absolute_error": fn + fp,
         "balanced_accuracy": (of_positive["recall"] + of_negative["recall"]) / 2,
         "matthews_corrcoef": np.sqrt(np.prod(good, 0)) - np.sqrt(np.prod(bad, 0)),
-        "cohen_kappa": kappa, "weighted_kappa": kappa,
+        "cohen_kappa": kappa, "weighted_kappa": kappa, "linear_weighted_kappa": kappa,
     }  # fmt: skip
     found["f1_of_averages"] = 2 / sum(2 / (of_positive[name] + of_negative[name]) for name in ("precision", "recall"))
     for name in ("precision", "f1", "jaccard", "f2", "npv"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,18 +26,19 @@ from bayesperf.curves.areas.bootstrapped_areas import (
 )
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.roc.called_positive import PARTIAL_NAME, PartOfCurve, part_of_curve
-from bayesperf.curves.roc.curve_draws import Observed, partial_area_draws, weighted_curves
+from bayesperf.curves.roc.curve_draws import Observed, curves_of_systems, weighted_curves
 from bayesperf.curves.scored_systems import (
     DIM,
+    SystemScores,
     bootstrap_of,
+    checked_scores,
     clusters_by_class,
-    clusters_by_score,
     marginal_of_scores,
     over_systems,
+    system_scores,
     systems_of,
 )
 from bayesperf.data.binned_scores import BinnedScores as BinnedScores  # Lent to `bayesperf.curves`.
-from bayesperf.data.binned_scores import scores_of
 from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.distributions.area_by_score import AreaByScore, hanley_mcneil_variance
@@ -170,11 +171,8 @@ def roc_auc(
         if given:
             checks.one_of(f"method, {what},", method, methods)
     if systems is None:
-        scores = scores_of(y_true, y_score, pos_label)
-        clusters = clusters_by_score(cluster, y_true, y_score, pos_label)
-        return _area_of_system(
-            scores, clusters, "delong_logit" if transform else method, part, draws, seed, progressbar
-        )
+        (system,) = system_scores(y_true, y_score, pos_label, cluster).values()
+        return _area_of_system(system, "delong_logit" if transform else method, part, draws, seed, progressbar)
     if transform is not None:
         raise InputError("transform", "it is of one system alone.", "Compare systems without `transform`.")
     return _areas_of_systems(y_true, systems, method, part, pos_label, cluster, draws, seed, progressbar)
@@ -211,18 +209,13 @@ def _areas_of_classes(
 
 
 def _area_of_system(
-    scores: Scores | BinnedScores,
-    clusters: Clusters,
-    method: str,
-    part: PartOfCurve | None,
-    draws: int,
-    seed: int,
-    progressbar: bool,
+    system: SystemScores, method: str, part: PartOfCurve | None, draws: int, seed: int, progressbar: bool
 ) -> Marginal:
     """Return the area of one system, or of a part of its curve."""
+    scores, clusters = system.scores, system.clusters
     seed, totals = _own_seed(seed, _contents(scores, clusters)), scores.class_totals
     if part is not None:
-        areas = weighted_curves(scores, clusters, draws, seed, progressbar).areas(part)
+        areas = weighted_curves(system, draws, seed, progressbar).areas(part)
         observed, inference = xr.DataArray(Observed(scores).areas(part)[0], name=PARTIAL_NAME), bootstrap_of(clusters)
         return marginal_of_scores(part.quantity, areas, seed, inference=inference, examples=totals, score=observed)
     rng = np.random.default_rng(seed)
@@ -320,23 +313,24 @@ def _areas_of_systems(
 ) -> Marginal:
     """Return the joint areas of systems, or parts of them, along ``model``."""
     is_positive = positives(y_true, pos_label)
-    scores = np.stack(list(_checked_scores(len(is_positive), systems)))
+    scores = np.stack(checked_scores(len(is_positive), systems))
     positive, negative = scores[:, is_positive], scores[:, ~is_positive]
     clusters = clusters_by_class(cluster, is_positive, "y_true")
     codes = None if clusters is None else np.concatenate(clusters)
     contents = np.concatenate([positive, negative], 1)
     seed = _own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
-    rng, quantity = np.random.default_rng(seed), QUANTITY if part is None else part.quantity
+    quantity = QUANTITY if part is None else part.quantity
     inference = (INFERENCES if codes is None else OF_CLUSTERS)[method]
     areas: Array | Distribution
     if part is not None:
-        areas = partial_area_draws(positive, negative, part, codes, draws, rng, progressbar)
+        curves = curves_of_systems(positive, negative, codes, draws, seed, progressbar)
+        areas = np.stack([of_system.areas(part) for of_system in curves])
     elif method == "delong":
         placements = Placements.of(positive, negative, codes)
         _warn_of_separated(list(systems), placements)
         areas = JointNormal.of(placements.mean, placements.covariance, BOUNDS)
     else:
-        areas = bootstrapped(positive, negative, codes, draws, rng, progressbar)
+        areas = bootstrapped(positive, negative, codes, draws, np.random.default_rng(seed), progressbar)
     pairs = zip(np.sort(positive), np.sort(negative), strict=True)
     observed = [observed_area(*p) if part is None else Observed(Scores(*p)).areas(part)[0] for p in pairs]
     leading = over_systems(systems)
@@ -350,13 +344,6 @@ def _areas_of_systems(
         score=leading.copy(data=observed).rename(quantity.metric),
         joint=True,
     )
-
-
-def _checked_scores(examples: int, systems: Mapping[Any, Any]) -> Iterable[Array]:
-    """Return the scores of each system, (n,), checked."""
-    checked = {f"score of {name!r}": checks.vector(f"score of {name!r}", scores) for name, scores in systems.items()}
-    checks.equal_lengths({"y_true": examples} | {name: len(scores) for name, scores in checked.items()})
-    return checked.values()
 
 
 def _warn_of_separated(systems: Sequence[Any], placements: Placements) -> None:

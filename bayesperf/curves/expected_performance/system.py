@@ -17,7 +17,6 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
-from bayesperf.curves.curve import NAMELESS
 from bayesperf.curves.expected_performance.criteria import (
     Criterion,
     candidates,
@@ -25,7 +24,7 @@ from bayesperf.curves.expected_performance.criteria import (
     minimisers,
     thinned,
 )
-from bayesperf.curves.scored_systems import systems_of
+from bayesperf.curves.scored_systems import NAMELESS, systems_of
 from bayesperf.data.classifier_scores import Scores, clusters_of, labelled_scores
 from bayesperf.data.label_encoding import encode
 

@@ -18,9 +18,9 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import CI_BOUND, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import percentage, sentence
-from bayesperf.curves.curve import NAMELESS, CurveOfParts, band_of_draws, widened
+from bayesperf.curves.curve import CurveOfParts, band_of_draws, widened
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts, draws_of_line, isotonic_band, isotonic_line
-from bayesperf.curves.scored_systems import systems_of
+from bayesperf.curves.scored_systems import NAMELESS, systems_of
 from bayesperf.intervals.proportions import proportion
 
 METHODS = ("isotonic", "bins", "logistic")

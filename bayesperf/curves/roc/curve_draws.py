@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,12 +21,12 @@ from bayesperf.curves.roc.called_positive import (
     steps_at_scores,
     steps_between_scores,
 )
-from bayesperf.curves.scored_systems import orders_of
+from bayesperf.curves.scored_systems import SystemScores, orders_of
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores, by_class
 
-# Random streams of one seed: of the curve, of the prevalence, and of groups of clusters.
-_CURVE, _PREVALENCE, _GROUPS = 0, 1, 2
+# Random streams of one seed: of the curve, of the prevalence, of groups of clusters, and of unseen examples.
+_CURVE, _PREVALENCE, _GROUPS, _UNSEEN = 0, 1, 2, 3
 # The most clusters that have weights of their own. More are put together at random.
 _MOST_CLUSTERS = 20_000
 # How many numbers an array of draws may hold at once.
@@ -74,7 +74,7 @@ class RocDraws(ABC):
 Rates = tuple[PositiveRates, PositiveRates]
 
 
-class _Weighted(RocDraws):
+class WeightedCurves(RocDraws):
     """Curves that weights of the examples make."""
 
     steps: Callable[[Counts], Steps] = staticmethod(steps_between_scores)
@@ -123,7 +123,7 @@ class _Weighted(RocDraws):
 
 
 @dataclass(frozen=True)
-class Observed(_Weighted):
+class Observed(WeightedCurves):
     """The observed curve: one draw, in which all examples have the same weight."""
 
     scores: Scores | BinnedScores
@@ -143,7 +143,7 @@ class Observed(_Weighted):
 
 
 @dataclass(frozen=True)
-class Bootstrapped(_Weighted):
+class Bootstrapped(WeightedCurves):
     """Curves by the Bayesian bootstrap of each class, which take any course between the scores."""
 
     scores: Scores | BinnedScores
@@ -164,11 +164,11 @@ class Bootstrapped(_Weighted):
 
 
 @dataclass(frozen=True)
-class ClusterBootstrapped(_Weighted):
+class ClusterBootstrapped(WeightedCurves):
     """Curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`), which all its examples have.
 
     Between scores a gap has half the weight of each neighbour; beyond both ends the other half is the weight of one
-    additional example.
+    additional example, which systems share that order the examples alike.
     """
 
     scores: Scores
@@ -177,6 +177,8 @@ class ClusterBootstrapped(_Weighted):
     draws: int
     seed: int
     progressbar: bool
+    # Which of the different orders the system has.
+    order: int = 0
 
     @property
     def prevalence(self) -> Array:
@@ -188,11 +190,15 @@ class ClusterBootstrapped(_Weighted):
     def _weights(self) -> Iterator[Array]:
         """Yield the weights of clusters and of one more example in either class, (some draws, clusters + 2)."""
         rng = np.random.default_rng([self.seed, _CURVE])
+        rng_of_order = np.random.default_rng([self.seed, _UNSEEN, self.order])
         sizes = np.bincount(np.concatenate(self.clusters))
         at_once = max(1, _AT_ONCE // len(self.scores.thresholds))
         for block in blocks_of_draws(self.draws, len(sizes) + 2, self.progressbar):
             of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
-            weights = np.hstack([of_clusters, rng.standard_exponential((block, 2))])
+            unseen = rng.standard_exponential((block, 2))
+            if self.order:
+                unseen = rng_of_order.standard_exponential((block, 2))
+            weights = np.hstack([of_clusters, unseen])
             yield from np.split(weights, range(at_once, block, at_once))
 
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
@@ -219,16 +225,17 @@ def _halves(steps: Steps, cluster: Codes, beyond: int, clusters: int) -> csr_arr
 
 
 def weighted_curves(
-    scores: Scores | BinnedScores, clusters: tuple[Codes, Codes] | None, draws: int, seed: int, progressbar: bool
+    system: SystemScores, draws: int, seed: int, progressbar: bool, order: int = 0
 ) -> Bootstrapped | ClusterBootstrapped:
-    """Return draws by weights of the examples, or of their clusters."""
-    if clusters is None:
-        return Bootstrapped(scores, draws, seed, progressbar)
-    assert isinstance(scores, Scores)
-    of_positives, of_negatives = clusters
+    """Return draws of the curve of one system, by weights of the examples or of their clusters."""
+    if system.clusters is None:
+        return Bootstrapped(system.scores, draws, seed, progressbar)
+    assert isinstance(system.scores, Scores)
+    of_positives, of_negatives = system.clusters
     number = 1 + max(int(of_positives.max()), int(of_negatives.max()))
     group = at_random(number, _MOST_CLUSTERS, np.random.default_rng([seed, _GROUPS]))
-    return ClusterBootstrapped(scores, (group[of_positives], group[of_negatives]), draws, seed, progressbar)
+    clusters = group[of_positives], group[of_negatives]
+    return ClusterBootstrapped(system.scores, clusters, draws, seed, progressbar, order)
 
 
 @dataclass(frozen=True)
@@ -271,41 +278,87 @@ class Binormal(RocDraws):
             yield above[:1], above[1:]
 
 
-# ── Parts of the curves of systems on the same examples ──
+# ── Curves of systems on the same examples ──
 
 
-def partial_area_draws(
-    positive: Array,
-    negative: Array,
-    part: PartOfCurve,
-    cluster: Codes | None,
-    draws: int,
-    rng: np.random.Generator,
-    progressbar: bool,
-) -> Array:
-    """Return draws of areas of a part of the curves of systems with scores (S, n) and (S, m), (S, draws).
+class ExampleWeights(NamedTuple):
+    """Weights of examples, and of the gaps that no example has shown."""
 
-    All systems share one set of weights. The areas are smoothed, like bands: with weights of the scores alone, parts
-    are too large, and their intervals too narrow. A positive has the weight of the gap just above its score, a negative
-    the weight of the gap just below. In the remaining gap, below all positives or above all negatives, a class overlaps
-    the other unseen: each system has its own there, unless it orders the examples as another does. Clusters (n + m,),
-    if there are any, have positives first.
+    # Numbers of positives and of negatives.
+    numbers: tuple[int, int]
+    # Mean weights of the gaps below all positives and above all negatives, of each order of the examples.
+    beyond: Array
+    draws: int
+    seed: int
+    progressbar: bool
+    # Clusters of the positives and then of the negatives, if there are any.
+    cluster: Codes | None
+
+    def blocks(self) -> Iterator[list[Array]]:
+        """Yield weights of positives, of negatives, and of both gaps of each order, some draws at a time."""
+        sizes = np.concatenate([np.ones(sum(self.numbers)), *self.beyond])
+        ends = np.cumsum([*self.numbers, self.beyond.shape[1]])
+        rng = np.random.default_rng(self.seed)
+        for weights in weight_blocks(rng, sizes, self.draws, self.progressbar, self.cluster):
+            yield np.split(weights, ends, axis=1)
+
+
+@dataclass(frozen=True)
+class Paired(WeightedCurves):
+    """Curves of one of several systems on the same examples, whose weights all of them share.
+
+    A positive has the weight of the gap just above its score, a negative the weight of the gap just below. With weights
+    of the scores alone, parts of curves are too large, and their intervals too narrow. In the remaining gap, below all
+    positives or above all negatives, a class overlaps the other unseen: each system has its own there, unless it orders
+    the examples as another does.
     """
-    systems = [_Falling.of(*scores) for scores in zip(positive, negative, strict=True)]
+
+    scores: Scores
+    weights: ExampleWeights
+    # The examples of either class from the greatest score down, and which of the different orders that is.
+    falling: tuple[Codes, Codes]
+    order: int
+
+    @property
+    def prevalence(self) -> Array:
+        return self._drawn_prevalence(self.weights.draws, self.weights.seed)
+
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        (of_positives, of_negatives), own = self.falling, [self.order]
+        for of_positive, of_negative, below, above in self.weights.blocks():
+            yield (
+                positive.summed(np.c_[of_positive[:, of_positives], below[:, own]]),
+                negative.summed(np.c_[above[:, own], of_negative[:, of_negatives]]),
+            )
+
+
+def paired_curves(systems: Sequence[SystemScores], draws: int, seed: int, progressbar: bool) -> list[WeightedCurves]:
+    """Return draws of the curves of systems on the same examples, by one set of weights."""
+    if len(systems) == 1:
+        return [weighted_curves(systems[0], draws, seed, progressbar)]
+    positive, negative = (np.stack(of_class) for of_class in zip(*(each.by_example() for each in systems), strict=True))
+    if systems[0].clusters is None:
+        return [*curves_of_systems(positive, negative, None, draws, seed, progressbar)]
+    orders = orders_of(np.concatenate([positive, negative], 1)).tolist()
+    return [weighted_curves(each, draws, seed, progressbar, order) for each, order in zip(systems, orders, strict=True)]
+
+
+def curves_of_systems(
+    positive: Array, negative: Array, cluster: Codes | None, draws: int, seed: int, progressbar: bool
+) -> list[Paired]:
+    """Return draws of the curves of systems with scores (S, n) and (S, m), by one set of weights.
+
+    Clusters (n + m,), if there are any, have positives first.
+    """
+    scores = [Scores(*of_system) for of_system in zip(np.sort(positive), np.sort(negative), strict=True)]
     order = orders_of(np.concatenate([positive, negative], 1))
-    numbers, orders = (positive.shape[1], negative.shape[1]), 1 + int(order.max())
-    separated = any(falling.separated for falling in systems)
-    beyond = np.repeat(_weights_beyond(numbers[0], cluster if separated else None), orders)
-    ends = np.cumsum([*numbers, orders])
-    blocks = []
-    for weights in weight_blocks(rng, np.concatenate([np.ones(sum(numbers)), beyond]), draws, progressbar, cluster):
-        of_positive, of_negative, below, above = np.split(weights, ends, axis=1)
-        rates = [
-            falling.rates(of_positive, of_negative, below[:, [own]], above[:, [own]])
-            for falling, own in zip(systems, order, strict=True)
-        ]
-        blocks.append([part.areas(*of_system) for of_system in rates])
-    return np.concatenate(blocks, 1)
+    numbers = positive.shape[1], negative.shape[1]
+    separated = any(of_system.separated for of_system in scores)
+    beyond = _weights_beyond(numbers[0], cluster if separated else None)
+    each_order = np.repeat(np.array(beyond)[:, None], 1 + int(order.max()), axis=1)
+    weights = ExampleWeights(numbers, each_order, draws, seed, progressbar, cluster)
+    falling = zip(*(np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)), strict=True)
+    return [Paired(each, weights, *own) for each, *own in zip(scores, falling, order.tolist(), strict=True)]
 
 
 def _weights_beyond(positives: int, cluster: Codes | None) -> list[float]:
@@ -317,28 +370,3 @@ def _weights_beyond(positives: int, cluster: Codes | None) -> list[float]:
     if cluster is None:
         return [1.0, 1.0]
     return [len(codes) / len(np.unique(codes)) for codes in np.split(cluster, [positives])]
-
-
-class _Falling(NamedTuple):
-    """The examples of a system from the greatest score down: the order of either class, and its steps."""
-
-    separated: bool
-    orders: tuple[Codes, Codes]
-    steps: tuple[Steps, Steps]
-
-    @classmethod
-    def of(cls, positive: Array, negative: Array) -> Self:
-        """Return the order of scores (n,) and (m,), and the steps between them."""
-        system = Scores(np.sort(positive), np.sort(negative))
-        false, true = system.called(np.r_[np.inf, system.thresholds])
-        orders = np.argsort(-positive, kind="stable"), np.argsort(-negative, kind="stable")
-        return cls(system.separated, orders, (steps_between_scores(true), steps_between_scores(false)))
-
-    def rates(self, positive: Array, negative: Array, below: Array, above: Array) -> Rates:
-        """Return recall and false positive rate by weights (draws, …), which are summed over ties."""
-        of_positive, of_negative = self.steps
-        weights = np.c_[positive[:, self.orders[0]], below], np.c_[above, negative[:, self.orders[1]]]
-        return (
-            PositiveRates.of(of_positive, of_positive.summed(weights[0])),
-            PositiveRates.of(of_negative, of_negative.summed(weights[1])),
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,23 +15,31 @@ from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.auc import INFERENCES, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
-from bayesperf.curves.curve import KINDS, Curve
+from bayesperf.curves.curve import KINDS, CurveOfParts
 from bayesperf.curves.roc.called_positive import PartOfCurve, range_of_rates
 from bayesperf.curves.roc.curve_draws import (
     Binormal,
-    Bootstrapped,
-    ClusterBootstrapped,
     Observed,
     RocDraws,
-    weighted_curves,
+    WeightedCurves,
+    paired_curves,
 )
-from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, CurveKind, threshold_choice
-from bayesperf.curves.scored_systems import bootstrap_of, clusters_by_score, marginal_of_scores
-from bayesperf.data.binned_scores import BinnedScores, scores_of
+from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, Choice, CurveKind, threshold_choice
+from bayesperf.curves.scored_systems import (
+    DIM,
+    SystemScores,
+    bootstrap_of,
+    marginal_of_scores,
+    name_of_scores,
+    over_systems,
+    system_scores,
+    systems_of,
+)
+from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.quadrature import tanh_sinh
@@ -52,17 +60,17 @@ _AREAS_IN_WORDS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdCurve(Curve):
+class ThresholdCurve(CurveOfParts):
     """A curve of two rates over thresholds. Made by `roc_curve`, `precision_recall_curve` and `det_curve`.
 
     Attributes
     ----------
     name : {"roc", "precision_recall", "det"}
         The kind of curve.
+    parts : mapping of str to SystemScores
+        The scores of each system; the name is empty for one without a name.
     method : {"bayesian_bootstrap", "beta", "binormal"}
         The method of its band.
-    clusters : tuple of two ndarrays or None
-        Clusters of the positives and of the negatives, in the order of their scores, if clusters are drawn.
 
     Notes
     -----
@@ -77,19 +85,23 @@ class ThresholdCurve(Curve):
     widened to contain the observed curve, which matters at the edges of the unit square. docs/coverage.md shows how
     often they cover.
 
+    Several systems share the weights of the examples, or of their clusters, so that figures over ``model`` are joint:
+    `bayesperf.compare` of an area or of a rate at an operating point is the paired comparison. Bands cover each system
+    by itself. ``sel(model=name)`` is the curve of one system, as if it had been made alone; the figures of all systems
+    together differ from it by the Monte Carlo error.
+
     By "beta" the intervals are equal-tailed ones from each rate's posterior given the counts at each threshold, widened
     in the same way. Confidence intervals are not widened: they contain the observed rates. If a threshold is fixed
     beforehand, `bayesperf.studies.rate_coverage` computes how often the intervals for either rate cover it.
     """
 
     name: str
-    scores: Scores | BinnedScores
+    parts: Mapping[Any, SystemScores]
     method: str
     prior: str | priors.Prior | None
     n_draws: int
     random_seed: int
     progressbar: bool
-    clusters: tuple[Codes, Codes] | None = None
 
     over: ClassVar[str] = "threshold"
     drawn_by: ClassVar[str] = "curve"
@@ -99,32 +111,50 @@ class ThresholdCurve(Curve):
         """What distinguishes curves with this name from others."""
         return CURVE_KINDS[self.name]
 
+    @property
+    def class_totals(self) -> tuple[int, int]:
+        """Numbers of negatives and of positives."""
+        return self._first.scores.class_totals
+
+    @property
+    def _first(self) -> SystemScores:
+        """The only system, or the first of several."""
+        return next(iter(self.parts.values()))
+
     @cached_property
     def dataset(self) -> xr.Dataset:
-        """The points of the curve, two rates over ``threshold``, which falls from inf."""
-        cells = self._counts
-        negatives, positives = self.scores.class_totals
-        x, y = self.curve_kind.points(**{name: cell.values for name, cell in cells.items()})
-        return xr.Dataset(
-            {self.curve_kind.x: ("threshold", x), self.curve_kind.y: ("threshold", y)},
-            {"threshold": cells["tp"]["threshold"]},
-            {"positives": positives, "negatives": negatives},
-        )
+        """The points of the curve, two rates over ``threshold``, which falls from inf.
+
+        For several systems, the thresholds are those of all, and each system has its rates at every one.
+        """
+        negatives, positives = self.class_totals
+        return self._points(self._thresholds).assign_attrs(positives=positives, negatives=negatives)
 
     @cached_property
-    def _counts(self) -> dict[str, xr.DataArray]:
-        """The four cells at the thresholds of the points."""
-        thresholds = self._observed.thresholds
-        cells = self._cells(thresholds)
-        kept = self.curve_kind.kept(cells["fp"], cells["fn"])
-        coords = {"threshold": thresholds[kept]}
-        return {name: xr.DataArray(cell[kept], coords, ["threshold"]) for name, cell in cells.items()}
+    def _thresholds(self) -> Array:
+        """The thresholds of the points, of all systems, descending."""
+        each = []
+        for part in self.parts.values():
+            thresholds = Observed(part.scores).thresholds
+            cells = _cells(part.scores, thresholds)
+            each.append(thresholds[self.curve_kind.kept(cells["fp"], cells["fn"])])
+        return each[0] if len(each) == 1 else np.unique(np.concatenate(each))[::-1]
 
-    def _cells(self, thresholds: Array) -> dict[str, Counts]:
+    def _counts(self, thresholds: Array) -> dict[str, xr.DataArray]:
         """The four cells at any thresholds."""
-        fp, tp = self.scores.called(thresholds)
-        negatives, positives = self.scores.class_totals
-        return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
+        each = [_cells(part.scores, thresholds) for part in self.parts.values()]
+        return {name: self._labelled(np.stack([of[name] for of in each]), threshold=thresholds) for name in each[0]}
+
+    def _points(self, thresholds: Array) -> xr.Dataset:
+        """Both rates at any thresholds."""
+        counts = self._counts(thresholds)
+        rates = self.curve_kind.points(**{name: cell.values for name, cell in counts.items()})
+        return xr.Dataset({name: counts["tp"].copy(data=rate) for name, rate in zip(self._axes, rates, strict=True)})
+
+    def _labelled(self, values: Array, *dims: str, **places: Array) -> xr.DataArray:
+        """Label values (S, …) over ``model``, unless the only system has no name, over places, and over more dims."""
+        places = {DIM: np.asarray(over_systems(self.names)[DIM]), **places} if self.names else places
+        return xr.DataArray(values if self.names else values[0], places, (*places, *dims))
 
     def at(self, x: ArrayLike) -> xr.Dataset:
         """Return the observed rates of both axes at one or several thresholds.
@@ -147,9 +177,7 @@ class ThresholdCurve(Curve):
         >>> curve.at(0.42)["recall"].item(), curve.at(0.42)["fpr"].item()
         (0.75, 0.25)
         """
-        values = checks.vector("threshold", np.atleast_1d(x))
-        rates = dict(zip(self._axes, self.curve_kind.points(**self._cells(values)), strict=True))
-        points = xr.Dataset({name: ("threshold", rate) for name, rate in rates.items()}, {"threshold": values})
+        points = self._points(checks.vector("threshold", np.atleast_1d(x)))
         return points if np.ndim(x) else points.isel(threshold=0)
 
     # ── Bands ──
@@ -203,7 +231,9 @@ class ThresholdCurve(Curve):
     def _points_of_band(self) -> xr.Dataset:
         if self.method == "beta":
             return self.dataset
-        return self._on_grid(self.curve_kind.along(self._observed, self._grid)[0], ())
+        return self._on_grid(
+            [self.curve_kind.along(Observed(part.scores), self._grid)[0] for part in self.parts.values()]
+        )
 
     def joint_draws(self) -> xr.Dataset:
         """Return drawn curves: the second rate along the first, with last dim ``draw``."""
@@ -211,11 +241,11 @@ class ThresholdCurve(Curve):
 
     @cached_property
     def _drawn_on_grid(self) -> xr.Dataset:
-        return self._on_grid(self._second_rates(self._grid).T, ("draw",))
+        return self._on_grid([self.curve_kind.along(drawn, self._grid).T for drawn in self._drawn_curves], "draw")
 
-    def _on_grid(self, values: Array, dims: tuple[str, ...]) -> xr.Dataset:
+    def _on_grid(self, values: Sequence[Array], *dims: str) -> xr.Dataset:
         x, y = self._axes
-        return xr.Dataset({y: ((x, *dims), values)}, {x: self._grid})
+        return xr.Dataset({y: self._labelled(np.stack(values), *dims, **{x: self._grid})})
 
     def _band_at_thresholds(self, prob: float, kind: str, method: str) -> xr.Dataset:
         """Return intervals of both rates at each threshold."""
@@ -225,38 +255,32 @@ class ThresholdCurve(Curve):
                 f"kind='simultaneous' is not to be had by method={method!r}, which takes each threshold by itself.",
                 "Take the band of a curve made with method='bayesian_bootstrap'.",
             )
-        if self.clusters is not None:
+        if self._first.clusters is not None:
             raise InputError(
                 "method",
                 f"{method!r} takes examples to be independent, and this curve's are drawn by cluster.",
                 "Take the band without `method`.",
             )
+        counts = self._counts(self._thresholds)
         if method == "beta":
-            return _intervals_at_thresholds(self._counts, self.prior, list(self._axes), prob)
-        return _confidence_at_thresholds(self._counts, self.curve_kind, prob, method)
+            return _intervals_at_thresholds(counts, self.prior, list(self._axes), prob)
+        return _confidence_at_thresholds(counts, self.curve_kind, prob, method)
 
     @cached_property
     def _grid(self) -> Array:
-        return np.asarray(self.curve_kind.grid(self.scores))
-
-    def _second_rates(self, x: Array) -> Array:
-        """Return the second rate of the drawn curves at values of the first, (draws, k)."""
-        return np.asarray(self.curve_kind.along(self._drawn_curves, x))
-
-    @property
-    def _observed(self) -> RocDraws:
-        return Observed(self.scores)
+        return np.asarray(self.curve_kind.grid(self._first.scores))
 
     @cached_property
-    def _drawn_curves(self) -> RocDraws:
+    def _drawn_curves(self) -> Sequence[RocDraws]:
+        """Drawn curves of each system."""
         if self.method == "binormal":
-            assert isinstance(self.scores, Scores)
-            return Binormal.fitted(self.scores, self.n_draws, self.random_seed)
+            assert isinstance(self._first.scores, Scores)
+            return [Binormal.fitted(self._first.scores, self.n_draws, self.random_seed)]
         return self._bootstrapped
 
     @property
-    def _bootstrapped(self) -> Bootstrapped | ClusterBootstrapped:
-        return weighted_curves(self.scores, self.clusters, self.n_draws, self.random_seed, self.progressbar)
+    def _bootstrapped(self) -> Sequence[WeightedCurves]:
+        return paired_curves(list(self.parts.values()), self.n_draws, self.random_seed, self.progressbar)
 
     # ── Areas ──
 
@@ -271,7 +295,7 @@ class ThresholdCurve(Curve):
             raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
         options: dict[str, Any] = {
             "draws": self.n_draws, "random_seed": self.random_seed, "progressbar": self.progressbar,
-            "cluster": None if self.clusters is None else np.concatenate(self.clusters),
+            "cluster": self._cluster,
         }  # fmt: skip
         if self.name == "roc":
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
@@ -279,23 +303,34 @@ class ThresholdCurve(Curve):
         if self.method == "binormal":
             name = "average_precision"
             quantity = Quantity(name, greater_is_better=True, words=metric_title(name), bounds=(0.0, 1.0))
-            return self._marginal(quantity, self._integral(0, 1))
+            return self._marginal(quantity, self._integral(0, 1)[None])
         return weighted_score("average_precision", *self._data, **options)
 
     @property
     def _data(self) -> tuple[Any, ...]:
-        """Labels and scores, or what stands in their place."""
-        if isinstance(self.scores, BinnedScores):
-            return (self.scores,)
-        y_score = np.concatenate([self.scores.positive, self.scores.negative])
-        return np.arange(len(y_score)) < len(self.scores.positive), y_score
+        """Labels and scores, positives first, or what stands in their place."""
+        scores, (negatives, positives) = self._first.scores, self.class_totals
+        if isinstance(scores, BinnedScores):
+            return (scores,)
+        y_true = np.arange(negatives + positives) < positives
+        if not self.names:
+            return y_true, np.concatenate([scores.positive, scores.negative])
+        return y_true, {name: np.concatenate(part.by_example()) for name, part in self.parts.items()}
+
+    @property
+    def _cluster(self) -> Codes | None:
+        """The cluster of each example of `_data`."""
+        clusters = self._first.clusters
+        if clusters is None:
+            return None
+        return self._first.cluster_by_example() if self.names else np.concatenate(clusters)
 
     @checked
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
         """Return the distribution of the area under a ROC curve between two false positive rates, or two recalls.
 
         Not standardised, the largest possible area is high − low, and chance gives (high² − low²)/2; divided by high −
-        low it is the mean recall over that range. From 0 to 1 it is the AUC. (``roc_auc`` takes several systems.)
+        low it is the mean recall over that range. From 0 to 1 it is the AUC.
 
         Parameters
         ----------
@@ -321,16 +356,18 @@ class ThresholdCurve(Curve):
         if (part.low, part.high) == (0, 1):
             return self.area
         if self.method == "binormal":
-            along = None if rate == "fpr" else lambda recall: 1 - self._drawn_curves.fpr(recall)
-            values = part.scaled(self._integral(part.low, part.high, along))
+            along = None if rate == "fpr" else lambda drawn, recall: 1 - drawn.fpr(recall)
+            values = part.scaled(self._integral(part.low, part.high, along))[None]
         else:
-            values = self._bootstrapped.areas(part)
+            values = np.stack([drawn.areas(part) for drawn in self._bootstrapped])
         return self._marginal(part.quantity, values)
 
-    def _integral(self, low: float, high: float, along: Callable[[Array], Array] | None = None) -> Array:
-        """Return the area under each drawn curve, whose edges may be as steep as they like, (draws,)."""
+    def _integral(self, low: float, high: float, along: Callable[[RocDraws, Array], Array] | None = None) -> Array:
+        """Return the area under each drawn curve of the only system, however steep its edges are, (draws,)."""
         node, _, weight = tanh_sinh()
-        return (high - low) * ((along or self._second_rates)(low + (high - low) * node) * weight).sum(-1)
+        (drawn,) = self._drawn_curves
+        rates = (along or self.curve_kind.along)(drawn, low + (high - low) * node)
+        return np.asarray((high - low) * (rates * weight).sum(-1))
 
     # ── Operating points ──
 
@@ -372,14 +409,8 @@ class ThresholdCurve(Curve):
         array([0.59, 0.82])
         """
         target, choose = threshold_choice(fpr, recall, cost)
-        prevalence, start, blocks = self._drawn_curves.prevalence, 0, []
-        for rates in self._drawn_curves.rates():
-            of_block = prevalence[start : start + len(rates[0])]
-            blocks.append(_at_thresholds(self._drawn_curves, rates, choose(*rates, of_block)))
-            start += len(of_block)
-        (rates,) = self._observed.rates()
-        point = _at_thresholds(self._observed, rates, choose(*rates, self._observed.prevalence))
-        values = {name: np.concatenate([block[name] for block in blocks]) for name in point}
+        observed = (Observed(part.scores) for part in self.parts.values())
+        points, values = (_operating_points(curves, choose) for curves in (observed, self._drawn_curves))
         bounds = {"threshold": (-np.inf, np.inf), "fpr": (0.0, 1.0), "recall": (0.0, 1.0)}
         better = {"threshold": None, "fpr": False, "recall": True}
         scope = Scope("chosen", detail=f"{target}, by the examples that chose it")
@@ -387,23 +418,25 @@ class ThresholdCurve(Curve):
             name: self._marginal(
                 Quantity(name, scope, "", better[name], name, bounds[name]),
                 values[name],
-                xr.DataArray(value[0], name=name),
+                self._labelled(point[:, 0]).rename(name),
             )
-            for name, value in point.items()
+            for name, point in points.items()
         }
 
     @property
     def _inference(self) -> str:
-        return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self.clusters)
+        return INFERENCES["binormal"] if self.method == "binormal" else bootstrap_of(self._first.clusters)
 
     def _marginal(self, quantity: Quantity, values: Array, score: xr.DataArray | None = None) -> Marginal:
         return marginal_of_scores(
             quantity,
             values,
             self.random_seed,
+            over_systems(self.names) if self.names else None,
             inference=self._inference,
-            examples=self.scores.class_totals,
+            examples=self.class_totals,
             score=score,
+            joint=bool(self.names),
         )
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
@@ -423,21 +456,40 @@ class ThresholdCurve(Curve):
         The area is how often a positive scores above a negative; by chance it would be 0.5.
         """
         curve = replace(self, name="roc") if self.name == "det" else self
-        negatives, positives = self.scores.class_totals
+        negatives, positives = self.class_totals
         meaning = _AREAS_IN_WORDS[curve.name].format(positives / (positives + negatives))
-        text = curve.area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)
-        return f"{text} {meaning}"
+        if not self.names:
+            return f"{curve.area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)} {meaning}"
+        areas = {name: curve.area.sel(model=name) for name in self.names}
+        texts = [f"{name}: {area.in_words(ci_prob=ci_prob, ci_kind=ci_kind)}" for name, area in areas.items()]
+        return "\n".join([*texts, meaning])
 
     @property
     def _subject(self) -> str:
-        negatives, positives = self.scores.class_totals
-        return f"{self.name} by {self.method}, {positives} positives, {negatives} negatives"
+        negatives, positives = self.class_totals
+        systems = f"{len(self.names)} systems, " if self.names else ""
+        return f"{systems}{self.name} by {self.method}, {positives} positives, {negatives} negatives"
 
 
-def _at_thresholds(drawn: RocDraws, rates: tuple[Array, Array], thresholds: Codes) -> dict[str, Array]:
-    """Return the threshold of each draw, and the rates there, given all rates and the threshold's number."""
-    fpr, recall = (np.take_along_axis(rate, thresholds[:, None], -1)[:, 0] for rate in rates)
-    return {"threshold": drawn.thresholds[thresholds], "fpr": fpr, "recall": recall}
+def _cells(scores: Scores | BinnedScores, thresholds: Array) -> dict[str, Counts]:
+    """Return the four cells of a system at any thresholds."""
+    fp, tp = scores.called(thresholds)
+    negatives, positives = scores.class_totals
+    return {"tp": tp, "fn": positives - tp, "fp": fp, "tn": negatives - fp}
+
+
+def _operating_points(curves: Iterable[RocDraws], choose: Choice) -> dict[str, Array]:
+    """Return the threshold that each drawn curve of each system chooses, and the rates there, (S, draws)."""
+    of_systems = []
+    for drawn in curves:
+        prevalence, start, blocks = drawn.prevalence, 0, []
+        for fpr, recall in drawn.rates():
+            chosen = choose(fpr, recall, prevalence[start : start + len(fpr)])
+            at = (np.take_along_axis(rate, chosen[:, None], -1)[:, 0] for rate in (fpr, recall))
+            blocks.append([drawn.thresholds[chosen], *at])
+            start += len(fpr)
+        of_systems.append(np.concatenate(blocks, axis=1))
+    return dict(zip(("threshold", "fpr", "recall"), np.stack(of_systems, axis=1), strict=True))
 
 
 # ── Intervals at each threshold by itself ──
@@ -474,7 +526,7 @@ def _confidence_at_thresholds(
 @checked
 def roc_curve(
     y_true: Any,
-    y_score: ArrayLike | None = None,
+    y_score: Any = None,
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
@@ -490,12 +542,14 @@ def roc_curve(
     ----------
     y_true : array-like (n,) or BinnedScores
         Labels of two classes. Binned scores replace labels and scores.
-    y_score : array-like (n,)
-        Scores; examples that score at least the threshold are called positive.
+    y_score : array-like (n,), mapping or data frame
+        Scores; examples that score at least the threshold are called positive. A mapping (or data frame) names systems
+        that scored the same examples.
     method : {"bayesian_bootstrap", "beta", "binormal"}
         The method of the band. "bayesian_bootstrap" assumes nothing about the scores: Dirichlet(1) weights in each
         class (Gu, Ghosal & Roy 2008, Statistics in Medicine 27). "beta" treats every threshold by itself: the posterior
-        of each rate from the counts there. "binormal" assumes normal scores in each class: the model ``binormal_roc``.
+        of each rate from the counts there. "binormal" assumes normal scores in each class (the model ``binormal_roc``),
+        for a single system.
     pos_label : label, optional
         The positive class; inferred for {0, 1}, {-1, 1} and {False, True}.
     cluster : array-like (n,) or mapping, optional
@@ -514,7 +568,8 @@ def roc_curve(
     -------
     ThresholdCurve
         Its points equal scikit-learn's with ``drop_intermediate=False``: (0, 0) at threshold inf, then one for every
-        distinct score.
+        distinct score. For several systems, a curve over ``model``, whose draws are joint: ``compare(curve.area)``, or
+        ``compare(curve.operating_point(fpr=0.1)["recall"])``, the recall at a false positive rate.
 
     Raises
     ------
@@ -534,7 +589,7 @@ def roc_curve(
 @checked
 def precision_recall_curve(
     y_true: Any,
-    y_score: ArrayLike | None = None,
+    y_score: Any = None,
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
@@ -579,7 +634,7 @@ def precision_recall_curve(
 @checked
 def det_curve(
     y_true: Any,
-    y_score: ArrayLike | None = None,
+    y_score: Any = None,
     *,
     method: str = "bayesian_bootstrap",
     pos_label: Any = None,
@@ -621,7 +676,7 @@ def det_curve(
 def _curve(
     name: str,
     y_true: Any,
-    y_score: ArrayLike | None,
+    y_score: Any,
     method: str,
     pos_label: Any,
     cluster: Any,
@@ -635,13 +690,26 @@ def _curve(
     if method != "beta":
         checks.none_given("applies to method='beta' only.", prior=prior)
     priors.resolve(prior, 2)
-    if isinstance(y_score, Mapping):
-        raise InputTypeError(
-            "y_score",
-            "has the scores of several systems, and this is the curve of one.",
-            "Make a curve of each; bayesperf.roc_auc takes all of them, and their areas are compared as paired.",
-        )
-    scores = scores_of(y_true, y_score, pos_label)
+    if systems_of(y_score) is not None:
+        checks.one_of("method, of several systems,", method, METHODS[:2])
+    if method != "bayesian_bootstrap":
+        checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
+    parts = system_scores(y_true, y_score, pos_label, cluster)
+    for system, part in parts.items():
+        _check_part(system, part.scores, method)
+    return ThresholdCurve(
+        name=name,
+        parts=parts,
+        method=method,
+        prior=prior,
+        n_draws=checks.count("draws", draws, least=2),
+        random_seed=checks.seed(random_seed),
+        progressbar=progressbar,
+    )
+
+
+def _check_part(system: Any, scores: Scores | BinnedScores, method: str) -> None:
+    """Refuse scores of a system of which there is no curve, or none by a method."""
     if isinstance(scores, BinnedScores):
         if method == "binormal":
             raise InputError(
@@ -649,19 +717,7 @@ def _curve(
             )
     elif max(scores.positive[-1], scores.negative[-1]) == np.inf:
         raise InputError(
-            "y_score",
+            name_of_scores(system),
             "holds inf, which as a threshold means that nothing is called positive: put a number "
             "above all others in its place.",
         )
-    if method != "bayesian_bootstrap":
-        checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
-    return ThresholdCurve(
-        name=name,
-        scores=scores,
-        method=method,
-        prior=prior,
-        n_draws=checks.count("draws", draws, least=2),
-        random_seed=checks.seed(random_seed),
-        progressbar=progressbar,
-        clusters=clusters_by_score(cluster, y_true, y_score, pos_label),
-    )

@@ -12,7 +12,7 @@ from bayesperf.plots.expected_performance import significant_spans, step_edges
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Note, Rows, Sentence, Table, figures
-from bayesperf.reports.drawing import names_of, shared_figures, strips
+from bayesperf.reports.drawing import colour_of, names_of, shared_figures, strips
 from bayesperf.reports.scores import ABOUT_EXPECTED, BAND, EXPECTED, ScoredSystem, of_systems, with_threshold
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -36,7 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
             for row in records
         ]
         keys = "observed", "ci_lower", "ci_upper"
-        colours = [analysis.colour_of([row[dim] for dim in scores.dims]) for row in records]
+        colours = [colour_of(analysis, [row[dim] for dim in scores.dims]) for row in records]
         draw = strips(records, [row["chosen"] for row in records], title, keys=keys, colours=colours)
         parts.append(Rows(records, title, "", draw))
     columns = [
@@ -63,7 +63,7 @@ def _curves(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[s
         name, edges = curve.metric.name, step_edges(curve.alphas)
         x, y = svg.steps(edges, curve.dataset[name].values)
         _, band = svg.steps(edges, curve.band(ci_prob, BAND)[name].values)
-        lines.append(svg.Line(x, y, x, band, analysis.colour_of(system.names)))
+        lines.append(svg.Line(x, y, x, band, colour_of(analysis, system.names)))
     drawn = svg.plane(
         lines,
         ("α", f"{systems[0].expected.metric.title} on test"),

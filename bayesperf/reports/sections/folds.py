@@ -6,7 +6,7 @@ from bayesperf.core.words import short_interval_name
 from bayesperf.files.option_table import FOLD
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Note, Rows, Table, figures
-from bayesperf.reports.drawing import names_of, strips
+from bayesperf.reports.drawing import colour_of, names_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
 
@@ -20,7 +20,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     for name in analysis.metric_names:
         metric, records = analysis.metric(name), by_fold[by_fold["metric"] == name].to_dict("records")
         names = [f"{', '.join(str(row[dim]) for dim in dims[:-1])} fold {row[FOLD]}".strip() for row in records]
-        colours = [analysis.colour_of([row[dim] for dim in dims[:-1]]) for row in records]
+        colours = [colour_of(analysis, [row[dim] for dim in dims[:-1]]) for row in records]
         parts.append(Rows(records, metric.title, "", strips(records, names, metric.title, colours=colours)))
     interval = short_interval_name(analysis.settings.ci_prob, "hdi")
     columns = [*names_of(dims), *figures(interval, observed="observed", mean="mean")]

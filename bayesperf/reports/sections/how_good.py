@@ -15,7 +15,7 @@ from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Record, Rows, Sentence, Table, figures
 from bayesperf.reports.comparison_tables import MOST_IN_PAIRS, RULES, monte_carlo
-from bayesperf.reports.drawing import about, densities, names_of, place_of, strips
+from bayesperf.reports.drawing import about, colours_of, densities, names_of, place_of, strips
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
 # Number of metrics that stand open. With more classes than the next number the table is folded, and this many of the
@@ -137,7 +137,7 @@ def _class_table(analysis: Analysis, title: str, records: list[dict[str, Any]], 
     ends = {name: (name, f"{name}_lower", f"{name}_upper") for name in analysis.class_by_class}
     columns = [Column("class", ("class",)), Column("support", ("support",), "count")]
     columns += [Column(name, keys, "estimate") for name, keys in ends.items()]
-    colours = [analysis.colours(analysis.foremost.leading)[place]] * len(records)
+    colours = [colours_of(analysis, analysis.foremost.leading)[place]] * len(records)
     draw = strips(records, [row["class"] for row in records], "recall", keys=ends["recall"], colours=colours)
     interval = short_interval_name(analysis.settings.ci_prob, "hdi")
     beside = f"mean and {interval}; dot and line: recall"

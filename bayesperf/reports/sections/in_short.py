@@ -15,7 +15,7 @@ from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Figure, Note, Sentence, rows_table
 from bayesperf.reports.data_in_words import positive_advice, what_was_read
-from bayesperf.reports.drawing import names_of
+from bayesperf.reports.drawing import colours_of, names_of
 from bayesperf.reports.scores import about_split
 from bayesperf.reports.sections import REPORT, SUMMARY, Section, slices, trust, where_it_fails
 from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, by_probability, in_one_sentence
@@ -142,7 +142,7 @@ def _figure(analysis: Analysis) -> Figure:
     if metric.average == "per_class":
         marginal = marginal.isel(label=0)
     bounds = [each for each in analysis.requirements if each.metric == name][:1]
-    colours, rest = analysis.colours(marginal.leading), len(analysis.systems) - marginal.leading.size
+    colours, rest = colours_of(analysis, marginal.leading), len(analysis.systems) - marginal.leading.size
     names = place_names(marginal.leading)
 
     def draw() -> list[tuple[str, Markup]]:

@@ -79,7 +79,7 @@ def _model_in_words(analysis: Analysis) -> str:
     if analysis.counts.graded:
         of = "clusters" if analysis.attempts is None else plural(analysis.attempts.dim)
         return f"outcomes were drawn by weights of the {of} that they come in ({prior}) [rubin1981bayesian]"
-    if not analysis.handed_in or analysis.pooled.source.concentration is not None:
+    if not analysis.own_posterior or analysis.pooled.source.concentration is not None:
         return (
             "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
             f"({prior}) [goutte2005probabilistic, caelen2017bayesian]"

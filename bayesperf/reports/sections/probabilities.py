@@ -12,7 +12,7 @@ from bayesperf.core.words import percentage, sentence
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Sentence, rows_table
-from bayesperf.reports.drawing import shared_figures
+from bayesperf.reports.drawing import colour_of, shared_figures
 from bayesperf.reports.scores import ScoredSystem, of_systems
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -100,7 +100,7 @@ def _reliability(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tu
         bounds = np.stack([np.repeat(band[:-1, 0], 2), np.repeat(band[1:, 1], 2)], -1)
         corner = np.ones(len(along), bool)
         corner[1:-1] = (np.diff(bounds, axis=0)[:-1] != 0).any(1) | (np.diff(bounds, axis=0)[1:] != 0).any(1)
-        lines.append(svg.Line(x, y, along[corner], bounds[corner], analysis.colour_of(system.names)))
+        lines.append(svg.Line(x, y, along[corner], bounds[corner], colour_of(analysis, system.names)))
     label = f"reliability curves{of_systems(systems)}, with bands"
     return [
         ("Reliability curve", svg.plane(lines, ("probability given", "frequency"), label, beneath=[((0, 1), (0, 1))]))

@@ -12,7 +12,7 @@ from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Note, Rows, Table, figures, rows_table
 from bayesperf.reports.comparison_tables import MOST_IN_PAIRS
-from bayesperf.reports.drawing import names_of, shared_figures, strips
+from bayesperf.reports.drawing import colour_of, names_of, shared_figures, strips
 from bayesperf.reports.scores import AREAS, BAND, ScoredSystem, about_areas, of_systems
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 from bayesperf.reports.sections.which_is_better import difference_table, pictures
@@ -51,7 +51,7 @@ def _areas(analysis: Analysis) -> list[Table]:
         records = [row for row in scores.area_rows if row["area"] == area]
         names = [", ".join(str(row[dim]) for dim in scores.dims) for row in records]
         draw = strips(
-            records, names, title, colours=[analysis.colour_of([row[dim] for dim in scores.dims]) for row in records]
+            records, names, title, colours=[colour_of(analysis, [row[dim] for dim in scores.dims]) for row in records]
         )
         parts.append(Rows(records, title, "", draw))
     interval = short_interval_name(scores.settings.ci_prob, "hdi")
@@ -70,7 +70,7 @@ def _differences(analysis: Analysis) -> list[Block]:
         title, beside = ", ".join(filter(None, [AREAS["roc_auc"], place])), "difference on the same examples"
         if len(comparison.names) <= MOST_IN_PAIRS:
             named = ("area_differences",)
-            shown.append(difference_table(comparison, records, title, beside, scores.settings, name=named))
+            shown.append(difference_table(comparison, records, title, beside, scores.settings.ci_prob, name=named))
         else:
             shown += [rows_table("", (), records, name=("area_differences",)), *pictures(comparison)]
     return shown
@@ -90,7 +90,7 @@ def _roc(analysis: Analysis, systems: Sequence[ScoredSystem], ci_prob: float) ->
     for system in systems:
         points, band = system.roc.dataset, system.roc.band(ci_prob, BAND)
         x, y, along = points["fpr"].values, points["recall"].values, band["fpr"].values
-        lines.append(svg.Line(x, y, along, band["recall"].values, analysis.colour_of(system.names)))
+        lines.append(svg.Line(x, y, along, band["recall"].values, colour_of(analysis, system.names)))
     label = f"ROC curves{of_systems(systems)}, with bands"
     return svg.plane(lines, ("false positive rate", "recall"), label, beneath=[((0, 1), (0, 1))])
 
@@ -101,7 +101,7 @@ def _precision_recall(analysis: Analysis, systems: Sequence[ScoredSystem], ci_pr
     for system in systems:
         points, band = system.precision_recall.dataset, system.precision_recall.band(ci_prob, BAND)
         x, y = svg.steps(points["recall"].values, points["precision"].values[1:])
-        colour = analysis.colour_of(system.names)
+        colour = colour_of(analysis, system.names)
         lines.append(svg.Line(x, y, band["recall"].values, band["precision"].values, colour))
     # The precision if all examples are called positive.
     guesses = {system.precision_recall.dataset["precision"].values[-1] for system in systems}

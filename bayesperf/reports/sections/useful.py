@@ -13,7 +13,7 @@ from bayesperf.curves.decisions.benefit_curve import ranges_in_words
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Sentence, rows_table
-from bayesperf.reports.drawing import shared_figures
+from bayesperf.reports.drawing import colour_of, shared_figures
 from bayesperf.reports.scores import ScoredSystem, of_systems
 from bayesperf.reports.sections import REPORT, SUMMARY, Section
 
@@ -57,7 +57,7 @@ def _net_benefit(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tu
     for system, band in zip(systems, bands, strict=True):
         points = system.decisions.dataset
         x, y = points["threshold"].values, points["net_benefit"].values
-        lines.append(svg.Line(x, y, x, band, analysis.colour_of(system.names)))
+        lines.append(svg.Line(x, y, x, band, colour_of(analysis, system.names)))
     beneath = [([0.0, 1.0], [0.0, 0.0])]
     for prevalence in {float(curve.data.class_totals[0, 1] / curve.data.class_totals.sum()) for curve in curves}:
         # Treating all is worth less than `bottom` from this threshold on.

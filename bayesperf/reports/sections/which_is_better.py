@@ -68,14 +68,14 @@ def _over_labels(analysis: Analysis) -> list[Block]:
         title, summary = f"{each.comparison.title}, over labels", each.comparison.summary(settings.ci_prob)
         name, records = ("averages", "differences"), summary.to_dict("records")
         said = Sentence(each.in_words(settings.ci_prob), "Averaged over the labels", ("averages", "in_words"))
-        found += [said, difference_table(each.comparison, records, title, "", settings, name=name)]
+        found += [said, difference_table(each.comparison, records, title, "", settings.ci_prob, name=name)]
     return found
 
 
 def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, settings: Settings) -> list[Block]:
     """Return what a metric says of the systems: in words, the differences, and where each system stands."""
     comparison, contenders = compared.comparison, [] if settings.all else compared.contenders
-    title, records = compared.comparison.title, summary.to_dict("records")
+    title, beside, records = comparison.title, about(compared.metric), summary.to_dict("records")
     few, pairs = len(comparison.names) <= MOST_IN_PAIRS, comb(len(comparison.names), 2)
     if comparison.baseline is not None and not settings.all:
         shown = [each for each in records if each["b"] == comparison.baseline]
@@ -85,7 +85,7 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
     return [
         Sentence(compared.in_words(settings.ci_prob, of_luck=place == 0), name=("comparison_in_words",)),
         rows_table("", (), records, name=("differences",)),
-        *([difference_table(comparison, shown, title, about(compared.metric), settings)] if shown else []),
+        *([difference_table(comparison, shown, title, beside, settings.ci_prob)] if shown else []),
         *([Note(about_contenders(contenders, len(comparison.names)))] if contenders else []),
         *([Note("All pairs: --all.", "advice")] if len(shown) < max(len(records), pairs) else []),
         *(pictures(comparison) if pictured else []),
@@ -100,13 +100,13 @@ def _is_of_best(record: Record, contenders: Sequence[Any]) -> bool:
 
 
 def difference_table(
-    comparison: Comparison, records: Sequence[Record], title: str, beside: str, settings: Settings, **more: Any
+    comparison: Comparison, records: Sequence[Record], title: str, beside: str, ci_prob: float, **more: Any
 ) -> Table:
     """Return a row for each pair of systems, with the region of practical equivalence beneath the intervals."""
     dims = [str(dim) for dim in comparison.difference.dims if dim != "pair"]
-    interval = short_interval_name(settings.ci_prob, "hdi")
+    interval, rope = short_interval_name(ci_prob, "hdi"), comparison.rope
     # Without a region of practical equivalence the other probabilities would only repeat P(a > b).
-    shares = ["below", "inside", "above"] if settings.rope else []
+    shares = ["below", "inside", "above"] if rope else []
     columns = [
         *names_of(dims),
         Column("a − b", ("a", "b"), "pair"),
@@ -115,11 +115,11 @@ def difference_table(
         *(Column(name, (name,), "probability") for name in shares),
     ]
     names = [f"{record['a']} − {record['b']}" for record in records]
-    draw = strips(records, names, f"difference of {comparison.title}", rope=settings.rope)
+    draw = strips(records, names, f"difference of {comparison.title}", rope=rope)
     shaded = (
-        f"; shaded: differences too small to matter, at most {settings.rope:g}; below, inside, above: the probability "
+        f"; shaded: differences too small to matter, at most {rope:g}; below, inside, above: the probability "
         "that a − b is in that region"
-        if settings.rope
+        if rope
         else ""
     )
     reading = f"Dot: mean of the difference a − b; line: its {interval}{shaded}."
