@@ -214,6 +214,22 @@ def test_data_that_are_refused(data, words):
 # ── Answers ──
 
 
+@pytest.mark.slow
+def test_slopes_of_many_systems_are_found():
+    """Simulated: intervals contain what they should, and the means are near it."""
+    rng = np.random.default_rng(1)
+    slope, difficulty = np.exp(rng.normal(0, 0.6, 20)), rng.normal(0, 1, 20)
+    slope /= stats.gmean(slope)
+    passed = rng.random((100, 20)) < special.expit(slope * rng.normal(0, 1.2, (100, 1)) - difficulty)
+    outcomes = bp.Outcomes.from_counts(right=passed.astype(int), n=1, dims=["model", "item"])
+    tree = bp.fit(outcomes, "items", options={"discrimination": True}, random_seed=1)
+    found = tree["posterior"]["discrimination"]
+    low, high = found.quantile([0.05, 0.95], ["chain", "draw"]).values
+    inside = ((low < slope) & (slope < high)).sum()
+    assert stats.binom.cdf(inside, 20, 0.9) > 0.01
+    assert np.corrcoef(np.log(found).mean(["chain", "draw"]), np.log(slope))[0, 1] > 0.8
+
+
 @pytest.mark.parametrize("discrimination", [False, True])
 def test_answers_of_a_fit(sampler, discrimination):
     """Of one fit: which system is better, which items tell most, and how good a new system is."""
