@@ -18,7 +18,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import PriorWarning
-from bayesperf.data.cross_validation import REPEAT, folds_of_all_repeats, held_out_predictions, mark_repeats
+from bayesperf.data.axis_names import REPEAT
+from bayesperf.data.cross_validation import folds_of_all_repeats, held_out_predictions, mark_repeats
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.registry import single_valued

@@ -41,8 +41,8 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.words import plural
+from bayesperf.data.axis_names import LABEL
 from bayesperf.data.count_arrays import CELL_DIMS
-from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.cross_validation import repeated_dim
 from bayesperf.data.response_patterns import same_examples
 from bayesperf.distributions.draws import Draws

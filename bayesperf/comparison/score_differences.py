@@ -12,7 +12,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
-from bayesperf.data.cross_validation import REPEAT
+from bayesperf.data.axis_names import REPEAT
 
 
 class Differences(NamedTuple):

@@ -1,4 +1,4 @@
-"""Names of the axes of a labelled table: which axis holds the actual labels, and which the predicted ones."""
+"""Names of axes: of the leading dims, and of which axis of a table holds the actual and which the predicted labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Hashable, Sequence
 
 from bayesperf.core.errors import InputError
 
+# Leading dims: the systems; the folds, and the repeats, of cross-validation; the labels of rows that have several.
+MODEL, FOLD, REPEAT, LABEL = "model", "fold", "repeat", "label"
 # Words that say what an axis holds; the weak ones say it only if none of the others is there: "predicted label".
 # They are without accents, as names are read.
 _WORDS = {

@@ -16,6 +16,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import LABEL
 from bayesperf.data.count_arrays import CELL_DIMS, check_dims, check_size
 from bayesperf.data.label_encoding import (
     Column,
@@ -115,9 +116,6 @@ def _counted_in_pairs(first: Codes, second: Codes) -> Counts:
 
 
 # ── Several labels an example: matrices of zeros and ones, a column a label ──
-
-# The leading dim of several labels an example.
-LABEL = "label"
 
 
 class Indicators(NamedTuple):

@@ -18,9 +18,9 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import plural
+from bayesperf.data.axis_names import FOLD, REPEAT
 from bayesperf.data.count_arrays import CELL_DIMS
 
-FOLD, REPEAT = "fold", "repeat"
 # The attribute of counts that names the dim along which examples are counted again.
 _MARK = "repeats"
 

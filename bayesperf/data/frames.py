@@ -14,6 +14,7 @@ import xarray as xr
 from bayesperf.core.arrays import Counts, decoded
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import EncodedColumns, cross_tabulate, encode_columns
@@ -164,7 +165,7 @@ def tabulate_systems(
 ) -> ResponsePatterns:
     """Return the response patterns of systems with predictions in columns of one frame; arguments as for `tabulate`."""
     encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
-    return of_columns(encoded, "model", predicted, pos_label, rows)
+    return of_columns(encoded, MODEL, predicted, pos_label, rows)
 
 
 def clusters_of_totals(

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked, refuse_unreadable
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.axis_names import LABEL, MODEL
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import (
@@ -33,7 +34,6 @@ from bayesperf.data.count_arrays import (
 )
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import (
-    LABEL,
     Indicators,
     are_indicators,
     cross_tabulate,
@@ -383,7 +383,7 @@ class ConfusionMatrix(Counted):
         named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
         encoded = {name: encode(values, name) for name, values in named.items()}
         columns = encode_columns(encoded, by, labels, tuple(named))
-        patterns = of_columns(columns, "model", list(y_pred), pos_label)
+        patterns = of_columns(columns, MODEL, list(y_pred), pos_label)
         clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
         return cls(patterns.margins(), pos_label, patterns, clusters)
 

@@ -19,6 +19,7 @@ from bayesperf.core.arguments import checked, refuse_unreadable
 from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check_size, checked_counts, labelled_arrays
 from bayesperf.data.counted import Counted
@@ -256,7 +257,7 @@ class Outcomes(Counted):
         if within:
             clusters = clusters_of_rows(cluster_column({within[0]: values[within[0]]}), columns, rows)
         if len(systems) > 1:
-            return cls._of_systems(of_columns(columns, "model", systems, None, rows), clusters)
+            return cls._of_systems(of_columns(columns, MODEL, systems, None, rows), clusters)
         counts = count_grades(columns, rows)
         if example is None:
             return cls(counts, None, clusters)
@@ -275,7 +276,7 @@ class Outcomes(Counted):
         if named is grades:
             if example is not None or len(named) < 2:
                 raise InputError(name, "name two systems or more, with a column each, and then no example.")
-            return cls._of_systems(of_columns(columns, "model", list(named), None), clusters)
+            return cls._of_systems(of_columns(columns, MODEL, list(named), None), clusters)
         patterns = None if example is None else of_examples(columns, example, None)
         if example is not None and of_clusters is not None:
             check_within(of_clusters.codes, example)

@@ -20,6 +20,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import ALL, CELL_DIMS, check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.label_encoding import Column, HasPositive, encode_ids, positive_label
@@ -180,7 +181,7 @@ def of_table(table: xr.DataArray, names: Sequence[Any], pos_label: Any) -> Respo
         actual=actual,
         predicted=np.stack(predicted, -1),
         names=tuple(names),
-        dim="model",
+        dim=MODEL,
         labels=table[table.dims[0]].values.tolist(),
         pos_label=pos_label,
     )
@@ -265,13 +266,13 @@ def dim_of_systems(dims: Sequence[str]) -> str:
     """Return the dim of the systems tested on the examples: ``model``, or the only one."""
     if not dims:
         raise InputError("example", "name the systems that judged the examples, as by={'model': names}.")
-    if "model" not in dims and len(dims) > 1:
+    if MODEL not in dims and len(dims) > 1:
         raise InputError(
             "example",
             f"which of the dims {', '.join(map(repr, dims))} holds the systems that judged the same examples?",
             "Call it 'model' in by.",
         )
-    return "model" if "model" in dims else dims[0]
+    return MODEL if MODEL in dims else dims[0]
 
 
 def _rows_of_examples(ids: Column, dim: str, systems: Column) -> Codes:

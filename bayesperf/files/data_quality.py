@@ -10,8 +10,9 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
+from bayesperf.data.axis_names import FOLD, LABEL
 from bayesperf.files.formats import DataFile
-from bayesperf.files.option_table import FOLD, LABEL, ROW, Settings
+from bayesperf.files.option_table import ROW, Settings
 from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.sources import faults_of
 

@@ -12,15 +12,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# The leading dim that a report pools over, and also shows by itself.
-FOLD = "fold"
+from bayesperf.data.axis_names import FOLD, LABEL, MODEL
+
 # The column that tells the rows of several files apart.
 FILE = "file"
-# The column that tells apart systems whose predictions, or scores, are each a column of a file; those of their labels
-# and scores one below the other; and the number of the row.
-SYSTEM = "model"
-# The column that tells apart the labels of rows that have several.
-LABEL = "label"
+# The columns of labels and scores of systems that are each a column of a file, one below the other; and the number of
+# the row.
 STACKED = {"actual": "actual", "predicted": "predicted", "score": "score"}
 ROW = "row"
 # The column of predicted labels that stand beside those which a threshold makes.
@@ -324,7 +321,7 @@ class Settings:
     @property
     def stacked_by(self) -> str | None:
         """The column that tells apart what has a column each in a file: systems, or the labels of a row."""
-        return None if not self.systems else LABEL if self.actuals else SYSTEM
+        return None if not self.systems else LABEL if self.actuals else MODEL
 
     @property
     def in_order(self) -> dict[str, tuple[str, ...]]:

@@ -19,11 +19,12 @@ import pandas as pd
 
 from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import FileFaultError
+from bayesperf.data.axis_names import FOLD
 from bayesperf.data.frames import interrupts_raised
 from bayesperf.files.data_quality import about_clusters, about_repeats, about_unnamed, about_unused, without_missing
 from bayesperf.files.formats import DataFile, open_bytes
 from bayesperf.files.opening import Opened, opened
-from bayesperf.files.option_table import BESIDE, FILE, FOLD, Settings
+from bayesperf.files.option_table import BESIDE, FILE, Settings
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.sources import faults_of, held_by
 from bayesperf.files.wide import refuse_unknown_labels, stacked

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
-from bayesperf.files.option_table import FILE, FOLD, LABEL, ROW, STACKED, Settings, flags_of
+from bayesperf.data.axis_names import FOLD, LABEL
+from bayesperf.files.option_table import FILE, ROW, STACKED, Settings, flags_of
 
 if TYPE_CHECKING:
     import pandas as pd

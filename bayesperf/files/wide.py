@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import FOLD, LABEL
 from bayesperf.files.class_names import classes_in_words
 from bayesperf.files.formats import DataFile, sql_text
-from bayesperf.files.option_table import BESIDE, FOLD, LABEL, ROW, STACKED, Settings
+from bayesperf.files.option_table import BESIDE, ROW, STACKED, Settings
 from bayesperf.files.roles import asked_columns
 from bayesperf.files.sources import faults_of
 

@@ -15,7 +15,8 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.data.cross_tabulation import LABEL, Indicators, cross_tabulate
+from bayesperf.data.axis_names import LABEL, MODEL
+from bayesperf.data.cross_tabulation import Indicators, cross_tabulate
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import LEAST_MASS
 from bayesperf.distributions.draws import Draws
@@ -29,8 +30,6 @@ from bayesperf.posteriors.posterior import DRAWS
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-# The dim of several systems.
-MODEL = "model"
 # Maximum size of temporary arrays.
 _BLOCK = 2**21
 

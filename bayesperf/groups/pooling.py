@@ -17,16 +17,10 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, PriorWarning, warn
 from bayesperf.core.words import plural, sentence
+from bayesperf.data.axis_names import FOLD, REPEAT
 from bayesperf.data.count_arrays import has_uncounted_negatives
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_validation import (
-    FOLD,
-    REPEAT,
-    folds_of_all_repeats,
-    refuse_sum,
-    repeated_dim,
-    unmark_repeats,
-)
+from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum, repeated_dim, unmark_repeats
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words

@@ -18,10 +18,11 @@ from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough
 from bayesperf.core.words import plural
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import CELL_DIMS, check_size
 from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.labels.sample import ALONE, MODEL, VerifiedSample, moved
+from bayesperf.labels.sample import ALONE, VerifiedSample, moved
 from bayesperf.labels.voter_cells import Strata, dirichlet_cells, shared_cells
 from bayesperf.labels.votes import DISPERSION
 from bayesperf.posteriors import posterior_of_counts

@@ -9,9 +9,9 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core.arrays import Array
+from bayesperf.data.axis_names import MODEL
 from bayesperf.distributions.draws import DrawsBesidePairs
 from bayesperf.labels.cells import joint_cells, labelled_cells, resolved
-from bayesperf.labels.sample import MODEL
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.posteriors.marginal import Marginal

@@ -19,6 +19,7 @@ from bayesperf.core.arrays import Booleans, Codes, Counts, decoded
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import Saved
 from bayesperf.core.weights import tallied
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import ClusterColumn, Clusters, cluster_column, of_table
 from bayesperf.data.count_arrays import check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations, encode_columns
@@ -29,8 +30,8 @@ from bayesperf.data.response_patterns import ResponsePatterns, distinct_patterns
 from bayesperf.labels.judges import JUDGE, Judged, as_score, bin_names, distinct, in_bins, named_judges
 from bayesperf.labels.voter_cells import Strata
 
-# The dim of the systems, if they have names; and of a system without one, which no leading dim is called.
-MODEL, ALONE = "model", "system without a name"
+# The dim of a system without a name, which no leading dim is called.
+ALONE = "system without a name"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -23,13 +23,14 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.drawing import dirichlet_shares
 from bayesperf.labels.cells import PartlyVerified, described, joint_cells, labelled_cells, resolved
 from bayesperf.labels.judges import JUDGE
 from bayesperf.labels.pairs_of_systems import marginal_of_verified_systems
-from bayesperf.labels.sample import MODEL, VerifiedSample
+from bayesperf.labels.sample import VerifiedSample
 from bayesperf.labels.verified_in_words import verified_in_words, warn_of_selection, warn_of_unknown, worth_in_words
 from bayesperf.labels.verified_outcomes import VerifiedOutcomes, sample_of_outcomes
 from bayesperf.labels.voter_cells import Strata, agreement

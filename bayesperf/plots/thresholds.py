@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 from bayesperf.core.words import percentage, places_in_words
+from bayesperf.data.axis_names import MODEL
 from bayesperf.plots.style import (
     BLUE,
     GREY,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["decision_curve", "score_regions"]
 
-# The dim of systems, how far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.
-_DIM, _BELOW, _BARS = "model", 0.25, 0.04
+# How far below 0 an axis goes, and how far apart bars of useful thresholds are, in parts of it.
+_BELOW, _BARS = 0.25, 0.04
 
 
 @closed
@@ -68,11 +69,11 @@ def decision_curve(
     """
     prob, _ = default_interval(ci_prob, None)
     band, useful = curve.band(prob, kind)["net_benefit"], curve.useful_ranges(prob)
-    of_systems = _DIM in curve.dataset.dims
+    of_systems = MODEL in curve.dataset.dims
     # More systems than there are colours have a panel each.
-    together = of_systems and curve.dataset.sizes[_DIM] <= len(SERIES)
+    together = of_systems and curve.dataset.sizes[MODEL] <= len(SERIES)
     first = curve.dataset["net_benefit"].isel(threshold=0, drop=True)
-    leading = first.isel({_DIM: 0}, drop=True) if together else first
+    leading = first.isel({MODEL: 0}, drop=True) if together else first
     figure, panels = (
         small_multiples(leading.size, 3.2, 2.6, columns=3, margin=(0.6, 1.3), ax=ax, sharex=True, sharey=True)
         if leading.size > 1
@@ -106,10 +107,10 @@ def _rows(useful: pd.DataFrame, labels: dict[str, Any]) -> pd.DataFrame:
 def _draw_decisions(axes: Axes, points: xr.Dataset, band: xr.DataArray, useful: pd.DataFrame) -> None:
     """Plot a panel's systems, what they are compared with, and the bars of their useful thresholds."""
     cuts = points["threshold"].values
-    systems = points[_DIM].values.tolist() if _DIM in points.dims else [None]
+    systems = points[MODEL].values.tolist() if MODEL in points.dims else [None]
     half = (cuts[1] - cuts[0]) / 2 if len(cuts) > 1 else 0.005
     for i, (system, colour) in enumerate(zip(systems, SERIES, strict=False)):
-        own = {} if system is None else {_DIM: system}
+        own = {} if system is None else {MODEL: system}
         values, bounds = points["net_benefit"].sel(own), band.sel(own)
         axes.fill_between(cuts, *bounds.values.T, color=colour, alpha=0.2, lw=0)
         name = "the system" if system is None else shorten(system)

@@ -13,14 +13,15 @@ import pandas as pd
 from bayesperf import metrics
 from bayesperf.core.errors import InputError, LabelWarning
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import FOLD, LABEL
 from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_tabulation import LABEL, cross_tabulate, encode_predictions
+from bayesperf.data.cross_tabulation import cross_tabulate, encode_predictions
 from bayesperf.data.frames import tabulate
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import of_examples
-from bayesperf.files.option_table import FOLD, Settings
+from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.groups.averaging_labels import average_labels
 from bayesperf.groups.pooling import pool

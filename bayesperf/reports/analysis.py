@@ -13,13 +13,13 @@ import xarray as xr
 
 from bayesperf import metrics
 from bayesperf.core.arrays import Array
+from bayesperf.data.axis_names import FOLD, LABEL
 from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import same_examples
-from bayesperf.files.option_table import FOLD, ROW, Settings
+from bayesperf.files.option_table import ROW, Settings
 from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.marginal import Marginal

@@ -10,15 +10,15 @@ from datetime import date
 import numpy as np
 
 from bayesperf.core.words import enumerated, printable, sentence
+from bayesperf.data.axis_names import FOLD, LABEL, MODEL
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_tabulation import LABEL
 from bayesperf.data.response_patterns import ResponsePatterns, same_examples
-from bayesperf.files.option_table import FILE, FOLD, SYSTEM
+from bayesperf.files.option_table import FILE
 from bayesperf.reports.analysis import Analysis
 
 # With more classes than these, the text gives only their number and the smallest and largest sizes.
 _MOST_CLASSES = 6
-_HAVE_PLURALS = (SYSTEM, "system", FOLD, FILE, LABEL)
+_HAVE_PLURALS = (MODEL, "system", FOLD, FILE, LABEL)
 
 
 def what_was_read(analysis: Analysis) -> str:
@@ -48,7 +48,7 @@ def rows_read(analysis: Analysis) -> int:
     """Return the number of rows; one with several systems or labels, each in a column, is counted once."""
     counts = analysis.counts.counts
     labels = counts.sizes.get(LABEL, 1) if same_examples(counts) == LABEL else 1
-    systems = counts.sizes.get(SYSTEM, 1) if analysis.settings.systems else 1
+    systems = counts.sizes.get(MODEL, 1) if analysis.settings.systems else 1
     return int(counts.sum()) // (labels * systems)
 
 

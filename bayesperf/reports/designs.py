@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed, plural
-from bayesperf.files.option_table import SYSTEM, Settings
+from bayesperf.data.axis_names import MODEL
+from bayesperf.files.option_table import Settings
 from bayesperf.reports.class_columns import label_of
 
 if TYPE_CHECKING:
@@ -72,9 +73,9 @@ def judged_sample(predictions: Predictions, settings: Settings, labels: list[Any
         options["pos_label"] = label_of(labels or called, settings.pos_label)
     if settings.id is not None:
         return _sample_of_pairs(frame, settings, options)
-    if SYSTEM in settings.by:
+    if MODEL in settings.by:
         raise InputError(
-            f"--by {SYSTEM}",
+            f"--by {MODEL}",
             "with --judge, this column means systems tested on the same examples.",
             "Name the column that says which rows are the same one, as --id example; or rename the column.",
         )
@@ -95,8 +96,8 @@ def _sample_of_pairs(frame: pd.DataFrame, settings: Settings, options: dict[str,
     from bayesperf.labels.sample import VerifiedSample
 
     system = settings.system
-    if system is not None and system != SYSTEM:
-        raise InputError(f"--system {system}", f"beside --judge and --id call the column of the systems {SYSTEM!r}.")
+    if system is not None and system != MODEL:
+        raise InputError(f"--system {system}", f"beside --judge and --id call the column of the systems {MODEL!r}.")
     if system is None:
         raise InputError(f"--id {settings.id}", "name the column that tells the systems apart, as --system model.")
     if frame.duplicated([settings.id, system]).any():

@@ -6,8 +6,9 @@ import numpy as np
 
 from bayesperf import metrics
 from bayesperf.core.errors import InputError
+from bayesperf.data.axis_names import FOLD
 from bayesperf.data.counted import Counted
-from bayesperf.files.option_table import FOLD, Settings
+from bayesperf.files.option_table import Settings
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.posterior_of_counts import posterior
 

@@ -19,12 +19,13 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.saving import write_whole
 from bayesperf.core.words import enumerated
+from bayesperf.data.axis_names import FOLD, REPEAT
 from bayesperf.data.count_arrays import as_outcomes
 from bayesperf.data.counted import Counted
-from bayesperf.data.cross_validation import REPEAT, mean_of_repeats, repeated_dim
+from bayesperf.data.cross_validation import mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.files.option_table import FOLD, Settings
+from bayesperf.files.option_table import Settings
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors

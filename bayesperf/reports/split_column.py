@@ -13,10 +13,11 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import FOLD
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.files.option_table import BESIDE, FOLD, Settings
+from bayesperf.files.option_table import BESIDE, Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.reports.class_columns import label_of
 from bayesperf.reports.scores import LabelledScores, ScoredSystem, ScoredSystems, Split

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayesperf.core.words import short_interval_name
-from bayesperf.files.option_table import FOLD
+from bayesperf.data.axis_names import FOLD
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Note, Rows, Table, figures
 from bayesperf.reports.drawing import colour_of, names_of, strips

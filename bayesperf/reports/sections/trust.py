@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesperf.core.words import enumerated, percentage, plural, printable, sentence, short_interval_name
-from bayesperf.files.option_table import FOLD, ROW
+from bayesperf.data.axis_names import FOLD
+from bayesperf.files.option_table import ROW
 from bayesperf.posteriors.sentences import caveats_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Heading, Record, Sentence, rows_table
