@@ -613,7 +613,6 @@ def test_the_in_house_tests_of_the_tutorial_of_hsroc():
     ours = bp.groups.meta_analysis(tree).median_group
     # The bound of LAMBDA excludes a test that is as good as both rates suggest. Ours has none, and nor has this:
     wide = medians({"THETA": 4, "LAMBDA": 8, "beta": 0.75})["overall"].values
-    print(found, wide, ours.summary(["recall", "specificity"]))
     assert [ours[name].median().item() for name in ("recall", "specificity")] == pytest.approx(wide, abs=0.02)
 
 
