@@ -163,8 +163,11 @@ def _taken(values: tuple[Any, Any], orders: tuple[Codes, Codes]) -> tuple[Any, A
 
 def orders_of(scores: Array) -> Codes:
     """Return a number of the order in which each system has the examples (S, n): the same for those that have one."""
-    ranks = np.stack([np.unique(of_system, return_inverse=True)[1] for of_system in scores])
-    return np.unique(ranks, axis=0, return_inverse=True)[1].ravel()
+    ranks = (np.unique(of_system, return_inverse=True)[1] for of_system in scores)
+    # Bytes of the highest place first sort as the numbers do, and in far less time than rows of an array.
+    rows = [of_system.astype(">i8").tobytes() for of_system in ranks]
+    number = {row: place for place, row in enumerate(sorted(set(rows)))}
+    return np.array([number[row] for row in rows])
 
 
 # ── Clusters of examples, whose weights the Bayesian bootstrap draws ──

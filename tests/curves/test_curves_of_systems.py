@@ -6,6 +6,7 @@ import pytest
 import xarray as xr
 
 import bayesperf as bp
+from bayesperf.curves.roc import curve_draws
 from tests.shared.curves import CURVES
 
 RNG = np.random.default_rng(4)
@@ -134,6 +135,21 @@ def test_parts_and_average_precisions_are_joint(options):
     precision = two(bp.precision_recall_curve, draws=1000, **options).area
     assert precision.joint
     assert bp.compare(precision).difference.sd() < 0.9 * np.hypot(*precision.sd().values)
+
+
+@pytest.mark.slow
+def test_many_examples_in_groups_at_random(monkeypatch):
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1], 3000)
+    shared = rng.normal(size=6000)
+    systems = {"a": y + shared + rng.normal(size=6000), "b": 1.1 * y + shared + rng.normal(size=6000)}
+    each = bp.compare(bp.roc_curve(y, systems, draws=2000).partial_area(0, 0.5)).difference
+    monkeypatch.setattr(curve_draws, "_MOST_UNITS", 500)
+    grouped = bp.compare(bp.roc_curve(y, systems, draws=2000).partial_area(0, 0.5)).difference
+    assert grouped.mean().item() != each.mean().item()
+    assert grouped.mean().item() == pytest.approx(each.mean().item(), abs=4 * each.sd().item() * np.sqrt(2 / 2000))
+    # Of 500 groups a variance has a relative standard error of √(2/500), of draws one of √(2/2,000).
+    assert grouped.sd().item() == pytest.approx(each.sd().item(), rel=np.sqrt(2 / 500 + 2 * 2 / 2000))
 
 
 def test_operating_points_of_all():

@@ -116,6 +116,9 @@ def test_comparison_of_areas(case, method):
         check_marginal(
             bp.compare(bp.curves.weighted_score("average_precision", y, {"a": a, "b": b}, draws=100)).difference
         )
+        curves = bp.roc_curve(y, {"a": a, "b": b}, draws=50)
+        ordered(curves.band()["recall"].transpose(..., "ci_bound"), (0, 1))
+        check_marginal(bp.compare(curves.operating_point(fpr=0.2)["recall"]).difference)
         sides = (bp.roc_auc(y, score, method=method, draws=300) for score in (a, b))
         check_marginal(bp.compare(*sides, independent=True).difference)
 

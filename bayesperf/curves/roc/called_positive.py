@@ -29,9 +29,10 @@ class Steps(NamedTuple):
     # Position of each threshold among the steps, from 0 to m, (T,).
     positions: Array
 
-    def summed(self, weights: Array) -> Array:
-        """Return the weights of the steps (draws, m), from the weights of gaps or examples, from the top down."""
-        return np.asarray(np.add.reduceat(weights, np.cumsum(self.sizes) - self.sizes, axis=1))
+    @property
+    def of_gaps(self) -> Codes:
+        """The step of each gap, from the top down."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
 def steps_at_scores(called: Counts) -> Steps:
@@ -148,7 +149,7 @@ class PartOfCurve(NamedTuple):
     @property
     def quantity(self) -> Quantity:
         """What its area is."""
-        return Quantity(PARTIAL_NAME, greater_is_better=True, words=self.words, bounds=self.bounds)
+        return Quantity(PARTIAL_NAME, greater_is_better=True, words=self.words, bounds=self.bounds, word=self.words)
 
     @property
     def words(self) -> str:

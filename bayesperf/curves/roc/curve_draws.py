@@ -27,8 +27,8 @@ from bayesperf.data.classifier_scores import Scores, by_class
 
 # Random streams of one seed: of the curve, of the prevalence, of groups of clusters, and of unseen examples.
 _CURVE, _PREVALENCE, _GROUPS, _UNSEEN = 0, 1, 2, 3
-# The most clusters that have weights of their own. More are put together at random.
-_MOST_CLUSTERS = 20_000
+# The most clusters, or examples of a class, that have weights of their own. More are put together at random.
+_MOST_UNITS = 20_000
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**18
 # Up to this number of scores, drawn curves have a knot at each of them. Of more they have so many between the greatest
@@ -192,14 +192,13 @@ class ClusterBootstrapped(WeightedCurves):
         rng = np.random.default_rng([self.seed, _CURVE])
         rng_of_order = np.random.default_rng([self.seed, _UNSEEN, self.order])
         sizes = np.bincount(np.concatenate(self.clusters))
-        at_once = max(1, _AT_ONCE // len(self.scores.thresholds))
         for block in blocks_of_draws(self.draws, len(sizes) + 2, self.progressbar):
             of_clusters = cluster_weights(rng, sizes, block).astype(float) / mean_weight(len(sizes))
             unseen = rng.standard_exponential((block, 2))
             if self.order:
                 unseen = rng_of_order.standard_exponential((block, 2))
             weights = np.hstack([of_clusters, unseen])
-            yield from np.split(weights, range(at_once, block, at_once))
+            yield weights
 
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         beyond = 1 + max(int(of_class.max()) for of_class in self.clusters)
@@ -207,9 +206,11 @@ class ClusterBootstrapped(WeightedCurves):
             _halves(steps, codes[::-1], beyond + place, beyond + 2)
             for steps, codes, place in zip((positive, negative), self.clusters, (1, 0), strict=True)
         ]
-        for weights in self._weights():
-            of_positive, of_negative = ((table @ weights.T).T for table in tables)
-            yield of_positive, of_negative
+        at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
+        for block in self._weights():
+            for weights in np.split(block, range(at_once, len(block), at_once)):
+                of_positive, of_negative = ((table @ weights.T).T for table in tables)
+                yield of_positive, of_negative
 
 
 def _halves(steps: Steps, cluster: Codes, beyond: int, clusters: int) -> csr_array:
@@ -218,10 +219,11 @@ def _halves(steps: Steps, cluster: Codes, beyond: int, clusters: int) -> csr_arr
     `cluster` is each example's, from the greatest score down. An example gives half its weight to the gap above it, and
     half to the one below; `beyond` is the column of one more example, at both ends.
     """
-    step = np.repeat(np.arange(len(steps.sizes)), steps.sizes)
     padded = np.concatenate([[beyond], cluster, [beyond]])
     # Each gap has a neighbour on either side.
-    return tallied(np.tile(step, 2), np.concatenate([padded[:-1], padded[1:]]), (len(steps.sizes), clusters)) / 2
+    return (
+        tallied(np.tile(steps.of_gaps, 2), np.concatenate([padded[:-1], padded[1:]]), (len(steps.sizes), clusters)) / 2
+    )
 
 
 def weighted_curves(
@@ -233,7 +235,7 @@ def weighted_curves(
     assert isinstance(system.scores, Scores)
     of_positives, of_negatives = system.clusters
     number = 1 + max(int(of_positives.max()), int(of_negatives.max()))
-    group = at_random(number, _MOST_CLUSTERS, np.random.default_rng([seed, _GROUPS]))
+    group = at_random(number, _MOST_UNITS, np.random.default_rng([seed, _GROUPS]))
     clusters = group[of_positives], group[of_negatives]
     return ClusterBootstrapped(system.scores, clusters, draws, seed, progressbar, order)
 
@@ -284,23 +286,26 @@ class Binormal(RocDraws):
 class ExampleWeights(NamedTuple):
     """Weights of examples, and of the gaps that no example has shown."""
 
-    # Numbers of positives and of negatives.
-    numbers: tuple[int, int]
+    # The unit of each example, positives first, that has a weight: the example itself or, of very many, a group.
+    unit: Codes
     # Mean weights of the gaps below all positives and above all negatives, of each order of the examples.
     beyond: Array
     draws: int
     seed: int
     progressbar: bool
-    # Clusters of the positives and then of the negatives, if there are any.
+    # Clusters of the examples, if there are any.
     cluster: Codes | None
 
-    def blocks(self) -> Iterator[list[Array]]:
-        """Yield weights of positives, of negatives, and of both gaps of each order, some draws at a time."""
-        sizes = np.concatenate([np.ones(sum(self.numbers)), *self.beyond])
-        ends = np.cumsum([*self.numbers, self.beyond.shape[1]])
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return 1 + int(self.unit.max())
+
+    def blocks(self) -> Iterator[Array]:
+        """Yield weights of the units, and of both gaps of each order, (some draws, units + 2 orders)."""
+        sizes = np.concatenate([np.ones(self.units), *self.beyond])
         rng = np.random.default_rng(self.seed)
-        for weights in weight_blocks(rng, sizes, self.draws, self.progressbar, self.cluster):
-            yield np.split(weights, ends, axis=1)
+        return weight_blocks(rng, sizes, self.draws, self.progressbar, self.cluster)
 
 
 @dataclass(frozen=True)
@@ -324,12 +329,20 @@ class Paired(WeightedCurves):
         return self._drawn_prevalence(self.weights.draws, self.weights.seed)
 
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        (of_positives, of_negatives), own = self.falling, [self.order]
-        for of_positive, of_negative, below, above in self.weights.blocks():
-            yield (
-                positive.summed(np.c_[of_positive[:, of_positives], below[:, own]]),
-                negative.summed(np.c_[above[:, own], of_negative[:, of_negatives]]),
+        unit, units, orders = self.weights.unit, self.weights.units, self.weights.beyond.shape[1]
+        positives, negatives = np.split(unit, [len(self.falling[0])])
+        below, above = units + self.order, units + orders + self.order
+        # The weight of each gap, from the top down.
+        gaps = np.append(positives[self.falling[0]], below), np.append(above, negatives[self.falling[1]])
+        tables = [
+            tallied(
+                np.repeat(np.arange(len(steps.sizes)), steps.sizes), of_gaps, (len(steps.sizes), units + 2 * orders)
             )
+            for steps, of_gaps in zip((positive, negative), gaps, strict=True)
+        ]
+        for weights in self.weights.blocks():
+            of_positive, of_negative = ((table @ weights.T).T for table in tables)
+            yield of_positive, of_negative
 
 
 def paired_curves(systems: Sequence[SystemScores], draws: int, seed: int, progressbar: bool) -> list[WeightedCurves]:
@@ -338,17 +351,24 @@ def paired_curves(systems: Sequence[SystemScores], draws: int, seed: int, progre
         return [weighted_curves(systems[0], draws, seed, progressbar)]
     positive, negative = (np.stack(of_class) for of_class in zip(*(each.by_example() for each in systems), strict=True))
     if systems[0].clusters is None:
-        return [*curves_of_systems(positive, negative, None, draws, seed, progressbar)]
+        return [*curves_of_systems(positive, negative, None, draws, seed, progressbar, _MOST_UNITS)]
     orders = orders_of(np.concatenate([positive, negative], 1)).tolist()
     return [weighted_curves(each, draws, seed, progressbar, order) for each, order in zip(systems, orders, strict=True)]
 
 
 def curves_of_systems(
-    positive: Array, negative: Array, cluster: Codes | None, draws: int, seed: int, progressbar: bool
+    positive: Array,
+    negative: Array,
+    cluster: Codes | None,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+    most: int | None = None,
 ) -> list[Paired]:
     """Return draws of the curves of systems with scores (S, n) and (S, m), by one set of weights.
 
-    Clusters (n + m,), if there are any, have positives first.
+    Clusters (n + m,), if there are any, have positives first. At most so many examples of a class have weights of their
+    own; more are put together at random.
     """
     scores = [Scores(*of_system) for of_system in zip(np.sort(positive), np.sort(negative), strict=True)]
     order = orders_of(np.concatenate([positive, negative], 1))
@@ -356,7 +376,10 @@ def curves_of_systems(
     separated = any(of_system.separated for of_system in scores)
     beyond = _weights_beyond(numbers[0], cluster if separated else None)
     each_order = np.repeat(np.array(beyond)[:, None], 1 + int(order.max()), axis=1)
-    weights = ExampleWeights(numbers, each_order, draws, seed, progressbar, cluster)
+    rng = np.random.default_rng([seed, _GROUPS])
+    of_positives, of_negatives = (at_random(number, most or number, rng) for number in numbers)
+    unit = np.append(of_positives, 1 + of_positives.max() + of_negatives)
+    weights = ExampleWeights(unit, each_order, draws, seed, progressbar, cluster)
     falling = zip(*(np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)), strict=True)
     return [Paired(each, weights, *own) for each, *own in zip(scores, falling, order.tolist(), strict=True)]
 

@@ -88,7 +88,8 @@ class ThresholdCurve(CurveOfParts):
     Several systems share the weights of the examples, or of their clusters, so that figures over ``model`` are joint:
     `bayesperf.compare` of an area or of a rate at an operating point is the paired comparison. Bands cover each system
     by itself. ``sel(model=name)`` is the curve of one system, as if it had been made alone; the figures of all systems
-    together differ from it by the Monte Carlo error.
+    together differ from it by the Monte Carlo error. Beyond 20,000 examples of a class (or clusters), random groups of
+    them share a weight.
 
     By "beta" the intervals are equal-tailed ones from each rate's posterior given the counts at each threshold, widened
     in the same way. Confidence intervals are not widened: they contain the observed rates. If a threshold is fixed
