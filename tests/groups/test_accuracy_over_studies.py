@@ -595,10 +595,9 @@ def test_the_in_house_tests_of_the_tutorial_of_hsroc():
 
     def medians(bounds):
         with hsroc(IN_HOUSE, used, bounds):
-            drawn = pm.sample(2000, chains=4, cores=1, random_seed=1, progressbar=False, target_accept=0.95)[
-                "posterior"
-            ]
-        return drawn.median(["chain", "draw"])
+            settings = {"nuts_sampler": "nutpie", "cores": 1, "target_accept": 0.95, "progressbar": False}
+            drawn = pm.sample(2000, chains=4, random_seed=1, **settings)
+        return drawn["posterior"].median(["chain", "draw"])
 
     found = medians({"THETA": 1.5, "LAMBDA": 3, "beta": 0.75})
     for name, figures in printed.items():
