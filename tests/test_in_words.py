@@ -348,11 +348,28 @@ def test_scores_that_order_the_examples_alike_have_equal_areas():
     y, score = [0, 0, 1, 0, 1, 1], np.array([0.1, 0.4, 0.35, 0.5, 0.3, 0.8])
     areas = bp.roc_auc(y, {"a": score, "b": 2 * score + 1, "c": -score})
     assert bp.compare(areas.sel(model=["a", "b"])).in_words() == (
-        "On ROC AUC, a and b are equal: their difference is exactly 0, with certainty."
+        "On ROC AUC, a and b are alike in these data: their difference is exactly 0. It does not vary in these data, "
+        "so its interval has no width; that is no certainty about others."
     )
     ratio = bp.compare(areas.sel(model=["a", "b"]), contrast="ratio")
-    assert ratio.in_words().endswith("their ratio is exactly 1, with certainty.")
-    assert "are equal" not in bp.compare(areas.sel(model=["a", "c"])).in_words()
+    assert "their ratio is exactly 1. It does not vary" in ratio.in_words()
+    assert "are alike" not in bp.compare(areas.sel(model=["a", "c"])).in_words()
+
+
+def test_what_does_not_vary_is_no_certainty():
+    with pytest.warns(UserWarning, match="all 5 differences are the same"):
+        comparison = bp.folds.correlated_ttest([0.85] * 5, [0.8] * 5, test_fraction=0.2)
+    assert comparison.in_words().endswith("so its interval has no width; that is no certainty about others.")
+    with pytest.warns(UserWarning, match="all 5 differences are the same"):
+        alike = bp.folds.correlated_ttest([0.8] * 5, [0.8] * 5, test_fraction=0.2)
+    assert "certainty about others" in alike.in_words()
+    assert "has no width" in bp.curves.weighted_score("mean", np.ones(10)).in_words()
+
+
+def test_a_mean_that_diverges_gives_way_to_the_median():
+    comparison = bp.folds.correlated_ttest([0.85, 0.9], [0.8, 0.81], test_fraction=0.5)
+    assert np.isinf(comparison.difference.mean())
+    assert "The difference, a − b, is 0.070 (95 % HDI" in comparison.in_words()
 
 
 def test_plans_and_monitors_in_words():

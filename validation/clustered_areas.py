@@ -75,7 +75,8 @@ def _intervals(
         drawn = np.quantile(np.stack([first, first - second]), levels[0], axis=-1).T
         placements = Placements.of(positive, negative, codes)
         areas = JointNormal.of(placements.mean, placements.covariance, (0.0, 1.0))
-        difference = areas.difference(np.array([0]), np.array([1]))
+        difference = areas.contrast("difference", None, (-1.0, 1.0), (np.array([0]), np.array([1])))
+        assert difference is not None
         found += [drawn, np.concatenate([areas.take(slice(1)).ppf(levels), difference.ppf(levels)])]
     return np.stack(found)
 

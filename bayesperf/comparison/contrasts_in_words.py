@@ -33,6 +33,8 @@ _MOST_SHRUNK = 200
 
 # Below this, a probability of being the best says nothing of which system is the next.
 _HARDLY_EVER = 0.001
+# What is said of a contrast without a width.
+_NO_CERTAINTY = "It does not vary in these data, so its interval has no width; that is no certainty about others."
 
 
 def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, of_luck: bool = True) -> str:
@@ -81,7 +83,9 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     if _are_equal(comparison, at):
         a, b = _names(comparison)
         what = "ratio is exactly 1" if comparison.of_ratio else "difference is exactly 0"
-        return sentence(f"on {comparison.title}, {a} and {b} are equal: their {what}, with certainty")
+        return (
+            f"{sentence(f'on {comparison.title}, {a} and {b} are alike in these data: their {what}')} {_NO_CERTAINTY}"
+        )
     pair = (*at, 0, 1) if comparison.many else at
     greater = float(comparison.prob_greater.values[pair])
     below, inside, above = comparison.prob_rope.values[pair]
@@ -96,14 +100,21 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
     better_one = sentence(f"{on} {which} (probability {chance(probability)}){matters}")
     as_asked = not comparison.many or comparison.baseline is not None
-    return f"{better_one} {_difference(comparison, (0, 1) if as_asked or first else (1, 0), at, ci_prob, ci_kind)}"
+    difference = _difference(comparison, (0, 1) if as_asked or first else (1, 0), at, ci_prob, ci_kind)
+    return f"{better_one} {difference}{f' {_NO_CERTAINTY}' if _moments(comparison, at)[1] == 0 else ''}"
 
 
 def _are_equal(comparison: Comparison, at: tuple[int, ...]) -> bool:
-    """Whether two systems are certainly equal, as the areas of scores that order the examples alike are."""
+    """Whether two systems never differ, as the areas of scores that order the examples alike do not."""
+    mean, sd = _moments(comparison, at)
+    return sd == 0 and mean == (1 if comparison.of_ratio else 0)
+
+
+def _moments(comparison: Comparison, at: tuple[int, ...]) -> tuple[float, float]:
+    """Return the mean and the standard deviation of the contrast of two systems."""
     contrast = comparison.contrast.isel(pair=0) if comparison.many else comparison.contrast
-    mean, sd = (np.asarray(each.values)[at] for each in (contrast.mean(), contrast.sd()))
-    return bool(sd == 0 and mean == (1 if comparison.of_ratio else 0))
+    mean, sd = (float(np.asarray(each.values)[at]) for each in (contrast.mean(), contrast.sd()))
+    return mean, sd
 
 
 def _matters(comparison: Comparison, inside: float, beyond: float, although: str) -> str:
@@ -175,8 +186,8 @@ def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
     """State the contrast of two systems, the first and the second of a pair."""
-    names, (mean, lower, upper) = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
-    figures = estimate(mean, lower, upper, ci_prob, ci_kind)
+    names, (middle, lower, upper) = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
+    figures = estimate(middle, lower, upper, ci_prob, ci_kind)
     what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
     return sentence(f"the {what}, {names[pair[0]]} {sign} {names[pair[1]]}, is {figures}")
 
@@ -184,7 +195,7 @@ def _difference(
 def _figures(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> tuple[float, float, float]:
-    """Return mean and interval of the contrast of two systems, in whichever order."""
+    """Return mean (or, if it diverges, median) and interval of the contrast of two systems, in whichever order."""
     contrast, (first, second), turned = comparison.contrast, sorted(pair), pair[0] > pair[1]
     if turned and comparison.of_ratio and comparison.pair is not None:
         contrast = comparison.pair.ratio_of(comparison.dim, pair)
@@ -192,8 +203,9 @@ def _figures(
         count = len(comparison.names)
         # The number of the pair among those above the diagonal, row by row.
         contrast = contrast.isel(pair=first * count - first * (first + 1) // 2 + second - first - 1)
-    mean, (lower, upper) = contrast.mean().values[at], contrast.interval(ci_prob, ci_kind).values[at]
-    return (-mean, -upper, -lower) if turned and not comparison.of_ratio else (mean, lower, upper)
+    middle, (lower, upper) = contrast.mean().values[at], contrast.interval(ci_prob, ci_kind).values[at]
+    middle = middle if np.isfinite(middle) else contrast.median().values[at]
+    return (-middle, -upper, -lower) if turned and not comparison.of_ratio else (middle, lower, upper)
 
 
 def _names(comparison: Comparison) -> list[str]:

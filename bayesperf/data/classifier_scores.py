@@ -125,7 +125,8 @@ def _one_each(is_positive: Booleans, y_score: ArrayLike, name: str) -> Array:
     """Return checked scores, one for each label (n,)."""
     score = checks.vector(name, y_score)
     checks.equal_lengths({"y_true": len(is_positive), name: len(score)})
-    return score
+    # −0 and 0 are one score, and seeds see the bytes of scores.
+    return score + 0.0
 
 
 def clusters_of(cluster: Any, examples: int, name: str) -> Codes:

@@ -222,10 +222,7 @@ class ClusterWeights(StoredDraws):
     @cached_property
     def in_common(self) -> NDArray[np.int64]:
         """Number of clusters in which two systems both have examples, (systems, systems)."""
-        systems = self.summed.total.size
-        of_entries = self.clusters.cell // (self.clusters.cells // systems)
-        seen = tallied(self.clusters.cluster, of_entries, (self.clusters.size, systems), np.int64).sign()
-        return np.asarray((seen.T @ seen).toarray())
+        return _in_common(self.clusters, self.summed.total.size)
 
     @property
     def _alpha(self) -> Array:
@@ -286,6 +283,13 @@ def share_of_questions(
     )
 
 
+def _in_common(clusters: Clusters, systems: int) -> NDArray[np.int64]:
+    """Return the number of clusters in which two systems both have examples, (systems, systems)."""
+    of_entries = clusters.cell // (clusters.cells // systems)
+    seen = tallied(clusters.cluster, of_entries, (clusters.size, systems), np.int64).sign()
+    return np.asarray((seen.T @ seen).toarray())
+
+
 def _clusters(cm: Counted, dim: str) -> Clusters:
     return of_dim(cm.cells, dim) if cm.clusters is None else cm.clusters
 
@@ -318,8 +322,9 @@ def pool_clusters(
         if not where:
             raise InputError("cm", "has no examples.")
         raise InputError("cm", f"has no examples of {where}.", f"Leave {where} out.")
+    fewest = int(_in_common(_clusters(cm, dim), empty.size).diagonal().min())
+    check_enough(fewest, f" {plural(dim)} with examples of a system", "cm")
     source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
-    check_enough(source.units, f" {plural(dim)} with examples of a system", "cm")
     for category, code, text in _doubts(source):
         warn(category, code, f"{text}.")
     return source.posterior

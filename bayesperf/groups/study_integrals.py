@@ -82,8 +82,8 @@ def draws(
     """
     inexact = {"paired tests": paired, "covariates of studies": covariates is not None,
                "imperfect references": reference is not None}  # fmt: skip
-    for what, given in inexact.items():
-        if given:
+    for what, is_asked in inexact.items():
+        if is_asked:
             raise NotImplementedError(f"method='exact': {what} have no exact form. Use method='mcmc'.")
     successes, trials = (each.transpose(..., dim, "rate") for each in rates_of_studies(data))
     systems, studies = successes.dims[:-2], data[dim].values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cache
 from math import comb
 from typing import Any
@@ -28,6 +29,8 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Pseudo-questions that are failed, and the same number that are solved: Jeffreys' prior.
 _HALF = 0.5
+# Numbers of choices up to this one are counted in floating point.
+_GREATEST = 1e300
 
 
 @checked
@@ -179,18 +182,21 @@ def right_majority(right: int, others: tuple[int, ...], k: int) -> float:
     k : int
         How many attempts are chosen.
     """
-    chosen = sum(comb(right, votes) * _ways(votes, others, k - votes) for votes in range(1, min(right, k) + 1))
-    return float(chosen / comb(right + sum(others), k))
+    total = comb(right + sum(others), k)
+    # Beyond what floating point holds, numbers of ways are whole numbers of any size.
+    kind: type = float if total < _GREATEST else Fraction
+    chosen = sum(comb(right, votes) * _ways(votes, others, k - votes, kind) for votes in range(1, min(right, k) + 1))
+    return float(chosen / total)
 
 
-def _ways(most: int, others: tuple[int, ...], k: int) -> float:
+def _ways(most: int, others: tuple[int, ...], k: int, kind: type) -> Any:
     """Return the ways to choose k of other attempts, no answer more than `most` times; 1/(1 + t) if t are as often."""
     # By how many attempts are chosen so far, and how many of the answers have the most.
-    ways = np.zeros((k + 1, k // most + 2))
+    ways = np.zeros((k + 1, k // most + 2), float if kind is float else object)
     ways[0, 0] = 1
     for count in others:
         before, ways = ways, np.zeros_like(ways)
         for votes in range(min(count, most, k) + 1):
             tied = int(votes == most)
             ways[votes:, tied:] += comb(count, votes) * before[: k + 1 - votes, : before.shape[1] - tied]
-    return float((ways[k] / (1 + np.arange(ways.shape[1]))).sum())
+    return sum(kind(number) / (1 + tied) for tied, number in enumerate(ways[k].tolist()))

@@ -361,7 +361,7 @@ class Ratings(Saved):
         [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
         """
         values = values_compared("icc_agreement", "interval", self.labels)
-        return self._table_of_intervals(partial(intraclass, values=values), confidence)
+        return self._table_of_intervals(partial(intraclass, values=np.asarray(values)), confidence)
 
     def _table_of_intervals(self, of_rows: Callable[..., list[dict[str, Any]]], confidence: float) -> pd.DataFrame:
         """Return the rows of each population."""

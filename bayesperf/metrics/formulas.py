@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Numbers, sums_of_others
+from bayesperf.core.arrays import Array, Numbers, sums_of_others
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
 from bayesperf.metrics.exact_forms import (
@@ -451,7 +451,7 @@ def linear_weighted_kappa(cells):
     return _beyond_chance(cells, 1.0 * distance(cells.shape[-1]))
 
 
-def _beyond_chance(cells, disagreement):
+def _beyond_chance(cells: Array, disagreement: Array) -> Array:
     by_chance = _dot(cells.sum(-1) @ disagreement, cells.sum(-2))
     return 1 - masked_sum(cells, disagreement) * cells.sum((-2, -1)) / by_chance
 

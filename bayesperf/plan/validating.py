@@ -329,7 +329,12 @@ def _plan(
         claim = f"{title} > {requirement:g}" if width is None else f"a {interval} of width {width:g} at most"
     limit = 0.0 if assurance is None else 1.0 if requirement is None else float((study.true > requirement).mean())
     if n is None:
-        raise UnreachableError(f"a million examples are not enough for {claim}. Ask for less.", limit)
+        why = (
+            f"any number of examples shows it with a probability of at most {limit:.3f}, as is believed now"
+            if requirement is not None and limit <= target
+            else "a million examples are not enough"
+        )
+        raise UnreachableError(f"{claim}: {why}. Ask for less.", limit)
     (reached,), (mcse,) = model.curve(np.array([n]))
     return Plan(
         n=n, counts="examples", claim=claim, quantity="width" if assurance is None else "assurance", target=target,

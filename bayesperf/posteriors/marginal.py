@@ -409,7 +409,7 @@ class Marginal(Saved):
         return (self.cdf(hi) - self.cdf(lo)).rename(f"P({lo:g} < {self.quantity.title} ≤ {hi:g})")
 
     def _question(self, relation: str, x: ArrayLike) -> str:
-        return self.quantity.question(relation, "x" if np.ndim(x) else f"{np.asarray(x).item():g}")
+        return self.quantity.question(relation, "x" if np.ndim(x) else f"{np.asarray(x).item():.12g}")
 
     def _check_bound(self, name: str, x: ArrayLike) -> None:
         """Raise if the metric cannot reach a bound in a question: most likely the bound is in other units."""

@@ -29,9 +29,10 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import ResponsePatterns
+from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import Discordant, discordant
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
-from bayesperf.distributions.draws import Draws, Sampled
+from bayesperf.distributions.draws import Draws, DrawsWithoutMoments, Sampled
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric, cells_of
 from bayesperf.metrics.registry import applicable
@@ -125,6 +126,8 @@ class DrawsOfPatterns(Sampled):
         An array with the leading dims.
     weights : tuple of three Array
         As returned by `discordant_weights`.
+    alone : Beta
+        The proportion of each system by itself.
     """
 
     patterns: ResponsePatterns
@@ -134,6 +137,7 @@ class DrawsOfPatterns(Sampled):
     random_seed: int
     leading: xr.DataArray
     weights: tuple[Array, Array, Array]
+    alone: Beta
     bounds: tuple[float, float]
     independent: bool = True
 
@@ -154,8 +158,15 @@ class DrawsOfPatterns(Sampled):
 
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
-    ) -> Discordant | None:
-        return discordant(*self.weights) if what == "difference" else None
+    ) -> Discordant | Draws | None:
+        if what == "difference":
+            return discordant(*self.weights)
+        # The mean of 1/X diverges if X ~ Beta(a, b) and a ≤ 1, which a mean of draws would hide.
+        diverges = self.alone.a[rows[1], 0] <= 1
+        if not diverges.any():
+            return None
+        values = operation(*(self.values[side] for side in rows))
+        return DrawsWithoutMoments(values, bounds, self.independent, means=np.where(diverges, np.inf, 0.0))
 
 
 def marginal_of_systems(
@@ -171,7 +182,9 @@ def marginal_of_systems(
         return replace(joint_marginal(patterns, metric, prior, draws, random_seed), joint=True)
     alone = posterior_under_prior(cm, prior)
     each, metric = alone[metric], alone.applicable(metric)
-    drawn = DrawsOfPatterns(patterns, metric, prior, draws, random_seed, each.leading, weights, metric.bounds)
+    drawn = DrawsOfPatterns(
+        patterns, metric, prior, draws, random_seed, each.leading, weights, each.distribution, metric.bounds
+    )
     return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
 
 

@@ -52,7 +52,7 @@ def marginal_in_words(
         if bound is not None:
             met = (marginal.prob_at_least if relation == "at least" else marginal.cdf)(bound).values.ravel().tolist()
             probability = over_places([chance(p) for p in met], names, met)
-            sentences.append(sentence(f"with probability {probability} it is {relation} {bound:g}"))
+            sentences.append(sentence(f"with probability {probability} it is {relation} {bound:.12g}"))
     return " ".join([*sentences, *caveats_of(marginal, ci_prob, ci_kind)])
 
 
@@ -119,6 +119,8 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
     if too_narrow := area_caveat(marginal):
         return [too_narrow]
     if marginal.method == "draws":
+        if not marginal.sd().values.any():
+            return ["All draws are the same, so the interval has no width; that is no certainty about other data."]
         interval = marginal.interval(ci_prob, ci_kind)
         error = marginal.mcse_interval(ci_prob, ci_kind)
         width = (interval[..., 1] - interval[..., 0]).clip(min=_NO_WIDTH)

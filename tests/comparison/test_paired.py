@@ -266,3 +266,16 @@ def test_ratios_on_the_same_examples_against_our_own_draws():
     np.testing.assert_allclose(found.prob_rope.sel(place), expected, atol=error)
     mean = found.ratio.mean().sel(pair="x / y").item()
     assert mean == pytest.approx(ratio.mean(), abs=4 * ratio.std() * 0.0105)
+
+
+def test_a_ratio_to_a_system_that_may_never_be_right_has_no_mean():
+    """1/X of X ~ Beta(1, b), the accuracy of a system that is always wrong, has an infinite mean."""
+    y = np.repeat([0, 1], 10)
+    pair = bp.ConfusionMatrix.from_predictions(y, {"a": y, "b": 1 - y}, labels=[0, 1])
+    comparison = bp.compare(pair, metric="accuracy", contrast="ratio")
+    assert np.isinf(comparison.ratio.mean()).all()
+    median = comparison.ratio.median().item()
+    assert median == pytest.approx(1 / (1 - 0.5 ** (1 / 21)), rel=0.1)
+    assert f"The ratio, a / b, is {median:.3g} (95 % HDI" in comparison.in_words()
+    b_over_a = bp.compare(pair.isel(model=[1, 0]), metric="accuracy", contrast="ratio").ratio
+    assert b_over_a.mean().item() == pytest.approx(1 / 21, rel=0.1)

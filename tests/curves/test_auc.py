@@ -584,7 +584,6 @@ def probabilistic(metric, y, score, sample_weight):
 
 
 FUNCTIONS = {
-    "brier": sklearn_metrics.brier_score_loss,
     "log_loss": sklearn_metrics.log_loss,
     "calibration_slope": slope,
     **{f"probabilistic_{name}": functools.partial(probabilistic, name) for name in ("precision", "recall", "f1")},
@@ -707,13 +706,13 @@ def test_few_positives_are_warned_of():
 
 
 def test_a_mean_has_the_moments_of_dirichlet_weights():
-    errors = (PROBABILITY - Y) ** 2
+    errors = -np.log(np.where(Y, PROBABILITY, 1 - PROBABILITY))
     is_within_error(
-        bp.curves.weighted_score("brier", Y, PROBABILITY, draws=20_000), errors.mean(), errors.std() / np.sqrt(44)
+        bp.curves.weighted_score("log_loss", Y, PROBABILITY, draws=20_000), errors.mean(), errors.std() / np.sqrt(44)
     )
     of_class = [errors[label == Y] for label in (0, 1)]
     variance = sum((len(e) / 43) ** 2 * e.var() / (len(e) + 1) for e in of_class)
-    by_class = bp.curves.weighted_score("brier", Y, PROBABILITY, per_class=True, draws=20_000)
+    by_class = bp.curves.weighted_score("log_loss", Y, PROBABILITY, per_class=True, draws=20_000)
     is_within_error(by_class, errors.mean(), np.sqrt(variance))
 
 

@@ -1,5 +1,7 @@
 """Measures of calibration: other packages' scores, decompositions, unbiased errors, classes, what is left out."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -316,3 +318,41 @@ def test_infinite_measures_are_left_out_and_said_to_be():
 def test_refusals(call, error, message):
     with pytest.raises(error, match=message):
         call(Y, P)
+
+
+# ── An unseen example ──
+
+
+def test_the_unseen_example_is_jeffreys_prior_where_all_probabilities_are_one():
+    """At a probability of 0.8 the Brier score is 0.64 − 0.6 f, and the mean of y − p is f − 0.8, of the frequency f."""
+    y, p, frequency = np.repeat([1, 0], [7, 3]), np.full(10, 0.8), stats.beta(7.5, 3.5)
+    calibration = bp.curves.calibration(y, p, draws=20_000)
+    for found in (
+        functools.partial(bp.curves.weighted_score, y_true=y, y_score=p, draws=20_000),
+        calibration.__getitem__,
+    ):
+        brier, mean = (found(name).joint_draws(20_000).values for name in ("brier", "calibration_in_the_large"))
+        assert stats.kstest((0.64 - brier) / 0.6, frequency.cdf).pvalue > 0.001
+        assert stats.kstest(mean + 0.8, frequency.cdf).pvalue > 0.001
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+def test_the_unseen_example_by_sampling_it(per_class):
+    """A Dirichlet process by its definition: weights of all probabilities with either label."""
+    y, p, rng = np.array([0, 0, 1, 1, 1]), np.array([0.1, 0.3, 0.6, 0.9, 0.9]), np.random.default_rng(3)
+    weights = rng.standard_gamma(np.r_[np.full(5, 1.1), np.full(5, 0.1)], (40_000, 10))
+    label, errors = np.r_[y, 1 - y], np.r_[(p - y) ** 2, (p - 1 + y) ** 2]
+    shares = weights / weights.sum(1, keepdims=True)
+    if per_class:
+        of_class = [weights * (label == each) for each in (0, 1)]
+        shares = sum(part * w / w.sum(1, keepdims=True) for part, w in zip((0.4, 0.6), of_class, strict=True))
+    found = bp.curves.weighted_score("brier", y, p, per_class=per_class, draws=40_000).joint_draws(40_000)
+    assert stats.ks_2samp(found.values, shares @ errors).pvalue > 0.001
+
+
+def test_sharp_probabilities_that_all_came_true_are_not_certain_to():
+    y = np.repeat([0, 1], 5)
+    alike = {"a": y * 0.8 + 0.1, "b": y * 0.8 + 0.1}
+    score = bp.curves.weighted_score("brier", y, alike, draws=4000)
+    assert score.isel(model=0).eti()[1] > 0.1
+    assert bp.compare(score).difference.sd() == 0

@@ -182,7 +182,6 @@ def test_parts_of_systems():
 @pytest.mark.parametrize(
     ("score_function", "reference"),
     [
-        ("brier", sklearn_metrics.brier_score_loss),
         ("log_loss", sklearn_metrics.log_loss),
         pytest.param(*[sklearn_metrics.average_precision_score] * 2, marks=pytest.mark.slow),
     ],
@@ -203,8 +202,8 @@ def test_classes_keep_their_shares_in_clusters_too():
     expected = []
     for w in weights(400):
         of_class = np.array([w[label == Y].mean() for label in (0, 1)])
-        expected.append(sklearn_metrics.brier_score_loss(Y, PROBABILITY_A, sample_weight=w / of_class[Y]))
-    score = bp.curves.weighted_score("brier", Y, PROBABILITY_A, cluster=CLUSTER, per_class=True)
+        expected.append(sklearn_metrics.log_loss(Y, PROBABILITY_A, sample_weight=w / of_class[Y]))
+    score = bp.curves.weighted_score("log_loss", Y, PROBABILITY_A, cluster=CLUSTER, per_class=True)
     is_distributed_as(score, np.array(expected))
 
 

@@ -200,12 +200,12 @@ def test_many_systems(form):
 @pytest.mark.slow
 def test_functions_of_one_s_own():
     of_function = scores_compared(
-        sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=50, greater_is_better=False
+        sklearn_metrics.log_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=50, greater_is_better=False
     )
-    named = scores_compared("brier", Y, PROBABILITY_A, PROBABILITY_B, draws=50)
+    named = scores_compared("log_loss", Y, PROBABILITY_A, PROBABILITY_B, draws=50)
     np.testing.assert_allclose(of_function.difference.mean(), named.difference.mean(), rtol=1e-10)
     assert of_function.prob_better.item() == named.prob_better.item()
-    unknown = scores_compared(sklearn_metrics.brier_score_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=10)
+    unknown = scores_compared(sklearn_metrics.log_loss, Y, PROBABILITY_A, PROBABILITY_B, draws=10)
     with pytest.raises(ValueError, match="neither more nor less"):
         _ = unknown.prob_better
 

@@ -110,3 +110,12 @@ def test_refused(answers, truth, options, message):
 def test_few_questions_are_warned_of():
     with pytest.warns(bp.errors.DependenceWarning, match="3 clusters are few"):
         majority_vote(ANSWERS, TRUTH, cluster=OF, k=2, draws=5)
+
+
+def test_very_many_attempts_are_counted_exactly():
+    """Beyond floating point: of two answers as often as each other, either wins in half of the choices."""
+    assert right_majority(900, (900,), 700) == pytest.approx(0.5, abs=1e-12)
+    chosen = np.random.default_rng(0).multivariate_hypergeometric([600, 500, 400], 700, 100_000)
+    most, ahead = chosen.max(1), chosen[:, 0] == chosen.max(1)
+    drawn = ahead / (chosen == most[:, None]).sum(1)
+    assert right_majority(600, (400, 500), 700) == pytest.approx(drawn.mean(), abs=4 * drawn.std() / np.sqrt(100_000))

@@ -21,6 +21,7 @@ SMALLEST = {
     "before_labels": {"truth": ["bent"], "labelled": [20, 30], "n": 20, "draws": 20},
     "best_of_many": {"systems": 3, "spread": [0.1, 0.2], "examples": 20, "draws": 20},
     "binary_reads": {"n_readers": [3, 4], "between": 0.3, "cases": 6, "draws": 20},
+    "brier": {"n": [8, 10], "population": ["calibrated"], "draws": 20},
     "class_areas": {"n": [20, 30], "separation": [1.0, 2.0], "classes": 3, "population": 60, "draws": 20},
     "clustered_areas": {"n_groups": [6, 8], "correlation": 0.2, "draws": 20},
     "clusters": {"dispersion": [0.1], "prevalence_dispersion": [0.1, 0.4], "n_groups": 4, "draws": 20},

@@ -6,7 +6,7 @@ bootstrap, Annals of Applied Statistics 1) draws weights of both, independently:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -129,7 +129,7 @@ class ReaderAreas(Answer):
         m, j, n = self.scores.shape
         flat, positive = self.scores.values.reshape(m * j, n), self.truth.values
         placements = Placements.of(flat[:, positive], flat[:, ~positive])
-        of_areas = {
+        of_areas: dict[str, Callable[[], Array]] = {
             "delong": lambda: placements.covariance,
             "jackknife": lambda: placements.jackknife,
             "unbiased": lambda: unbiased_covariance(flat[:, positive], flat[:, ~positive]),

@@ -165,9 +165,14 @@ def _unseen_weight(leading: xr.DataArray, values: Array, draws: int, seed: int) 
     in common is their weight, and of two a quarter of it is where one has the upper end and the other the lower.
     """
     common = stream(seed, "unseen example", np.array([values.shape[1]]))
-    broken = common.random((_PLACES, draws))
-    broken[-1] = 1
-    shares = broken * np.cumprod(np.concatenate([np.ones((1, draws)), 1 - broken[:-1]]), 0)
+    shares = unseen_shares(common, draws)
     of_each = streams(seed, "ends of the unseen example", leading, values)
     upper = [(shares * rng.integers(0, 2, shares.shape)).sum(0) for rng in of_each]
     return common.standard_exponential(draws), np.stack(upper)
+
+
+def unseen_shares(rng: np.random.Generator, draws: int) -> Array:
+    """Return the shares of one unseen example that each of several places has, (places, draws), by stick-breaking."""
+    broken = rng.random((_PLACES, draws))
+    broken[-1] = 1
+    return np.asarray(broken * np.cumprod(np.concatenate([np.ones((1, draws)), 1 - broken[:-1]]), 0))

@@ -4,12 +4,17 @@ In a sample, a positive with no negative above it has a precision of 1, whatever
 it in the population. So the Bayesian bootstrap of scikit-learn's sum of steps is biased upward if positives are few.
 "average_precision" evaluates every example at the middle of its weight, and lets the weight grow evenly between two
 negatives; with many examples this is the same.
+
+Weights of the examples know only of errors that were seen: by them, ten sharp probabilities that all came true are
+certain to do so. So "brier" and "calibration_in_the_large" have one example more, with any of the probabilities and, by
+half, either label: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) of that base and weight. If all
+probabilities are the same, that is the posterior of their frequency under Jeffreys' prior.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +25,10 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError, warn
+from bayesperf.core.random_streams import stream
 from bayesperf.core.weights import weight_blocks
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.mean_scores import MEAN_SCORES, mean_score
+from bayesperf.curves.areas.mean_scores import MEAN_SCORES, mean_score, unseen_shares
 from bayesperf.curves.scored_systems import (
     bootstrap_of,
     clusters_of_examples,
@@ -43,6 +49,8 @@ __all__ = ["weighted_score"]
 Weighted = Callable[[Array], Array]
 Bounds = tuple[float, float]
 PROBABILISTIC = "probabilistic_"
+# Scores with an unseen example.
+WITH_UNSEEN = ("brier", "calibration_in_the_large")
 # With fewer positives the average precision is warned of.
 ENOUGH_POSITIVES = 20
 # Newton's method ends with a step shorter than this; it takes at most this many steps.
@@ -98,9 +106,10 @@ def weighted_score(
     Returns
     -------
     Marginal
-        A marginal over ``model`` for a mapping of systems, for `compare`. With ``bounds``, "mean" has an interval of
-        positive width even if all values are at one end. For values of 0 and 1 it is the Beta posterior of `Outcomes`,
-        and differences of systems are those of joint outcomes. docs/coverage.md shows how often intervals cover.
+        A marginal over ``model`` for a mapping of systems, for `compare`. "brier" and "calibration_in_the_large" have
+        an unseen example (see the module). With ``bounds``, "mean" has an interval of positive width even if all values
+        are at one end. For values of 0 and 1 it is the Beta posterior of `Outcomes`, and differences of systems are
+        those of joint outcomes. docs/coverage.md shows how often intervals cover.
 
     Raises
     ------
@@ -118,7 +127,7 @@ def weighted_score(
     >>> import bayesperf as bp
     >>> y_true, probability = [0, 0, 0, 0, 1, 1, 1, 1], [0.1, 0.4, 0.35, 0.5, 0.3, 0.8, 0.45, 0.7]
     >>> bp.curves.weighted_score("brier", y_true, probability).eti().values.round(2)
-    array([0.1 , 0.31])
+    array([0.11, 0.32])
     >>> credit = {"new": [1, 0.5, 1, 0.8, 1], "old": [0.9, 0.5, 0.7, 0.2, 1]}
     >>> bp.curves.weighted_score("mean", credit, bounds=(0, 1)).mean().values.round(2)
     array([0.8 , 0.64])
@@ -175,6 +184,11 @@ def _score_of_classes(
     codes = clusters_of_examples(cluster, len(sizes), "y_score")
     classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
     weights = weight_blocks(np.random.default_rng(seed), sizes, draws, progressbar, codes, callable(score_function))
+    if score_function in WITH_UNSEEN:
+        rng, of_unit = stream(seed, "unseen example", sizes), 1 if codes is None else len(codes) / (1 + codes.max())
+        weights = with_unseen(weights, sizes, draws, rng, of_unit)
+        classes = np.concatenate([classes, classes.max() - classes])
+        sizes = np.concatenate([sizes, np.zeros_like(sizes)])
     blocks = [
         [score.weighted(within) for score in scores]
         for block in weights
@@ -225,7 +239,8 @@ def _named_score(
     scores = []
     for of_system in y_scores:
         positive, score = labelled_scores(y_true, of_system, pos_label)
-        scores.append(score_function_named(name, positive.astype(float), score))
+        y = positive.astype(float)
+        scores.append(score_function_named(name, *(with_both_labels(y, score) if name in WITH_UNSEEN else (y, score))))
     sizes = np.ones(len(positive), np.int64) if sizes is None else sizes
     totals = int(sizes[~positive].sum()), int(sizes[positive].sum())
     if name == "average_precision":
@@ -280,6 +295,33 @@ def _class_weights(weights: Array, classes: NDArray[np.intp], sizes: Counts) -> 
     member = np.eye(classes.max() + 1)[classes]
     mean = weights @ (member / (sizes @ member))
     return weights / (mean if mean.shape[1] == 1 else mean[:, classes])
+
+
+# ── The unseen example ──
+
+
+def with_both_labels(y: Array, score: Array) -> tuple[Array, Array]:
+    """Return labels and scores (2 n,) of the examples (n,), and of others with the same scores and the other label."""
+    return np.concatenate([y, 1 - y]), np.tile(score, 2)
+
+
+def with_unseen(
+    blocks: Iterable[Array], sizes: Counts, draws: int, rng: np.random.Generator, of_unit: float = 1
+) -> Iterator[Array]:
+    """Yield weights (some draws, 2 n) of the examples (n,), and of others with the other label, with an unseen example.
+
+    Its weight is `of_unit` on average, spread over places at random, each with one of the scores and one of the labels.
+    """
+    own = of_unit * rng.standard_exponential(draws) * unseen_shares(rng, draws)
+    up_to = np.cumsum(sizes)
+    place = np.searchsorted(up_to, up_to[-1] * rng.random(own.shape), side="right")
+    place += len(sizes) * rng.integers(0, 2, own.shape)
+    start = 0
+    for weights in blocks:
+        some, both = np.arange(len(weights)), np.concatenate([weights, np.zeros_like(weights)], 1)
+        np.add.at(both, (some, place[:, start + some]), own[:, start + some])
+        start += len(weights)
+        yield both
 
 
 # ── Scores with a name ──

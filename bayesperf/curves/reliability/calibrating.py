@@ -15,7 +15,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
-from bayesperf.curves.areas.weighted_scores import score_function_named
+from bayesperf.curves.areas.weighted_scores import WITH_UNSEEN, score_function_named, with_both_labels, with_unseen
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts, draws_of_intercept, draws_of_line
 from bayesperf.curves.reliability.frequency_curve import BINS
 from bayesperf.curves.reliability.measures import MEASURES, Calibration, CalibrationFigures
@@ -67,7 +67,9 @@ def calibration(
     Notes
     -----
     ``calibration_in_the_large`` is the mean of y − p, by the Bayesian bootstrap. So are ``brier``, the mean of (p −
-    y)², and ``log_loss``, the mean of −log p of the outcome (`bayesperf.curves.weighted_score`).
+    y)², and ``log_loss``, the mean of −log p of the outcome (`bayesperf.curves.weighted_score`). The first two have an
+    unseen example, with any of the probabilities and either label. The log loss has none: its interval omits rare,
+    large losses that did not occur.
 
     ``calibration_slope`` is β of the recalibration line, log-odds of the frequency = α + β log-odds of the probability:
     less than 1 is overconfident. ``calibration_intercept`` is α with β = 1: above 0 the probabilities are too low.
@@ -175,11 +177,15 @@ def _left_out(counts: ProbabilityCounts, observed: Mapping[str, float]) -> dict[
 def _bootstrapped(
     names: Sequence[str], counts: ProbabilityCounts, draws: int, rng: np.random.Generator, progressbar: bool
 ) -> dict[str, Array]:
-    """Return draws of scores by one set of Dirichlet(1) weights of the examples."""
+    """Return draws of scores by one set of Dirichlet(1) weights of the examples, and of an unseen one."""
     happened, sizes = np.repeat([1.0, 0.0], len(counts.values)), np.append(counts.positives, counts.negatives)
     values, some = np.tile(counts.values, 2), sizes > 0
-    scores = [score_function_named(name, happened[some], values[some]).weighted for name in names]
-    drawn = [[score(weights) for score in scores] for weights in weight_blocks(rng, sizes[some], draws, progressbar)]
+    outcomes, own = (happened[some], values[some]), rng.spawn(1)[0]
+    blocks = with_unseen(weight_blocks(rng, sizes[some], draws, progressbar), sizes[some], draws, own)
+    either, seen = (with_both_labels(*outcomes), slice(None)), (outcomes, slice(some.sum()))
+    each = [(name, *(either if name in WITH_UNSEEN else seen)) for name in names]
+    weighted = [(part, score_function_named(name, *of).weighted) for name, of, part in each]
+    drawn = [[score(both[:, part]) for part, score in weighted] for both in blocks]
     return dict(zip(names, np.concatenate(drawn, axis=1), strict=True))
 
 

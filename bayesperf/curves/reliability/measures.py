@@ -16,6 +16,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
 from bayesperf.core.words import (
+    LIKELIHOODS,
     chance,
     enumerated,
     estimate,
@@ -197,7 +198,7 @@ class Calibration(Answer):
             "ci_prob": prob,
             "ci_kind": ci_kind,
             "estimand": "Measures of calibration",
-            "prior": f"Dirichlet(1) weights of the examples; {LINE_PRIORS}",
+            "prior": f"Dirichlet(1) weights of the examples and of an unseen one; {LINE_PRIORS}",
             "note": " ".join(
                 [
                     "calibrated_lower to calibrated_upper is the range of a perfectly calibrated system with these "
@@ -232,11 +233,11 @@ class Calibration(Answer):
         >>> y_prob = frame["score"].clip(1e-4, 1 - 1e-4)
         >>> print(bp.curves.calibration(frame["actual"], y_prob, pos_label="malignant").in_words())
         Its mean probability is 0.352, and the outcome happens in 0.373 of the examples: a difference of 0.020 (95 % \
-        HDI 0.002–0.041). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities \
+        HDI 0.002–0.040). The calibration slope is 0.366 (95 % HDI 0.313–0.425); 1 is calibrated: its probabilities \
         are almost certainly too extreme. The mean squared difference between probability and frequency, after \
         subtracting what chance adds, is 0.00020, a difference of roughly 0.014; a perfectly calibrated system with \
         these scores shows −0.00003 to 0.00008 in 95 % of test sets, and 0.00020 or more in <0.1 %. The Brier score is \
-        0.057 (95 % HDI 0.039–0.076); 0 is best. One constant probability would score 0.234. Telling outcomes apart \
+        0.057 (95 % HDI 0.041–0.078); 0 is best. One constant probability would score 0.234. Telling outcomes apart \
         lowers it by 0.193, and miscalibration raises it by 0.016. The mean, the slope, the squared difference and the \
         Brier score speak against calibrated probabilities.
         """
@@ -304,11 +305,17 @@ def _slope(table: Mapping[str, Any], part: CalibrationFigures) -> str:
     row = table["calibration_slope"]
     extreme = float((part.posterior["calibration_slope"] < 1).mean())
     what = (
-        f"its probabilities are {likelihood(max(extreme, 1 - extreme))} too {'extreme' if extreme > 0.5 else 'timid'}"
+        f"its probabilities are {likelihood(_beyond_one(part))} too {'extreme' if extreme > 0.5 else 'timid'}"
         if not 0.1 < extreme < 0.9
         else "these labels do not tell whether its probabilities are too extreme or too timid"
     )
     return sentence(f"the calibration slope is {signed_value(row['mean'])} {_interval(row)}; 1 is calibrated: {what}")
+
+
+def _beyond_one(part: CalibrationFigures) -> float:
+    """Return how probably the slope is on the side of 1 that is more probable; ½ without a slope."""
+    below = float((part.posterior["calibration_slope"] < 1).mean()) if "calibration_slope" in part.posterior else 0.5
+    return max(below, 1 - below)
 
 
 def _squared_error(table: Mapping[str, Any], _: CalibrationFigures) -> str:
@@ -340,6 +347,11 @@ def _verdict(table: Mapping[str, Any], part: CalibrationFigures) -> str:
     names = {name: title for name, title in _EVIDENCE.items() if name in table}
     seldom = (1 - table["brier"]["ci_prob"]) / len(names)
     against = [title for name, title in names.items() if part.tail(name) < seldom]
+    if not against and _beyond_one(part) >= LIKELIHOODS["very probably"]:
+        # The slope's sentence says that it is off.
+        return (
+            f"One of {len(names)} measures may look like this by chance: they neither refute calibration nor prove it."
+        )
     if not against:
         return "None of this speaks against calibration, nor does it prove it."
     return sentence(f"{enumerated(against)} speak{'s' * (len(against) == 1)} against calibrated probabilities")

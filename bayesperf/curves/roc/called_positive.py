@@ -149,7 +149,7 @@ class PartOfCurve(NamedTuple):
     @property
     def quantity(self) -> Quantity:
         """What its area is."""
-        return Quantity(PARTIAL_NAME, greater_is_better=True, words=self.words, bounds=self.bounds)
+        return Quantity(PARTIAL_NAME, greater_is_better=True, words=self.words, bounds=self.bounds, word=self.words)
 
     @property
     def words(self) -> str:
