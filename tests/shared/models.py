@@ -61,6 +61,14 @@ TWO_TESTS = bp.Ratings.from_table([[1, 1]] * 5 + [[1, 0]] * 2 + [[0, 1]] * 3 + [
 ANSWERED = bp.Outcomes.from_counts(
     right=[[2, 1, 0], [0, 1, 3]], n=[[2, 3, 0], [1, 1, 4]], dims={"model": ["x", "y"], "item": ["u", "v", "w"]}
 )
+# Three systems at four items, with three grades, one of which is half of the highest.
+GRADED = bp.Outcomes(
+    xr.DataArray(
+        [[[1, 0, 2], [0, 1, 0], [0, 0, 1], [2, 0, 0]], [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0]],
+         [[0, 2, 0], [0, 0, 1], [1, 0, 0], [0, 1, 1]]],
+        {"model": ["x", "y", "z"], "item": ["s", "u", "v", "w"], "outcome": [0, 1, 2]}, ("model", "item", "outcome"),
+    )
+)  # fmt: skip
 # Three systems, three prompts, and answers that differ in length.
 PREFERRED = pd.DataFrame(
     [["x", "y", "x", 1, "j", 3, 1], ["y", "x", "tie", 1, "k", 4, 2], ["x", "z", "x", 2, "j", 1, 9],
@@ -531,6 +539,31 @@ def of_items(
     return density + (right * np.log(p) + (n - right) * np.log(1 - p)).sum()
 
 
+def of_graded_items(
+    data, shares, ability_spread, ability_deviation, difficulty_spread, difficulty_deviation,
+    discrimination_spread, discrimination_deviation,
+):  # fmt: skip
+    """Density of grades, cell by cell; `zero_sum` has a test of its own."""
+    n, density = data.values.sum(-1), log_dirichlet(shares, 1)
+    spreads = [ability_spread, difficulty_spread, discrimination_spread]
+    density += stats.halfnorm.logpdf(spreads, scale=[1, 1, 0.5]).sum()
+    shifts = []
+    for spread, deviation, trials, of in zip(
+        spreads, (ability_deviation, difficulty_deviation, discrimination_deviation),
+        (n.sum(1), n.sum(0), n.sum(0)), (1, 1, ability_spread), strict=True,
+    ):  # fmt: skip
+        width = np.sqrt(1 + 0.16 * trials[:-1] * (of * spread) ** 2)
+        density += stats.norm.logpdf(deviation, 0, width).sum()
+        known, root = spread / width * deviation, np.sqrt(len(trials))
+        shifts.append(np.append(known - known.sum() / (root * (1 + root)), -known.sum() / root))
+    for (i, j, k), number in np.ndenumerate(data.values):
+        logit = np.exp(shifts[2][j]) * shifts[0][i] - shifts[1][j]
+        # Of at least each grade: the mean system's share at a typical item, moved on the logit scale.
+        at_least = [1, *(special.expit(special.logit(shares[g:].sum()) + logit) for g in (1, 2)), 0]
+        density += number * np.log(at_least[k] - at_least[k + 1])
+    return density
+
+
 def shares(*shape):
     return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
 
@@ -675,6 +708,11 @@ DENSITIES = {
     "items, discrimination": ("items", ANSWERED, {"discrimination": True},
                               OF_ITEMS | {"discrimination_spread": positive(), "discrimination_deviation": normal(2)},
                               of_items, {"discrimination": ("item",), "passed": ("model", "item")}),
+    "items, grades": ("items", GRADED, {"discrimination": True},
+                      {"shares": shares(3), "ability_spread": positive(), "ability_deviation": normal(2),
+                       "difficulty_spread": positive(), "difficulty_deviation": normal(3),
+                       "discrimination_spread": positive(), "discrimination_deviation": normal(3)}, of_graded_items,
+                      {"threshold": ("grade",), "graded": ("model", "item", "outcome"), "location": ()}),
     "preferences": ("preferences", PREFERRED[["a", "b", "winner"]].drop(index=1), {},
                     {"spread": positive(), "deviation": normal(2)},
                     functools.partial(of_preferences, frame=PREFERRED[["a", "b", "winner"]].drop(index=1)),
