@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from bayesperf.core.errors import FileFaultError
-from bayesperf.files.harness_logs import as_rows
+from bayesperf.files.harness_logs import as_rows, unpacked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -26,7 +26,9 @@ _PACKED = (".zip", ".bz2", ".xz", ".zst", ".7z")
 _SPREADSHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers")
 _GZIP = b"\x1f\x8b"
 # How files begin that are spreadsheets whatever they are called: new and old ones of Excel.
-_OF_SPREADSHEETS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+_ZIP = b"PK\x03\x04"
+_OF_SPREADSHEETS = (_ZIP, b"\xd0\xcf\x11\xe0")
+_INSPECT = ".eval"
 _SEPARATORS = (",", ";", "\t")
 NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save the file as UTF-8"
 # Western text that is not UTF-8 is Windows-1252, of which ISO 8859-1 is a part: letters with accents stand alone or in
@@ -92,6 +94,9 @@ def open_file(
         first = file.read(4)
     if suffixes[-1:] and suffixes[-1] in PARQUET:
         return _parquet(connection, named, path)
+    is_json = bool({*suffixes} & {*JSON})
+    if suffixes[-1:] == [_INSPECT] and first == _ZIP:
+        path, first, is_json = unpacked(path, recoded.with_suffix(".json")), b"", True
     if {*suffixes[-1:]} & {*_SPREADSHEETS} or (first in _OF_SPREADSHEETS and not {*suffixes} & {*_PACKED}):
         raise FileFaultError(
             "it is a spreadsheet. Save the sheet of predictions as CSV, as by File, Save As, CSV UTF-8."
@@ -100,7 +105,6 @@ def open_file(
         raise FileFaultError("unpack it, or pack it by gzip (.gz).")
     if first.startswith(_GZIP):
         _check_packed(path)
-    is_json = bool({*suffixes} & {*JSON})
     found = encoding or _encoding(path)
     if not found.startswith("utf-8") or (is_json and found == "utf-8-sig"):
         path = _recode(path, recoded, found)

@@ -7,15 +7,18 @@ the system, the question, the attempt and whether it passed.
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from bayesperf.core.errors import FileFaultError
 from bayesperf.core.words import enumerated
 
 Row = dict[str, Any]
 # What Inspect writes for correct and incorrect; other values are as they are.
 _INSPECT = {"C": 1, "I": 0}
+_OF_SAMPLES = ("id", "epoch", "scores")
 # Metrics of right and wrong, in the order in which one is taken.
 _RIGHT = ("exact_match", "acc", "accuracy", "quasi_exact_match", "pass@1", "correct", "em")
 
@@ -84,6 +87,15 @@ LOGS = (
     Log("lm-evaluation-harness", frozenset({"doc_id", "filter", "metrics"}), _of_lm_eval),
 )
 
+# Files beside a log that have no row for each answer, by their keys, and what to read instead.
+_BESIDE = {
+    frozenset({"results", "configs", "n-shot"}): (
+        "lm-evaluation-harness, without its answers. Take samples_*.jsonl, which it writes with --log_samples."
+    ),
+    frozenset({"name", "count", "sum", "sum_squared"}): "HELM, without its answers. Take per_instance_stats.json.",
+    frozenset({"adapter_spec"}): "HELM, without its scores. Take per_instance_stats.json.",
+}
+
 
 def as_rows(file: BinaryIO, copy: Path) -> str:
     """Write the rows of a log to a file, and return a sentence on the columns taken; empty if it is no known log."""
@@ -93,6 +105,11 @@ def as_rows(file: BinaryIO, copy: Path) -> str:
     first = log[0] if isinstance(log, list) else log
     kind = next((each for each in LOGS if isinstance(first, dict) and each.keys <= first.keys()), None)
     if kind is None:
+        beside = next(
+            (words for keys, words in _BESIDE.items() if isinstance(first, dict) and keys <= first.keys()), ""
+        )
+        if beside:
+            raise FileFaultError(f"it is a file of {beside}")
         return ""
     try:
         rows = list(kind.rows(log))
@@ -104,6 +121,20 @@ def as_rows(file: BinaryIO, copy: Path) -> str:
     copy.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     columns = list(dict.fromkeys(name for row in rows for name in row))
     return f"A log of {kind.name}: its columns here are {enumerated(columns)}.{_left_out(log, kind)}"
+
+
+def unpacked(path: Path, copy: Path) -> Path:
+    """Write the scores of a packed log of Inspect, which it calls .eval, as JSON; return the copy."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            model = json.loads(packed.read("header.json"))["eval"]["model"]
+            names = sorted(name for name in packed.namelist() if name.startswith("samples/"))
+            whole = (json.loads(packed.read(name)) for name in names)
+            samples = [{key: sample[key] for key in _OF_SAMPLES} for sample in whole]
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, NotImplementedError):
+        raise FileFaultError("cannot be read as a log of Inspect. Write it as JSON: inspect log dump FILE.") from None
+    copy.write_text(json.dumps({"eval": {"model": model}, "samples": samples}), encoding="utf-8")
+    return copy
 
 
 def _left_out(log: Any, kind: Log) -> str:
@@ -119,7 +150,8 @@ def _document(file: BinaryIO) -> Any:
     file.seek(0)
     try:
         first = json.loads(line)
-        if isinstance(first, dict) and not any(each.keys <= first.keys() for each in LOGS):
+        known = [*(each.keys for each in LOGS), *_BESIDE]
+        if isinstance(first, dict) and not any(keys <= first.keys() for keys in known):
             return None
     except ValueError:
         first = None

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from bayesperf.core.errors import InputTypeError
+from bayesperf.core.errors import InputError, InputTypeError
 
 # What the cells are, and what they describe.
 POSITIVE, SCOPE, ESTIMAND, PREVALENCE = "positive", "scope", "estimand", "prevalence"
@@ -75,6 +75,14 @@ def fit_of(tree: Any, model: str) -> tuple[xr.Dataset, dict[str, Any]]:
     if not is_fit_of(tree, model):
         raise InputTypeError("tree", f"must be a fit of the model {model!r}, as bayesperf.fit(data, {model!r}).")
     return tree["posterior"].to_dataset(), options_of(tree)
+
+
+def fit_of_right_and_wrong(tree: Any) -> xr.Dataset:
+    """Return the draws of a fit of the model `items` to right and wrong; refuse other trees."""
+    posterior, _ = fit_of(tree, "items")
+    if "threshold" in posterior:
+        raise InputError("tree", "is a fit of grades.", "Count a grade and those above it as right, and fit those.")
+    return posterior
 
 
 def is_fit_of(tree: Any, model: str) -> bool:

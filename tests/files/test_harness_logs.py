@@ -1,6 +1,7 @@
 """Logs of Inspect, lm-evaluation-harness, promptfoo and HELM, as rows that are right or wrong."""
 
 import json
+import zipfile
 
 import pytest
 
@@ -51,6 +52,39 @@ def test_a_log_is_read_as_rows(tmp_path, log, named, rows, right, command):
     assert command in found.attrs["commands"]["How good is it?"]
     holds = found.set_index("column")["holds"]["passed"]
     assert f"1 ({right})" in holds or f"1.0 ({right})" in holds
+
+
+def test_a_packed_log_of_inspect_is_that_log(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("header.json", json.dumps({"status": "success", "eval": INSPECT["eval"]}))
+        for sample in INSPECT["samples"]:
+            name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
+            packed.writestr(name, json.dumps(sample | {"messages": [{"content": "?"}]}))
+    (tmp_path / "log.json").write_text(json.dumps(INSPECT), encoding="utf-8")
+    found, expected = (bp.files.look(tmp_path / f"log.{kind}") for kind in ("eval", "json"))
+    assert found.equals(expected)
+    assert found.attrs["notes"] == expected.attrs["notes"]
+    with zipfile.ZipFile(tmp_path / "other.eval", "w") as packed:
+        packed.writestr("sheet.xml", "")
+    with pytest.raises(ValueError, match=r"cannot be read as a log of Inspect\. Write it as JSON: inspect log dump"):
+        bp.files.look(tmp_path / "other.eval")
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({"results": {"task": {}}, "configs": {}, "n-shot": {}}, "lm-evaluation-harness.*Take samples_"),
+        (
+            [{"name": {"name": "exact_match"}, "count": 3, "sum": 1, "sum_squared": 1}],
+            "HELM.*Take per_instance_stats.json",
+        ),
+        ({"name": "mmlu", "adapter_spec": {}}, "HELM.*Take per_instance_stats.json"),
+    ],
+)
+def test_files_beside_a_log_say_which_to_take(tmp_path, beside, words):
+    (tmp_path / "beside.json").write_text(json.dumps(beside), encoding="utf-8")
+    with pytest.raises(ValueError, match=words):
+        bp.files.look(tmp_path / "beside.json")
 
 
 def test_the_shell_answers_from_a_log(shell, tmp_path):
