@@ -28,7 +28,6 @@ from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.roc.called_positive import PARTIAL_NAME, PartOfCurve, part_of_curve
 from bayesperf.curves.roc.curve_draws import Observed, curves_of_systems, weighted_curves
 from bayesperf.curves.scored_systems import (
-    DIM,
     SystemScores,
     bootstrap_of,
     checked_scores,
@@ -38,6 +37,7 @@ from bayesperf.curves.scored_systems import (
     system_scores,
     systems_of,
 )
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores as BinnedScores  # Lent to `bayesperf.curves`.
 from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
 from bayesperf.data.count_arrays import labelled_arrays
@@ -193,7 +193,7 @@ def _areas_of_classes(
     """Return the areas of classes, or their average; of several systems by one set of weights."""
     values = classes.drawn(draws, np.random.default_rng(seed), progressbar)
     dims = {} if classes.average else {"label": list(classes.labels)}
-    dims |= {} if systems is None else {DIM: list(systems)}
+    dims |= {} if systems is None else {MODEL: list(systems)}
     leading = xr.DataArray(np.zeros([len(names) for names in dims.values()]), dims, list(dims))
     observed = np.moveaxis(classes.observed(), 0, -1).reshape(leading.shape)
     return marginal_of_scores(
