@@ -66,7 +66,7 @@ OF_CLUSTERS = {
     "delong": "Obuchowski's normal approximation",
 }
 # Clusters of the positives and of the negatives, in the order of their scores.
-Clusters = tuple[Codes, Codes] | None
+ClustersByClass = tuple[Codes, Codes] | None
 
 
 @checked
@@ -252,7 +252,7 @@ def _inference(scores: Scores | BinnedScores, method: str, clustered: bool) -> s
     return f"{inference} (off by at most {error:.2g} by bins)" if error else inference
 
 
-def _contents(scores: Scores | BinnedScores, clusters: Clusters) -> Array:
+def _contents(scores: Scores | BinnedScores, clusters: ClustersByClass) -> Array:
     """Return the figures that tell scores from others."""
     if isinstance(scores, BinnedScores):
         return np.concatenate([scores.thresholds, *scores.counts])
@@ -366,7 +366,7 @@ def _by_bootstrap(
     draws: int,
     rng: np.random.Generator,
     progressbar: bool,
-    clusters: Clusters = None,
+    clusters: ClustersByClass = None,
 ) -> Distribution:
     if isinstance(scores, BinnedScores):
         return _draws(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
@@ -378,12 +378,12 @@ def _draws(areas: Array) -> Draws:
     return Draws(areas[:, None], BOUNDS)
 
 
-def _by_delong(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
+def _by_delong(scores: Scores | BinnedScores, *, clusters: ClustersByClass = None, **_: Any) -> Distribution:
     mean, sd = _mean_and_sd(scores, clusters)
     return Normal(mean[:, None], sd[:, None], BOUNDS)
 
 
-def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
+def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: ClustersByClass = None, **_: Any) -> Distribution:
     mean, sd = (figure[:, None] for figure in _mean_and_sd(scores, clusters))
     if not sd.all():
         raise InputError(
@@ -395,7 +395,7 @@ def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: Clusters = None
     return LogitNormal(special.logit(mean), sd / (mean * (1 - mean)))
 
 
-def _mean_and_sd(scores: Scores | BinnedScores, clusters: Clusters = None) -> tuple[Array, Array]:
+def _mean_and_sd(scores: Scores | BinnedScores, clusters: ClustersByClass = None) -> tuple[Array, Array]:
     """Return the area and its standard error by DeLong, or of clusters by Obuchowski, (1,) each."""
     if isinstance(scores, BinnedScores):
         return mean_and_sd_of_counts(scores.counts)
