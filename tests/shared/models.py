@@ -196,34 +196,46 @@ def of_meta_analysis(counts, location, spread, correlation, deviation, coefficie
     return prior + stats.binom.logpmf(np.stack([tp, tn], -1), np.stack([tp + fn, tn + fp], -1), rates).sum()
 
 
-def of_imperfect_reference(
-    counts, location, spread, correlation, deviation, reference_rates, prevalence_group, used=(0, 1, 0)
-):
-    """Density of counts by reference and test: each cell a sum over the true status, cell by cell."""
-    density = of_meta_analysis(counts * 0, location, spread, correlation, deviation)
-    density += stats.beta.logpdf(reference_rates, 9, 1).sum()
-    for site, (z, prevalence) in enumerate(zip(deviation, prevalence_group, strict=True)):
-        second = correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
-        tested, referred = special.expit(location + spread * [z[0], second]), reference_rates[used[site]]
-        for (r, t), n in np.ndenumerate(counts.values[site]):
-            of_positive = (referred[0] if r else 1 - referred[0]) * (tested[0] if t else 1 - tested[0])
-            of_negative = (1 - referred[1] if r else referred[1]) * (1 - tested[1] if t else tested[1])
-            density += n * np.log(prevalence * of_positive + (1 - prevalence) * of_negative)
-        table = counts.values[site]
-        density += special.gammaln(table.sum() + 1) - special.gammaln(table + 1).sum()
+def of_agreement(table, prevalence, referred, tested):
+    """Density of a table by reference and test, from the recall and specificity of both: sums over the true status."""
+    density = special.gammaln(table.sum() + 1) - special.gammaln(table + 1).sum()
+    for (r, t), n in np.ndenumerate(table):
+        of_positive = (referred[0] if r else 1 - referred[0]) * (tested[0] if t else 1 - tested[0])
+        of_negative = (1 - referred[1] if r else referred[1]) * (1 - tested[1] if t else tested[1])
+        density += n * np.log(prevalence * of_positive + (1 - prevalence) * of_negative)
     return density
 
 
-def of_paired_tests(counts, location, spread, correlation, study_deviation, own_deviation, shared):
-    """Density of tests in the same studies, one by one."""
+def of_imperfect_reference(counts, location, spread, correlation, deviation, reference_rates, prevalence_group):
+    """Density of studies whose references are the first, the second and the first."""
+    density = of_meta_analysis(counts * 0, location, spread, correlation, deviation)
+    density += stats.beta.logpdf(reference_rates, 9, 1).sum()
+    for site, z in enumerate(deviation):
+        second = correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
+        tested = special.expit(location + spread * [z[0], second])
+        density += of_agreement(counts.values[site], prevalence_group[site], reference_rates[[0, 1, 0][site]], tested)
+    return density
+
+
+def of_paired_tests(
+    counts, location, spread, correlation, study_deviation, own_deviation, shared,
+    reference_rates=None, prevalence_group=None,
+):  # fmt: skip
+    """Density of tests in the same studies, one by one; a reference that errs is the same for both."""
     density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(spread).sum() - 2 * np.log(2)
     density += stats.norm.logpdf(study_deviation).sum() + stats.norm.logpdf(own_deviation).sum()
+    errs = reference_rates is not None
+    density += stats.beta.logpdf(reference_rates, 9, 1).sum() if errs else 0.0
     for test, site in np.ndindex(2, 3):
         z = np.sqrt(shared) * study_deviation[site] + np.sqrt(1 - shared) * own_deviation[test, site]
         r = correlation[test]
-        logits = location[test] + spread[test] * [z[0], r * z[0] + np.sqrt(1 - r**2) * z[1]]
-        (tn, fp), (fn, tp) = counts.values[test, site]
-        density += stats.binom.logpmf([tp, tn], [tp + fn, tn + fp], special.expit(logits)).sum()
+        tested = special.expit(location[test] + spread[test] * [z[0], r * z[0] + np.sqrt(1 - r**2) * z[1]])
+        (tn, fp), (fn, tp) = table = counts.values[test, site]
+        density += (
+            of_agreement(table, prevalence_group[site], reference_rates[0], tested)
+            if errs
+            else stats.binom.logpmf([tp, tn], [tp + fn, tn + fp], tested).sum()
+        )
     return density
 
 
@@ -598,6 +610,8 @@ def of_logit(varying):
 
 LOGIT = of_logit(2)
 OVER_STUDIES = {"location": normal(2), "spread": positive(2), "correlation": unit(), "deviation": normal(3, 2)}
+OF_PAIRED = {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
+             "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)}  # fmt: skip
 OF_READERS = {"location": normal(2, 2), "reader_spread": positive(2), "case_spread": positive(2), "correlation": unit(),
               "reader_deviation": normal(3, 2), "case_deviation": normal(6)}  # fmt: skip
 OF_ITEMS = {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
@@ -663,10 +677,12 @@ DENSITIES = {
                                            of_imperfect_reference,
                                            {"reference_rates": ("reference", "rate"), "prevalence_group": ("site",),
                                             "counts": ("site", "cell")}),
-    "meta_analysis, paired": ("meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True},
-                              {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
-                               "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)},
+    "meta_analysis, paired": ("meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True}, OF_PAIRED,
                               of_paired_tests, {"shared": ("rate",), "deviation": ("model", "site", "rate")}),
+    "meta_analysis, paired, imperfect reference": (
+        "meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True, "reference": "culture"},
+        OF_PAIRED | {"reference_rates": unit(1, 2), "prevalence_group": unit(3)}, of_paired_tests,
+        {"reference_rates": ("reference", "rate"), "prevalence_group": ("site",), "counts": ("model", "site", "cell")}),
     "prevalence": ("prevalence", BINARY, {"calls": CALLS}, {"rates": shares(2, 2), "prevalence": shares(2, 2)},
                    functools.partial(of_prevalence, calls=CALLS), {"cells": ("month", "actual", "predicted")}),
     "prevalence, pooled": ("prevalence", BINARY, {"calls": CALLS, "pooled": True},
