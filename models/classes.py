@@ -160,7 +160,8 @@ def outcome_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
 def error_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
     """Return ηg_j/(1 − g_i) for j ≠ i, and 0 for j = i, (…, actual, predicted)."""
     popularity = posterior["popularity"] * (1 - same_class(data))
-    return concentration(posterior["clumping"]) * popularity / popularity.sum("predicted")
+    weights: xr.DataArray = concentration(posterior["clumping"]) * popularity / popularity.sum("predicted")
+    return weights
 
 
 def _logit(share: xr.DataArray) -> xr.DataArray:
