@@ -81,6 +81,10 @@ ANSWERED = bp.Outcomes.from_counts(
     right=0, n=np.r_[np.ones((6, 6), int), np.tile([2, 0], (2, 3))], dims=["model", "item"]
 )
 
+# Six systems at five items, with four grades; what they are does not matter.
+LOWEST = np.broadcast_to([1, 0, 0, 0], (6, 5, 4))
+GRADED = bp.Outcomes(xr.DataArray(LOWEST, {"outcome": range(4)}, ("model", "item", "outcome")))
+
 # Slices of 0 to 14 examples of each class.
 SLICES = bp.ConfusionMatrix.from_table(
     np.random.default_rng(0).integers(0, 15, (4, 3, 2))[..., None] * np.eye(2, dtype=int),
@@ -117,6 +121,7 @@ CASES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "recalibration": ("recalibration", PROBABILITIES, {}),
     "recalibration, groups": ("recalibration", PROBABILITIES, {"by": {"site": SITE_OF}}),
     "items": ("items", ANSWERED, {}),
+    "items, grades": ("items", GRADED, {"discrimination": True}),
     "items, discrimination": ("items", ANSWERED, {"discrimination": True}),
     "preferences": ("preferences", PREFERRED, {"order": True}),
     "preferences, judges, prompts": ("preferences", JUDGED, {"covariates": ["length"]}),

@@ -529,13 +529,14 @@ class DirichletMultinomial(pm.Discrete):  # type: ignore[misc]
 
 
 def concentration(dispersion: Any) -> Any:
-    """Return the concentration κ = 1/ρ − 1 for a dispersion ρ.
+    """Return the concentration κ = 1/ρ − 1 for a dispersion ρ, a variable of a model or its draws.
 
     A dispersion below 1e-8 is replaced by 1e-8, at which groups are practically identical. For κ > 1e8 differences of
     log-gamma functions lose their significant digits, and a sampler that moves there would find densities that are
     spuriously high and get stuck.
     """
-    return 1 / pm.math.maximum(dispersion, 1e-8) - 1
+    least = dispersion.clip(min=1e-8) if isinstance(dispersion, xr.DataArray) else pm.math.maximum(dispersion, 1e-8)
+    return 1 / least - 1
 
 
 def dirichlet_draws(rng: np.random.Generator, concentration: np.ndarray) -> np.ndarray:

@@ -151,7 +151,7 @@ def outcome_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
     """Return κm_i and κ(1 − m_i), (…, actual, outcome)."""
     log_sizes: xr.DataArray = np.log1p(data.sum("predicted"))  # type: ignore[assignment]
     logit = _logit(posterior["mean_recall"]) + posterior["slope"] * (log_sizes - log_sizes.mean("actual"))
-    kappa = _weight(posterior["dispersion"])
+    kappa = concentration(posterior["dispersion"])
     weights = [kappa / (1 + np.exp(sign * logit)) for sign in (-1, 1)]
     shares: xr.DataArray = xr.concat(weights, "outcome").assign_coords(outcome=["right", "wrong"])
     return shares
@@ -160,12 +160,8 @@ def outcome_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
 def error_weights(posterior: xr.Dataset, data: xr.DataArray) -> xr.DataArray:
     """Return ηg_j/(1 − g_i) for j ≠ i, and 0 for j = i, (…, actual, predicted)."""
     popularity = posterior["popularity"] * (1 - same_class(data))
-    return _weight(posterior["clumping"]) * popularity / popularity.sum("predicted")
-
-
-def _weight(share: xr.DataArray) -> xr.DataArray:
-    """Return κ of a dispersion, as `concentration` does."""
-    return 1 / share.clip(min=1e-8) - 1
+    weights: xr.DataArray = concentration(posterior["clumping"]) * popularity / popularity.sum("predicted")
+    return weights
 
 
 def _logit(share: xr.DataArray) -> xr.DataArray:

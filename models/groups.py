@@ -166,10 +166,10 @@ def recover(
     **_: Any,
 ) -> dict[str, xr.DataArray]:
     """Draw what was integrated out: ``cells_group`` for the observed groups and ``cells_new`` for a new one."""
-    weights = (1 / posterior["dispersion"] - 1) * posterior["rates"]
+    weights = concentration(posterior["dispersion"]) * posterior["rates"]
     of_group = of_new = posterior["prevalence"]
     if groups == "clusters":
-        class_weights = (1 / posterior["prevalence_dispersion"] - 1) * posterior["prevalence"]
+        class_weights = concentration(posterior["prevalence_dispersion"]) * posterior["prevalence"]
         totals = data.sum("predicted") * (design == "joint")
         of_group, of_new = (dirichlet_rows(rng, class_weights + seen, "actual") for seen in (totals, 0))
     cells = {
@@ -182,6 +182,6 @@ def recover(
 
 def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.DataArray:
     """Return the log-likelihood of each group's predictions given its class totals, for leave-one-group-out."""
-    weights = (1 / posterior["dispersion"].clip(min=1e-8) - 1) * posterior["rates"]
+    weights = concentration(posterior["dispersion"]) * posterior["rates"]
     rows = log_rows(weights, data, "predicted")
     return rows.sum("actual").transpose("chain", "draw", ...)

@@ -1,4 +1,4 @@
-"""Systems and items: who passes which item, though not all have seen the same ones (Rasch's model).
+"""Systems and items: who passes which item, or how well, though not all have seen the same ones (Rasch's model).
 
 Setting. Systems answer the items of a pool, such as the questions of a benchmark or an exam, once or several times.
 Some have seen only a part of the pool, and the part of one may be easier than the part of another.
@@ -29,9 +29,18 @@ The logarithms are deviations from their mean as well, so a typical item has the
 systems at that item. b_j is still the mean system's log-odds to fail, whatever the slope; in a_j (θ_i − b_j) it would
 not be, and the priors would mean something else. Few systems say little about slopes, and the prior then decides.
 
+Grades. If answers have more than two grades g_1 < g_2 < …, each further grade has a threshold (cumulative logits):
+
+    P(grade of at least g_k) = expit(a_j θ_i − b_j + t_k)      `threshold`, of mean 0, the same for all items
+    logit(s_k + s_(k+1) + …) = t_k − μ,  s ~ Dirichlet(1, …, 1)        `shares`
+
+s are the shares of the grades of the mean system at a typical item. With two grades the first line is the model above,
+with passing for the second grade, and s says of μ what Logistic(0, 1) does.
+
 The pass rate of a system over the whole pool, seen or not, is the mean of expit(a_j θ_i − b_j) over its items; for a
 new item of the kind, the mean over b ~ Normal(μ + c_s, σ_b² (1 + 1/J)), of a set as frequent as in the pool, and over
-log a ~ Normal(0, σ_a² (1 + 1/J)). Systems are therefore compared at equal difficulty.
+log a ~ Normal(0, σ_a² (1 + 1/J)). Systems are therefore compared at equal difficulty. Of grades it is the share of at
+least each grade (``share_at_least``), and the mean grade.
 
 This is right only if which items a system has seen does not depend on its chances to pass them, given its ability and
 their difficulty: a system that skips what it cannot do is rated too high. Passes of one system at different items are
@@ -42,8 +51,8 @@ Each deviation is sampled with the standard deviation √(1 + I σ²), between "
 information that its attempts hold, as at a pass rate of 0.8.
 
 Source: Rasch (1960), Probabilistic models for some intelligence and attainment tests; Birnbaum (1968), in Lord &
-Novick, Statistical theories of mental test scores, for slopes; De Boeck & Wilson (2004), Explanatory item response
-models, for the crossed random effects.
+Novick, Statistical theories of mental test scores, for slopes; Samejima (1969), Psychometrika Monograph 17, for grades;
+De Boeck & Wilson (2004), Explanatory item response models, for the crossed random effects.
 """
 
 from __future__ import annotations
@@ -61,6 +70,7 @@ from bayesperf.models.building import (
     MOST_VALUES,
     CrossedBinomial,
     LogitBinomial,
+    PatternCounts,
     coords,
     normal_nodes,
     prior_variables,
@@ -69,22 +79,27 @@ from bayesperf.models.building import (
 
 DATA = "attempts at items"
 OPTIONS = {"discrimination": (False, True)}
-DIMS = ("ability_component", "difficulty_component", "discrimination_component", "set", "set_component")
+DIMS = ("ability_component", "difficulty_component", "discrimination_component", "set", "set_component", "grade")
 ESTIMAND = "population"
 QUANTITIES = {
     "ability": {"greater_is_better": True},
     "pass_rate": {"greater_is_better": True, "bounds": (0.0, 1.0)},
     "pass_rate_new": {"greater_is_better": True, "bounds": (0.0, 1.0)},
+    "share_at_least": {"greater_is_better": True, "bounds": (0.0, 1.0)},
+    "share_at_least_new": {"greater_is_better": True, "bounds": (0.0, 1.0)},
+    "mean_grade": {"greater_is_better": True},
+    "mean_grade_new": {"greater_is_better": True},
 }
 PRIORS = {
     "location": pm.Logistic.dist(0, 1),
+    "shares": lambda grades: pm.Dirichlet.dist(np.ones(grades)),
     "ability_spread": pm.HalfNormal.dist(1),
     "difficulty_spread": pm.HalfNormal.dist(1),
     "set_spread": pm.HalfNormal.dist(1),
     "discrimination_spread": pm.HalfNormal.dist(0.5),
 }
-# Steps may be large: the deviations are nearly independent.
-TARGET_ACCEPT = 0.8
+# The deviations are nearly independent, so steps may be large; at 0.8 a transition diverges in every other fit.
+TARGET_ACCEPT = 0.9
 # The information of an attempt, as at a pass rate of 0.8.
 INFORMATION = 0.16
 # Sets have at least so many items on average.
@@ -99,24 +114,27 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, discri
     Parameters
     ----------
     data : xarray.DataArray
-        Counts (system, ``item``, ``outcome``) of wrong and right attempts, 0 and 0 where a system has not seen an item.
+        Counts (system, ``item``, ``outcome``) of wrong and right attempts, or of attempts by grade; 0 where a system
+        has not seen an item.
     priors : mapping, optional
         Priors that replace those of `PRIORS`, by name.
     discrimination : bool
         Whether items differ in how well they tell systems apart.
     """
-    dims = system, item = tuple(str(dim) for dim in data.dims[:2])
-    right, n = data.values[..., 1], data.values.sum(-1)
+    system, item = (str(dim) for dim in data.dims[:2])
+    n, grades = data.values.sum(-1), data["outcome"].values
     place = sets(n)
     number = place.max() + 1
     unused = {} if number > 1 else {"set_spread": "items that some systems have not seen"}
     unused |= {} if discrimination else {"discrimination_spread": "options={'discrimination': True}"}
-    variable = prior_variables(PRIORS, priors, unused=unused)
-    labels = coords(data.isel(outcome=0, drop=True)) | {"set": np.arange(number)}
+    unused |= {"shares": "more than two grades"} if len(grades) == 2 else {"location": "two grades: give 'shares'"}
+    variable = prior_variables(PRIORS, priors, len(grades), unused)
+    labels = coords(data) | {"set": np.arange(number), "grade": grades[1:]}
     sizes = {"ability": len(n), "difficulty": n.shape[1], "discrimination": n.shape[1], "set": number}
     labels |= {f"{name}_component": np.arange(1, size) for name, size in sizes.items()}
     with pm.Model(coords=labels) as model:
-        location, of_systems = (variable(name, []) for name in ("location", "ability_spread"))
+        location, threshold = thresholds(variable, len(grades))
+        of_systems = variable("ability_spread", [])
         ability = pm.Deterministic("ability", deviations("ability", of_systems, n.sum(1)), dims=system)
         shift = deviations("difficulty", variable("difficulty_spread", []), n.sum(0))
         of_set = location
@@ -125,15 +143,49 @@ def build(data: xr.DataArray, priors: Mapping[str, Any] | None = None, *, discri
             of_sets = pm.Deterministic("set_difficulty", location + zero_sum(component, number), dims="set")
             of_set = of_sets[pm.Data("set_of_item", place, dims=item)]
         difficulty = pm.Deterministic("difficulty", of_set + shift, dims=item)
-        given = {"n": pm.Data("attempts", n, dims=dims), "observed": pm.Data("passed_data", right, dims=dims)}
+        slope = None
         if discrimination:
             spread = variable("discrimination_spread", [])
             slope = pm.math.exp(deviations("discrimination", spread, n.sum(0), of_systems**2))
             slope = pm.Deterministic("discrimination", slope, dims=item)
-            LogitBinomial("passed", logit=slope * ability[:, None] - difficulty, dims=dims, **given)
-        else:
-            CrossedBinomial("passed", row=ability[:, None], column=difficulty, dims=dims, **given)
+        _observe(data, ability[:, None], difficulty, slope, threshold)
     return model
+
+
+def thresholds(variable: Any, grades: int) -> tuple[Any, Any]:
+    """Return the difficulty of the middle of the scale for the mean system, and the threshold of each further grade."""
+    if grades == 2:
+        return variable("location", []), None
+    shares, below = variable("shares", ["outcome"]), np.tri(grades)[:-1]
+    logit = pm.math.log(pm.math.dot(1 - below, shares)) - pm.math.log(pm.math.dot(below, shares))
+    location = pm.Deterministic("location", -logit.mean())
+    return location, pm.Deterministic("threshold", logit + location, dims="grade")
+
+
+def _observe(data: xr.DataArray, ability: Any, difficulty: Any, slope: Any, threshold: Any) -> None:
+    """Add the attempts at each item by grade; of two grades without slopes, by what takes the least time."""
+    dims = [str(dim) for dim in data.dims]
+    n = pm.Data("attempts", data.values.sum(-1), dims=dims[:2])
+    logit = (ability if slope is None else slope * ability) - difficulty
+    if threshold is not None:
+        observed = pm.Data("graded_data", data.values, dims=dims)
+        PatternCounts("graded", n=n, log_p=log_shares(logit, threshold), observed=observed, dims=dims)
+        return
+    observed = pm.Data("passed_data", data.values[..., 1], dims=dims[:2])
+    if slope is None:
+        CrossedBinomial("passed", n=n, row=ability, column=difficulty, observed=observed, dims=dims[:2])
+    else:
+        LogitBinomial("passed", n=n, logit=logit, observed=observed, dims=dims[:2])
+
+
+def log_shares(logit: Any, threshold: Any) -> Any:
+    """Return the logarithm of the share of each grade, (…, outcome): of the difference of two logistic functions."""
+    at_least = logit[..., None] + threshold
+    certain, zero = pm.math.zeros_like(logit)[..., None], np.zeros(1)
+    above = pm.math.concatenate([certain, -pm.math.log1pexp(-at_least)], axis=-1)
+    not_above = pm.math.concatenate([-pm.math.log1pexp(at_least), certain], axis=-1)
+    between = pm.math.log(1 - pm.math.exp(threshold[1:] - threshold[:-1]))
+    return above + not_above + pm.math.concatenate([zero, between, zero])
 
 
 def deviations(name: str, spread: Any, trials: np.ndarray, variance: Any = 1.0) -> Any:
@@ -162,25 +214,39 @@ def curves(posterior: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 
 def recover(posterior: xr.Dataset, data: xr.DataArray, rng: np.random.Generator, **_: Any) -> dict[str, xr.DataArray]:
-    """Return the pass rate of each system over all items of the pool, and for a new item."""
+    """Return each system's pass rate, or shares and mean of grades, over the items of the pool and for a new one."""
+    grades = data["outcome"].values
+    if len(grades) == 2:
+        return dict(zip(("pass_rate", "pass_rate_new"), passing(posterior, data), strict=True))
+    shifts = posterior["threshold"].transpose("grade", "chain", "draw").values
+    each = [passing(posterior, data, shift) for shift in shifts]
+    further = xr.DataArray(np.diff(grades), {"grade": grades[1:]}, ["grade"])
+    found = {}
+    for suffix, of_grades in zip(("", "_new"), zip(*each, strict=True), strict=True):
+        shares = xr.concat(of_grades, further["grade"]).transpose(..., "grade")
+        found[f"share_at_least{suffix}"] = shares
+        found[f"mean_grade{suffix}"] = grades[0] + (shares * further).sum("grade")
+    return found
+
+
+def passing(posterior: xr.Dataset, data: xr.DataArray, shift: Any = 0.0) -> tuple[xr.DataArray, xr.DataArray]:
+    """Return the rate of each system over the pool, and for a new item; `shift` (chain, draw) is added to logits."""
     ability = posterior["ability"].transpose("chain", "draw", str(data.dims[0]))
     slope, difficulty = curves(posterior)
+    easier = np.asarray(shift)[..., None]
     of_each = np.moveaxis(ability.values, -1, 0)
-    over_pool = [expit(slope * of_one[..., None] - difficulty).mean(-1) for of_one in of_each]
+    over_pool = [expit(slope * of_one[..., None] - difficulty + easier).mean(-1) for of_one in of_each]
     centres = posterior["location"].values[None]
     if "set_difficulty" in posterior:
         centres = posterior["set_difficulty"].transpose("set", "chain", "draw").values
     shares = np.bincount(sets(data.values.sum(-1)), minlength=len(centres)) / difficulty.shape[-1]
-    of_sets = list(zip(centres, shares, strict=True))
+    of_sets = list(zip(centres - shift, shares, strict=True))
     new = {name: _deviations_of_new(posterior, name, difficulty.shape[-1]) for name in NODES}
     over_kind: Any = sum(
         share * weight * other * expit(np.exp(steeper)[..., None] * ability.values - (centre + harder)[..., None])
         for (centre, share), (harder, weight), (steeper, other) in product(of_sets, *new.values())
     )
-    return {
-        "pass_rate": ability.copy(data=np.stack(over_pool, -1)),
-        "pass_rate_new": ability.copy(data=over_kind),
-    }
+    return ability.copy(data=np.stack(over_pool, -1)), ability.copy(data=over_kind)
 
 
 def _deviations_of_new(posterior: xr.Dataset, name: str, items: int) -> list[tuple[np.ndarray, float]]:
@@ -198,16 +264,21 @@ def log_likelihood(posterior: xr.Dataset, data: xr.DataArray, **_: Any) -> xr.Da
     ability = posterior["ability"].transpose("chain", "draw", str(data.dims[0])).values
     slope, difficulty = curves(posterior)
     logit = slope[..., None, :] * ability[..., None] - difficulty[..., None, :]
-    counts = data.values.reshape(-1, 2)
-    of_outcome = [
-        np.repeat(log_expit(sign * logit).reshape(*logit.shape[:2], -1), number, axis=-1)
-        for sign, number in zip((-1, 1), counts.T, strict=True)
-    ]
-    return xr.DataArray(np.concatenate(of_outcome, -1), dims=("chain", "draw", "example"))
+    threshold = np.zeros((*posterior["location"].shape, 1))
+    if "threshold" in posterior:
+        threshold = posterior["threshold"].transpose("chain", "draw", "grade").values
+    at_least = logit[..., None] + threshold[:, :, None, None]
+    certain, ends = np.zeros((*logit.shape, 1)), [(0, 0), (0, 0), (1, 1)]
+    log_p = np.concatenate([certain, log_expit(at_least)], -1) + np.concatenate([log_expit(-at_least), certain], -1)
+    log_p += np.pad(np.log(-np.expm1(np.diff(threshold, axis=-1))), ends)[:, :, None, None]
+    flat = log_p.reshape(*logit.shape[:2], -1)
+    return xr.DataArray(np.repeat(flat, data.values.ravel(), axis=-1), dims=("chain", "draw", "example"))
 
 
 def facts(data: xr.DataArray, **_: Any) -> dict[str, int]:
     """Return how many items all systems that saw them always passed, and how many none of them ever did."""
+    if data.sizes["outcome"] > 2:
+        return {}
     wrong, right = np.moveaxis(data.values.sum(0), -1, 0)
     return {
         "passed_by_all": int(((wrong == 0) & (right > 0)).sum()),

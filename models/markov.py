@@ -172,7 +172,7 @@ def recover(
     if sequences == "same":
         return {}
     stays, steps, *_ = _outcomes(data, chain)
-    kappa = 1 / posterior["stay_dispersion"] - 1
+    kappa = concentration(posterior["stay_dispersion"])
     stay, leave = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
     observed = _beta(rng, stay + stays, leave + (steps - stays))
     new = _beta(rng, stay, leave)
@@ -199,7 +199,7 @@ def log_likelihood(
         stay = posterior["stay"].rename(actual=before)
         return per_example((stay * same + (1 - stay) * (1 - same)) * prediction, data.sum(sequence))
     stays, steps, *_ = _outcomes(data, chain)
-    kappa = 1 / posterior["stay_dispersion"].clip(min=1e-8) - 1
+    kappa = concentration(posterior["stay_dispersion"])
     a, b = kappa * posterior["stay"], kappa * (1 - posterior["stay"])
     moves: xr.DataArray = xr.apply_ufunc(betabinom.logpmf, stays, steps, a, b).sum("actual")
     predictions = (data * np.log(prediction)).sum([before, "actual", "predicted_before", "predicted"])

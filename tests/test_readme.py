@@ -63,6 +63,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "attempts": bp.Outcomes.from_counts(right=np.arange(30) % 5, n=4, dims=["question"]),
         "votes": pd.DataFrame([("x", "y", "a"), ("y", "z", "tie"), ("z", "x", "b")] * 9, columns=["a", "b", "winner"]),
         "asked": bp.Outcomes.from_counts(right=np.arange(12).reshape(3, 4) % 2, n=1, dims=["model", "item"]),
+        "graded": bp.Outcomes.from_grades({"x": [0, 1, 2], "y": [2, 2, 0]}, by={"item": [1, 2, 3]}),
         "few": bp.Outcomes.from_counts(right=[1, 0], n=1, dims={"item": [0, 2]}),
         # Calls whose errors are known.
         "validated": bp.ConfusionMatrix.from_counts(tp=103, fn=19, fp=2, tn=399),
@@ -129,6 +130,7 @@ def test_every_answer_in_the_table_runs(tmp_path, monkeypatch):
         "bp.fit(votes,": "ranked(votes,",
         "bp.fit(asked,": "answered(asked,",
         "bp.fit(calls,": "(lambda data, model: data)(calls,",
+        "bp.fit(graded,": "bp.models.build(graded,",
         "bp.fit(studies,": "(lambda data, model, options: bp.models.build(data, model, options=options))(studies,",
         "bp.fit(bp.Ratings": "(lambda ratings, model: ratings)(bp.Ratings",
         "item=…, rater=…, rating=…": "item='example', rater='model', rating='predicted'",

@@ -316,8 +316,9 @@ class Comparison(Answer):
         table = _with_columns(table, "method", {name: values.values.ravel() for name, values in figures.items()})
         summary = Summary(table)
         low, high = self.region
-        region = f"{low:.3g} to {high:.3g}" if self.of_ratio else f"±{self.rope:g}"
-        estimand = f"{self.contrast.estimand}, {self.symbol} (region of practical equivalence {region})"
+        width = f"{low:.3g} to {high:.3g}" if self.of_ratio else f"±{self.rope:g}"
+        region = f" (region of practical equivalence {width})" if self.rope else ""
+        estimand = f"{self.contrast.estimand}, {self.symbol}{region}"
         basis = {"estimand": estimand, "prior": self.basis, **self._note}
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, **basis}
         return summary

@@ -16,7 +16,8 @@ from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
-from bayesperf.curves.scored_systems import DIM, NAMELESS
+from bayesperf.curves.scored_systems import NAMELESS
+from bayesperf.data.axis_names import MODEL
 from bayesperf.distributions.draws import rank_envelope
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class CurveOfParts(Curve):
         parts = list(values)
         if not self.names:
             return parts[0]
-        index = pd.Index(self.names, dtype=object, name=DIM)
+        index = pd.Index(self.names, dtype=object, name=MODEL)
         return xr.concat(parts, index, join="outer", combine_attrs="drop_conflicts")
 
 

@@ -15,6 +15,7 @@ from bayesperf.core.arrays import Array, Booleans, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.fields import Held
 from bayesperf.core.weights import about_few, check_enough
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores, binary_labels, clusters_of
 from bayesperf.distributions.base import Distribution
@@ -22,8 +23,6 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity
 
-# The dim of systems that were tested on the same examples.
-DIM = "model"
 # The name of the only system of a curve that was given without a name.
 NAMELESS = ""
 
@@ -73,7 +72,7 @@ def systems_of(y_score: Any, name: str = "y_score") -> dict[Any, Any] | None:
 def over_systems(names: Iterable[Any]) -> xr.DataArray:
     """Return an array of zeros along the dim of the systems."""
     coordinate = list(names)
-    return xr.DataArray(np.zeros(len(coordinate)), {DIM: coordinate}, [DIM])
+    return xr.DataArray(np.zeros(len(coordinate)), {MODEL: coordinate}, [MODEL])
 
 
 def checked_scores(examples: int, systems: Mapping[Any, Any]) -> list[Array]:

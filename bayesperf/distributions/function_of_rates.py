@@ -21,8 +21,9 @@ from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, cells_of_rates
 
 # Number of nodes of the prevalence, if its uncertainty contributes no more than half as much to the metric's as the
-# uncertainty of the rates does: for many examples, and for fewer than `_FEW` of a class.
-_NODES, _NODES_OF_FEW, _FEW = 10, 24, 10
+# uncertainty of the rates does: for many examples, for fewer than `_FEW` of a class, and for these among at least
+# `_RARE` times as many others, whose rate hardly smoothes the distributions at the nodes.
+_NODES, _NODES_OF_FEW, _FEW, _NODES_OF_RARE, _RARE = 10, 24, 10, 96, 100
 # The largest multiple of them, twice the ratio of both, that is used if it contributes more.
 _MOST = 64
 # Number of nodes of each rate for the moments: with Jacobi polynomials, of which metrics need few, even for rates near
@@ -237,7 +238,8 @@ def over_prevalence(prevalence: Beta, at_prevalence: Callable[[Array, Codes], Ra
     ratio = apart / np.maximum((weights * sd).sum(-1), 1e-300)
     if (2 * ratio > _MOST).any():
         return None
-    base = np.where(np.minimum(prevalence.a, prevalence.b)[:, 0] < _FEW, _NODES_OF_FEW, _NODES)
+    rarer, other = (extreme(prevalence.a, prevalence.b)[:, 0] for extreme in (np.minimum, np.maximum))
+    base = np.select([rarer >= _FEW, other < _RARE * rarer], [_NODES, _NODES_OF_FEW], _NODES_OF_RARE)
     counts = base * 2 ** np.ceil(np.log2(np.maximum(2 * ratio, 1))).astype(int)
     every: list[tuple[Array, Array]] = [(nodes, weights)] * len(rows)
     for count in np.unique(counts):

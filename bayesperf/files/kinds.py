@@ -49,8 +49,8 @@ KINDS: Mapping[str, Kind] = {
     ),
     "studies": Kind(
         {
-            "study": ("study", "study_id", "author", "trial", "paper", "site"),
-            "test": ("test", "index_test", "marker", "system", "model"),
+            "study": ("study", "study_id", "studyid", "study_name", "studynames", "author", "trial", "paper", "site"),
+            "test": ("test", "index_test", "marker", "modality", "type", "system", "model"),
             "tp": ("tp", "true_positives", "true_positive"),
             "fn": ("fn", "false_negatives", "false_negative"),
             "fp": ("fp", "false_positives", "false_positive"),

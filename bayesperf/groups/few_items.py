@@ -13,7 +13,7 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-from bayesperf.posteriors.tree_attributes import fit_of
+from bayesperf.posteriors.tree_attributes import fit_of_right_and_wrong
 
 # The places of the ability of the new system, in standard deviations of its prior.
 PLACES = np.linspace(-6, 6, 241)
@@ -58,7 +58,7 @@ def pass_rate_of_new(tree: xr.DataTree, outcomes: Outcomes, random_seed: int = 0
     """
     from bayesperf.models.items import curves
 
-    posterior, _ = fit_of(tree, "items")
+    posterior = fit_of_right_and_wrong(tree)
     if not isinstance(outcomes, Outcomes) or outcomes.dims != ("item",) or len(outcomes.labels) > 2:
         raise InputTypeError("outcomes", "must be Outcomes of right and wrong over the dim 'item'.")
     rng = np.random.default_rng(checks.seed(random_seed))

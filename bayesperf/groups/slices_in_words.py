@@ -56,6 +56,8 @@ def _worst(found: Slices, metric: str | Metric, ci_prob: float, ci_kind: Kind) -
         return f"of {seen} slices, the data do not point to a worst one: the most probable is so {beside}"
     where = ", ".join(f"{dim} {worst[dim].values[position]}" for dim, position in place.items())
     estimated = estimate_in_words(marginal.isel(**place), ci_prob, ci_kind)
+    if seen == 1:
+        return f"only {where} has examples for {marginal.quantity.title}, and its {estimated}"
     return f"of {seen} slices, the most probable to be the worst is {where}: it is so {beside}, and its {estimated}"
 
 

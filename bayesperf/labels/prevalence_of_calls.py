@@ -346,7 +346,9 @@ def _by_sampling(
     seen = _calls_of_classes(calls, errors, n, by, pos_label)
     if pooled and seen.ndim == 1:
         raise InputError("pooled", "there is one part, and nothing that parts could have in common.", "Name `by`.")
-    tree = fit(errors, "prevalence", options={"calls": seen, "pooled": pooled}, random_seed=random_seed)
+    # The prevalence of a rare class moves slowly: a thousand draws of a chain are often too few.
+    options = {"calls": seen, "pooled": pooled}
+    tree = fit(errors, "prevalence", options=options, draws=2000, random_seed=random_seed)
     rates = tree["posterior"]["rates"].transpose("chain", "draw", "actual", "predicted").values
     _warn_of_confusion(float((np.abs(np.linalg.eigvals(rates)).min(-1) < _LITTLE - 1).mean()))
     post = Posterior.from_datatree(tree, pos_label=errors.pos_label)

@@ -51,7 +51,7 @@ COEFFICIENTS = {
 ALIASES = {"scott_pi": "fleiss_kappa", "conger_kappa": "cohen_kappa", "gwet_ac1": "gwet_ac", "gwet_ac2": "gwet_ac"}
 
 
-class Answers(NamedTuple):
+class AnswersOfRaters(NamedTuple):
     """What raters answered: patterns (P, G, K), how many items have each (…, P), the raters and the classes."""
 
     given: NDArray[np.int64]
@@ -61,7 +61,7 @@ class Answers(NamedTuple):
 
 
 def posterior_of_agreement(
-    answers: Answers,
+    answers: AnswersOfRaters,
     coefficient: str,
     level: str,
     groups: Mapping[Any, Sequence[Any]] | None,

@@ -31,7 +31,7 @@ from bayesperf.data.label_encoding import (
     warn_of_lookalikes,
 )
 from bayesperf.labels.agreement_intervals import intraclass, linearised
-from bayesperf.labels.rater_agreement import LEVELS, Answers, posterior_of_agreement, values_compared
+from bayesperf.labels.rater_agreement import LEVELS, AnswersOfRaters, posterior_of_agreement, values_compared
 from bayesperf.posteriors.marginal import Marginal
 
 # So many numbers of answers (items × raters × classes) are counted at most, a gigabyte.
@@ -287,7 +287,7 @@ class Ratings(Saved):
         >>> print(alpha.in_words())
         Krippendorff's alpha is 0.807 (95 % HDI 0.640–0.945; observed 0.835).
         """
-        answers = Answers(self.patterns["answers"].values, self.counts, self.raters, self.labels)
+        answers = AnswersOfRaters(self.patterns["answers"].values, self.counts, self.raters, self.labels)
         return posterior_of_agreement(
             answers,
             coefficient,

@@ -16,7 +16,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputTypeError
 from bayesperf.models._logit_normal import normal_nodes
-from bayesperf.posteriors.tree_attributes import fit_of, is_fit_of
+from bayesperf.posteriors.tree_attributes import fit_of, fit_of_right_and_wrong, is_fit_of
 
 # Draws of the posterior that are taken for the truth in turn, and draws of what is known after more outcomes.
 _TRUTHS, _AFTER = 400, 2000
@@ -119,7 +119,7 @@ def next_items(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
     """
     from bayesperf.models.items import curves
 
-    posterior, _ = fit_of(tree, "items")
+    posterior = fit_of_right_and_wrong(tree)
     (system,) = set(posterior["ability"].dims) - {"chain", "draw"}
     slope, difficulty = curves(posterior)
     passed = information = 0.0
@@ -233,7 +233,7 @@ def _outcomes_of_items(tree: xr.DataTree) -> _Outcomes:
 
     if not is_fit_of(tree, "items"):
         raise InputTypeError("tree", "must be a fit of the model 'preferences' or 'items'.")
-    posterior, _ = fit_of(tree, "items")
+    posterior = fit_of_right_and_wrong(tree)
     (system,) = set(posterior["ability"].dims) - {"chain", "draw"}
     ability = posterior["ability"].transpose("chain", "draw", system).values.reshape(-1, posterior.sizes[system])
     slope, difficulty = (each.reshape(len(ability), -1) for each in curves(posterior))

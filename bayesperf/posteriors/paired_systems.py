@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import xarray as xr
@@ -182,8 +182,10 @@ def marginal_of_systems(
         return replace(joint_marginal(patterns, metric, prior, draws, random_seed), joint=True)
     alone = posterior_under_prior(cm, prior)
     each, metric = alone[metric], alone.applicable(metric)
+    # A proportion of cells of a Dirichlet distribution.
+    proportion = cast(Beta, each.distribution)
     drawn = DrawsOfPatterns(
-        patterns, metric, prior, draws, random_seed, each.leading, weights, each.distribution, metric.bounds
+        patterns, metric, prior, draws, random_seed, each.leading, weights, proportion, metric.bounds
     )
     return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
 

@@ -16,8 +16,8 @@ from bayesperf.data.label_encoding import missing_positive_label
 
 # Why a metric is not available, after its name.
 UNKNOWN_PREVALENCE = (
-    "depends on prevalence, of which these data (design by_actual: so many of each class were chosen) say nothing. "
-    "Give it: posterior.at_prevalence(p)[...]."
+    "depends on prevalence, about which these data say nothing (design by_actual: somebody chose how many examples of "
+    "each class to test). State it: posterior.at_prevalence(p)[...]."
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import xarray as xr
 
-from bayesperf.core.errors import InputTypeError
+from bayesperf.core.errors import InputError, InputTypeError
 
 # What the cells are, and what they describe.
 POSITIVE, SCOPE, ESTIMAND, PREVALENCE = "positive", "scope", "estimand", "prevalence"
@@ -31,21 +31,21 @@ LEFT_OUT = "left_out"
 ATTRIBUTES = {
     POSITIVE: "the position of the positive class among the labels; −1 if none is positive",
     SCOPE: "what the cells describe, as JSON: a system, a population's mean, a new test set",
-    ESTIMAND: "the same in words; alone, if a model describes its cells by a sentence of its own",
-    PREVALENCE: "the proportions of the classes at which metrics are computed, if another than the data's was given",
+    ESTIMAND: "the same in words; without `scope`, if the model has words of its own",
+    PREVALENCE: "the proportions of the classes at which metrics are computed, if you stated them",
     PREVALENCE_KNOWN: "0 if the data do not say how common each class is",
     GROUPS_DIM: "the dim of the groups whose population the cells describe",
     REPEATS: "how often each example was counted along that dim",
     QUANTITIES: "the bounds and the better direction of variables that are figures of their own, as JSON",
-    REFUSAL: "why the draws allow no prediction and no other prevalence; empty if they do",
-    NO_PREDICTION: "why they allow no prediction, though another prevalence; empty if they do",
+    REFUSAL: "why `predict` and `at_prevalence` are refused; empty if they are not",
+    NO_PREDICTION: "why `predict` alone is refused; empty if it is not",
     MODEL: "the name of the model",
     OPTIONS: "the options of the model, as JSON",
     PRIOR: "the prior in words",
     PRIORS: "the prior of each parameter in words, as JSON",
     DATA_HASH: "a fingerprint of the data",
-    PARAMETERS: "how many parameters the model has, if it says so",
-    DEGREES_OF_FREEDOM: "how many the data can determine",
+    PARAMETERS: "the number of parameters of the model",
+    DEGREES_OF_FREEDOM: "the number of parameters that the data can determine",
     "passed_by_all": "how many items every system that saw them passed",
     "passed_by_none": "how many items no system passed",
     LABELS_SWITCHED: "1 if, in some chain, the classes have changed places",
@@ -75,6 +75,14 @@ def fit_of(tree: Any, model: str) -> tuple[xr.Dataset, dict[str, Any]]:
     if not is_fit_of(tree, model):
         raise InputTypeError("tree", f"must be a fit of the model {model!r}, as bayesperf.fit(data, {model!r}).")
     return tree["posterior"].to_dataset(), options_of(tree)
+
+
+def fit_of_right_and_wrong(tree: Any) -> xr.Dataset:
+    """Return the draws of a fit of the model `items` to right and wrong; refuse other trees."""
+    posterior, _ = fit_of(tree, "items")
+    if "threshold" in posterior:
+        raise InputError("tree", "is a fit of grades.", "Count a grade and those above it as right, and fit those.")
+    return posterior
 
 
 def is_fit_of(tree: Any, model: str) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from bayesperf.core.words import enumerated, printable, sentence
 from bayesperf.data.axis_names import FOLD, LABEL, MODEL
 from bayesperf.data.counted import Counted
+from bayesperf.data.label_encoding import positive_label
 from bayesperf.data.response_patterns import ResponsePatterns, same_examples
 from bayesperf.files.option_table import FILE
 from bayesperf.reports.analysis import Analysis
@@ -90,7 +91,9 @@ def _positive(analysis: Analysis, labels: Sequence[str]) -> str:
     """Return which class is positive and why, or what it means that none is."""
     positive = analysis.counts.pos_label
     if positive is not None:
-        why = "inferred from the labels" if analysis.settings.pos_label is None else "as specified"
+        # A matrix does not say who named its positive class; of labels such as 0 and 1 it is inferred.
+        inferred = analysis.settings.pos_label is None and positive_label(analysis.counts.labels, None) == positive
+        why = "inferred from the labels" if inferred else "as specified"
         return f"; {printable(str(positive))} is positive, {why}"
     if len(labels) > 2:
         return ""

@@ -256,11 +256,11 @@ def _example_reads(_: Any) -> list[pd.DataFrame]:
 
 
 def _attempts_at_items(data: Any, model: Any, options: Options, pos_label: Any) -> xr.DataArray:
-    """Return counts (system, item, outcome) of wrong and right attempts, the items last but one."""
-    if not isinstance(data, Outcomes) or len(data.labels) > 2 or len(data.dims) != 2 or "item" not in data.dims:
+    """Return counts (system, item, outcome) of wrong and right attempts, or of grades, the items last but one."""
+    if not isinstance(data, Outcomes) or len(data.dims) != 2 or "item" not in data.dims:
         raise InputTypeError(
             "data",
-            f"must be Outcomes of right and wrong over systems and items for the model {model!r}.",
+            f"must be Outcomes over systems and items for the model {model!r}.",
             "Count them by Outcomes.from_frame(frame, correct='passed', by=['model', 'item']).",
         )
     counts = data.counts.transpose(..., "item", "outcome").drop_attrs()

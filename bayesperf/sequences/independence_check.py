@@ -133,18 +133,18 @@ def _advice(verdict: str, effect: xr.DataArray, interval: tuple[float, float], n
     """Return in words what a verdict means, and what to do."""
     name, worth = effect.attrs["metric"], effect.attrs["effective_size"]
     narrow, (low, high) = np.sqrt(effect.item()), np.sqrt(interval)
-    measured = f"their width should be {narrow:.2f} times as great ({100 * _PROB:g} % interval {low:.2f} to {high:.2f})"
+    measured = f"they should be {narrow:.2f} times as wide ({100 * _PROB:g} % interval {low:.2f} to {high:.2f})"
     coverage = 100 * effect.attrs["independent_coverage"]
     match verdict:
         case "dependent":
             return (
-                f"intervals of {name} that take these samples for independent are too narrow: {measured}. {n} samples "
-                f"are worth {worth:.0f}, and 95 % intervals cover in {coverage:.0f} %. Take "
+                f"intervals of {name} for independent examples are too narrow: {measured}. The {n} examples are worth "
+                f"{worth:.0f}, and such a 95 % interval contains the truth with probability {coverage:.0f} %. Use "
                 "bayesperf.sequences.posterior, or block_bootstrap."
             )
         case "independent":
-            return f"intervals of {name} that take these samples for independent may be used: {measured}."
+            return f"intervals of {name} for independent examples may be used: {measured}."
     return (
-        f"these samples do not tell whether intervals of {name} may take them for independent: {measured}, where "
-        f"{factor:g} was allowed. bayesperf.sequences.posterior reckons with both."
+        f"these examples do not show whether intervals of {name} for independent examples may be used: {measured}, "
+        f"and {factor:g} is allowed. bayesperf.sequences.posterior is right in either case."
     )

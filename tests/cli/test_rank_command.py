@@ -63,6 +63,11 @@ def test_columns_are_recognised_by_their_usual_names():
     assert recognised("judged pairs", ["left", "right", "a", "b", "vote", "rater"]) == {
         "a": "a", "b": "b", "winner": "vote", "judge": "rater"
     }  # fmt: skip
+    # Tests of one review are told apart, under the names that reviews give them.
+    cells = {name: name for name in ("tp", "fn", "fp", "tn")}
+    for test in ("Test", "modality", "type"):
+        names = ["studynames", test, *cells]
+        assert recognised("studies", names) == {"study": "studynames", "test": test} | cells
     for kind in KINDS.values():
         names = [name for known in kind.columns.values() for name in known]
         assert len(names) == len(set(names))

@@ -121,7 +121,10 @@ def test_three_questions_have_three_answers(monkeypatch):
     """Sure to be better on average, by little: on the next data set it is a matter of chance."""
     tree = tree_of(0.02 + 0.001 * RNG.normal(size=(4, 500)), np.full((4, 500), 0.04), np.full((4, 500), 30.0))
     monkeypatch.setattr("bayesperf.sampling.fitting.fit", lambda *_, **__: tree)
-    table = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01).next_dataset.summary()
+    found = bp.folds.datasets(SCORES, test_fraction=1 / 6, rope=0.01)
+    assert found.in_words().startswith("On accuracy averaged over data sets, new is almost certainly better than old")
+    assert found.in_words().endswith(f"). {found.next_dataset.in_words()}")
+    table = found.next_dataset.summary()
     assert list(table.columns) == [*REGIONS, "mcse"]
     assert list(table.index) == ["average over data sets", "next data set", "most probable for the next data set"]
     assert list(table["above"].round(2)) == [1.0, 0.6, 1.0]

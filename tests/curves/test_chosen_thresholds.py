@@ -325,3 +325,11 @@ def test_words_say_what_was_asked_and_what_was_found():
     assert repr(chosen).startswith("<bayesperf.curves.ChosenThreshold")
     assert chosen.summary()["metric"].tolist() == ["precision", "recall", "specificity"]
     assert "<table" in chosen._repr_html_()
+
+
+def test_a_pair_that_calls_nothing_positive_says_so():
+    two = bp.curves.abstention(np.repeat([0, 1], 5), np.full(10, 0.5), cost=(10, 10, 1), draws=50)
+    assert np.isinf(two.high)
+    assert (
+        "what scores below 0.5 is called negative, nothing positive, and the rest is left to people" in two.in_words()
+    )

@@ -162,3 +162,19 @@ def test_gauss_jacobi_is_exact_for_moments(a, b):
         assert (weights * x**9).sum() == pytest.approx(
             np.exp(special.betaln(a + 9, b) - special.betaln(a, b)), rel=1e-9
         )
+
+
+@pytest.mark.parametrize("metric", ["mcc", "cohen_kappa"])
+def test_a_class_that_hardly_occurs_among_very_many(metric):
+    """One positive among 20,001: the distribution at each prevalence bends sharply, and few of them make stairs."""
+    cells = np.random.default_rng(0).standard_gamma([0.5, 1.5, 10_000.5, 10_000.5], (1_000_000, 4))
+    tp, fn, fp, tn = cells.T / cells.sum(1)
+    drawn = {
+        "mcc": (tp * tn - fp * fn) / np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)),
+        "cohen_kappa": 2 * (tp * tn - fn * fp) / ((tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)),
+    }[metric]
+    found = posterior((0, 1, 10_000, 10_000), "jeffreys")[metric]
+    levels = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
+    np.testing.assert_allclose((drawn[:, None] <= found.ppf(levels).values).mean(0), levels, rtol=0, atol=0.008)
+    low, high = found.hdi().values
+    assert ((low <= drawn) & (drawn <= high)).mean() == pytest.approx(0.95, abs=0.003)

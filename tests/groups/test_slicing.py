@@ -400,3 +400,10 @@ def test_the_spread_of_levels_is_that_of_an_analysis_of_variance():
     rest = logits - by_site - by_age + logits.mean((0, 1))
     expected = by_site.std(0, ddof=1)[0], by_age.std(1, ddof=1)[0], np.sqrt((rest**2).sum((0, 1)) / 2)
     np.testing.assert_allclose(spread.transpose("effect", "chain", "draw", "rate"), expected)
+
+
+def test_one_slice_is_not_called_the_worst():
+    cells = {"tp": [0, 5], "fn": [0, 1], "fp": [0, 1], "tn": [0, 5]}
+    with pytest.warns(UserWarning, match="the data say nothing of the dispersion"):
+        found = bp.slices(bp.ConfusionMatrix.from_counts(**cells, dims={"site": ["a", "b"]}))
+    assert found.in_words("recall").startswith("Only site b has examples for recall, and its recall is 0.7")

@@ -8,11 +8,14 @@ import pymc as pm
 import pytensor
 import pytest
 import xarray as xr
-from scipy import integrate, optimize, special, stats
+from scipy import optimize, special, stats
 
 import bayesperf as bp
 from bayesperf.core.errors import InputError
 from bayesperf.models import items
+from bayesperf.sampling.forward import log_densities
+from tests.models.test_units import posterior_of
+from tests.shared.models import GRADED, built_case
 
 # ── Printed figures ──
 
@@ -128,17 +131,14 @@ def test_pass_rates_over_the_pool_and_for_a_new_item(discrimination):
     of_each = [1 / (1 + np.exp(b - 0.4 * a)) for a, b in zip(slopes, (-1.0, 0.3, 1.2), strict=True)]
     assert rate == pytest.approx(np.mean(of_each))
 
-    def of_set(mean, a=1.0):
-        density = stats.norm(mean, 0.9 * np.sqrt(4 / 3)).pdf
-        return integrate.quad(lambda b: density(b) / (1 + np.exp(b - 0.4 * a)), -12, 12)[0]
+    z = np.linspace(-9, 9, 2001)
+    density = stats.norm.pdf(z) * (z[1] - z[0])
+    of_slopes = np.exp(0.6 * np.sqrt(4 / 3) * z) if discrimination else np.ones_like(z)
 
-    def of_kind(a):
-        return of_set(0.8, a) / 3 + of_set(-0.1, a) * 2 / 3
+    def of_set(mean):
+        return density @ special.expit(0.4 * of_slopes - mean - 0.9 * np.sqrt(4 / 3) * z[:, None]) @ density
 
-    expected = of_kind(1.0)
-    if discrimination:
-        slope = stats.lognorm(0.6 * np.sqrt(4 / 3))
-        expected = integrate.quad(lambda q: of_kind(slope.ppf(q)), 0, 1, epsabs=1e-7)[0]
+    expected = of_set(0.8) / 3 + of_set(-0.1) * 2 / 3
     assert found["pass_rate_new"].sel(model="x").item() == pytest.approx(expected, abs=1e-5)
 
 
@@ -149,6 +149,34 @@ def test_the_unit_of_cross_validation_is_an_attempt(discrimination):
     p = special.expit(np.multiply(slope, np.array([[0.4], [-0.4]])) - [-1.0, 0.3, 1.2])
     attempts = [np.log(value) for (i, j, k), n in np.ndenumerate(SEEN.values) for value in [(1 - p, p)[k][i, j]] * n]
     np.testing.assert_allclose(found, np.sort(attempts))
+
+
+def test_shares_of_grades_over_the_pool_and_for_a_new_item():
+    """By the thresholds, each share is a pass rate at other difficulties; the mean weighs the steps of the scale."""
+    data = SEEN.isel(outcome=[0, 1, 1]).assign_coords(outcome=[1, 2, 5])
+    posterior, threshold = one_draw(True), [0.7, -0.7]
+    posterior["threshold"] = ("chain", "draw", "grade"), [[threshold]]
+    found = items.recover(posterior, data, None)
+    for suffix in ("", "_new"):
+        shares = found[f"share_at_least{suffix}"]
+        assert shares["grade"].values.tolist() == [2, 5]
+        for place, shift in enumerate(threshold):
+            easier = posterior.drop_vars("threshold")
+            for name in ("difficulty", "set_difficulty", "location"):
+                easier[name] = easier[name] - shift
+            expected = items.recover(easier, SEEN, None)[f"pass_rate{suffix}"]
+            np.testing.assert_allclose(shares.isel(grade=place), expected)
+        mean = 1 + shares.isel(grade=0) + 3 * shares.isel(grade=1)
+        np.testing.assert_allclose(found[f"mean_grade{suffix}"], mean)
+
+
+@pytest.mark.slow
+def test_the_log_likelihood_of_grades_is_that_of_the_model():
+    model, posterior = built_case("items, grades")[2], posterior_of("items, grades")
+    found = items.log_likelihood(posterior, GRADED.counts)
+    assert found.sizes["example"] == GRADED.counts.sum()
+    expected = log_densities(model, model.observed_RVs, posterior)["graded"]
+    np.testing.assert_allclose(found.sum("example"), expected.sum(["model", "item"]), rtol=1e-9)
 
 
 def test_deviations_that_sum_to_zero_keep_lengths():
@@ -167,8 +195,8 @@ def test_items_that_all_or_none_pass_are_counted_without_the_model():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([[1, 0], [0, 1]], "must be Outcomes of right and wrong over systems and items"),
-        (OUTCOMES.sum("model"), "must be Outcomes of right and wrong over systems and items"),
+        ([[1, 0], [0, 1]], "must be Outcomes over systems and items"),
+        (OUTCOMES.sum("model"), "must be Outcomes over systems and items"),
         (OUTCOMES.isel(model=[0]), "two systems and two items are the least"),
         (
             bp.Outcomes.from_counts(right=[[1, 0], [0, 0]], n=[[1, 0], [1, 0]], dims=["model", "item"]),
@@ -184,7 +212,23 @@ def test_data_that_are_refused(data, words):
 # ── Answers ──
 
 
-@pytest.mark.parametrize("discrimination", [False, True])
+@pytest.mark.slow
+def test_slopes_of_many_systems_are_found():
+    """Simulated: intervals contain what they should, and the means are near it."""
+    rng = np.random.default_rng(1)
+    slope, difficulty = np.exp(rng.normal(0, 0.6, 20)), rng.normal(0, 1, 20)
+    slope /= stats.gmean(slope)
+    passed = rng.random((100, 20)) < special.expit(slope * rng.normal(0, 1.2, (100, 1)) - difficulty)
+    outcomes = bp.Outcomes.from_counts(right=passed.astype(int), n=1, dims=["model", "item"])
+    tree = bp.fit(outcomes, "items", options={"discrimination": True}, random_seed=1)
+    found = tree["posterior"]["discrimination"]
+    low, high = found.quantile([0.05, 0.95], ["chain", "draw"]).values
+    inside = ((low < slope) & (slope < high)).sum()
+    assert stats.binom.cdf(inside, 20, 0.9) > 0.01
+    assert np.corrcoef(np.log(found).mean(["chain", "draw"]), np.log(slope))[0, 1] > 0.8
+
+
+@pytest.mark.parametrize("discrimination", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_answers_of_a_fit(sampler, discrimination):
     """Of one fit: which system is better, which items tell most, and how good a new system is."""
     options = {"discrimination": discrimination}
@@ -201,6 +245,16 @@ def test_answers_of_a_fit(sampler, discrimination):
     np.testing.assert_allclose(advice["information"], expected[advice["item"]])
     assert advice["information"].is_monotonic_decreasing
     check_a_new_system(tree)
+
+
+@pytest.mark.slow
+def test_answers_of_grades(sampler):
+    tree = bp.fit(GRADED, "items", draws=200, chains=4, random_seed=1)
+    assert bp.compare(tree, metric="mean_grade").names == ("x", "y", "z")
+    shares = bp.Marginal.from_datatree(tree, "share_at_least")
+    assert shares.dims == ("model", "grade")
+    with pytest.raises(InputError, match="is a fit of grades"):
+        bp.plan.next_items(tree)
 
 
 def check_a_new_system(tree):

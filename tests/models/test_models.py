@@ -47,8 +47,8 @@ PRIORS = {
     "datasets": "center normal 0 5, spread halfstudentt 3 2.5, noise lognormal 0 1, tail gamma 1.5 20",
     "groups": "rates dirichlet 0.667, dispersion beta 1 24, prevalence dirichlet 1, prevalence_dispersion beta 1 3",
     "groups_logit": "location logistic 0 1, spread halfnormal 0 0.5, coefficient normal 0 1",
-    "items": "location logistic 0 1, ability_spread halfnormal 0 1, difficulty_spread halfnormal 0 1, "
-    "set_spread halfnormal 0 1, discrimination_spread halfnormal 0 0.5",
+    "items": "location logistic 0 1, shares dirichlet 1, ability_spread halfnormal 0 1, "
+    "difficulty_spread halfnormal 0 1, set_spread halfnormal 0 1, discrimination_spread halfnormal 0 0.5",
     "markov": "stay beta 0.5 0.5, predict_second beta 0.5 0.5, stay_dispersion beta 1 9",
     "meta_analysis": "location logistic 0 1, spread halfnormal 0 1, correlation uniform -1 1, coefficient normal 0 1, "
     "shared uniform 0 1, reference_rates beta 9 1, prevalence_group uniform 0 1",

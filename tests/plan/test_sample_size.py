@@ -334,7 +334,7 @@ BAD = {
     "prevalence": ({"metric": "precision", "prevalence": 0.1, "evidence": CM}, "prevalence: precision is of predic"),
     "no prevalence": (
         {"metric": "precision", "evidence": bp.posterior(CM, design="by_actual")},
-        "depends on prevalence, of which these data",
+        "depends on prevalence, about which these data",
     ),
     "at a prevalence": (
         {"metric": "precision", "evidence": bp.posterior(CM).at_prevalence(0.1)},

@@ -113,6 +113,15 @@ def test_what_cannot_be_reported_is_refused_in_words(arguments, options, error, 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("labels", "pos_label", "why"),
+    [([0, 1], 1, "inferred from the labels"), ([0, 1], 0, "as specified"), (["ill", "well"], "ill", "as specified")],
+)
+def test_a_matrix_whose_positive_class_somebody_named_says_so(labels, pos_label, why):
+    cm = bp.ConfusionMatrix.from_table([[8, 2], [1, 9]], labels=labels, pos_label=pos_label)
+    assert f"{pos_label} is positive, {why}." in unescape(bp.report(cm, metrics=["recall"]).html)
+
+
 def test_labels_of_one_system_are_no_rivals(recwarn):
     rng = np.random.default_rng(0)
     truth = (rng.random((75, 4)) < 0.4).astype(int)

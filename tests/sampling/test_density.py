@@ -28,7 +28,8 @@ VARIANTS = {
     "markov", "markov, z_prev", "datasets, repeated folds", "two classes, other scores", "raters",
     "raters of three classes", "raters, dependent", "groups_logit, LKJ and covariates", "markov, varying",
     "classes", "groups, clusters", "slices, accuracy", "datasets", "recalibration of sites", "raters, cut",
-    "raters, pooled",
+    "raters, pooled", "meta_analysis, imperfect reference", "items, discrimination",
+    "items, grades",
 }  # fmt: skip
 
 

@@ -291,9 +291,7 @@ def test_errors_in_runs_are_seen():
 
 def test_what_a_check_says():
     y, z = FRAMES["actual"][:300], FRAMES["predicted"][:300]
-    with pytest.warns(
-        DependenceWarning, match=r"intervals of recall .* are too narrow: their width should be \d\.\d\d times"
-    ):
+    with pytest.warns(DependenceWarning, match=r"intervals of recall .* are too narrow: they should be \d\.\d\d times"):
         check = sequences.check_independence(y, z)
     effect = sequences.design_effect(y, z)
     assert check["design_effect"].item() == effect.item()
@@ -304,7 +302,7 @@ def test_what_a_check_says():
     lower, upper = check["design_effect_interval"].values
     assert 1 < lower < effect.item() < upper
     assert check.attrs["verdict"] == "dependent"
-    assert f"300 samples are worth {check['effective_size'].item():.0f}" in check.attrs["advice"]
+    assert f"The 300 examples are worth {check['effective_size'].item():.0f}" in check.attrs["advice"]
     with warnings.catch_warnings(action="ignore"):
         assert sequences.check_independence(y, z).equals(check)
 
@@ -335,7 +333,7 @@ def test_errors_independent_of_each_other_leave_recall_alone():
 def test_too_few_samples_do_not_tell():
     check = sequences.check_independence([0, 1] * 10, [0, 1, 1, 1] * 5)
     assert check.attrs["verdict"] == "undecided"
-    assert "these samples do not tell whether intervals of recall" in check.attrs["advice"]
+    assert "these examples do not show whether intervals of recall" in check.attrs["advice"]
 
 
 # ── Bad input ──

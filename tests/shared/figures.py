@@ -175,7 +175,7 @@ FIGURES = {
         SHARES, names=LONG[:2], rope=0.01,
     ),
     "curve": lambda: roc().plot(thresholds=[0.5, roc().operating_point(fpr=0.1)["threshold"]], break_even=True),
-    "curves": lambda: plots.curve(dict(zip(LONG, map(roc, range(3)), strict=True)), kind="simultaneous"),
+    "curves": lambda: bp.roc_curve(Y, dict(zip(LONG, SCORES, strict=False)), draws=100).plot(kind="simultaneous"),
     "curves apart": lambda: plots.curve({f"{LONG[0]} {i}": roc(i) for i in range(7)}),
     "precision–recall": lambda: roc(0, bp.precision_recall_curve).plot(break_even=True, thresholds=0.5),
     "det": lambda: roc(0, bp.curves.det_curve).plot(method="wilson", break_even=True),

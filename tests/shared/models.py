@@ -61,6 +61,14 @@ TWO_TESTS = bp.Ratings.from_table([[1, 1]] * 5 + [[1, 0]] * 2 + [[0, 1]] * 3 + [
 ANSWERED = bp.Outcomes.from_counts(
     right=[[2, 1, 0], [0, 1, 3]], n=[[2, 3, 0], [1, 1, 4]], dims={"model": ["x", "y"], "item": ["u", "v", "w"]}
 )
+# Three systems at four items, with three grades, one of which is half of the highest.
+GRADED = bp.Outcomes(
+    xr.DataArray(
+        [[[1, 0, 2], [0, 1, 0], [0, 0, 1], [2, 0, 0]], [[0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0]],
+         [[0, 2, 0], [0, 0, 1], [1, 0, 0], [0, 1, 1]]],
+        {"model": ["x", "y", "z"], "item": ["s", "u", "v", "w"], "outcome": [0, 1, 2]}, ("model", "item", "outcome"),
+    )
+)  # fmt: skip
 # Three systems, three prompts, and answers that differ in length.
 PREFERRED = pd.DataFrame(
     [["x", "y", "x", 1, "j", 3, 1], ["y", "x", "tie", 1, "k", 4, 2], ["x", "z", "x", 2, "j", 1, 9],
@@ -188,34 +196,46 @@ def of_meta_analysis(counts, location, spread, correlation, deviation, coefficie
     return prior + stats.binom.logpmf(np.stack([tp, tn], -1), np.stack([tp + fn, tn + fp], -1), rates).sum()
 
 
-def of_imperfect_reference(
-    counts, location, spread, correlation, deviation, reference_rates, prevalence_group, used=(0, 1, 0)
-):
-    """Density of counts by reference and test: each cell a sum over the true status, cell by cell."""
-    density = of_meta_analysis(counts * 0, location, spread, correlation, deviation)
-    density += stats.beta.logpdf(reference_rates, 9, 1).sum()
-    for site, (z, prevalence) in enumerate(zip(deviation, prevalence_group, strict=True)):
-        second = correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
-        tested, referred = special.expit(location + spread * [z[0], second]), reference_rates[used[site]]
-        for (r, t), n in np.ndenumerate(counts.values[site]):
-            of_positive = (referred[0] if r else 1 - referred[0]) * (tested[0] if t else 1 - tested[0])
-            of_negative = (1 - referred[1] if r else referred[1]) * (1 - tested[1] if t else tested[1])
-            density += n * np.log(prevalence * of_positive + (1 - prevalence) * of_negative)
-        table = counts.values[site]
-        density += special.gammaln(table.sum() + 1) - special.gammaln(table + 1).sum()
+def of_agreement(table, prevalence, referred, tested):
+    """Density of a table by reference and test, from the recall and specificity of both: sums over the true status."""
+    density = special.gammaln(table.sum() + 1) - special.gammaln(table + 1).sum()
+    for (r, t), n in np.ndenumerate(table):
+        of_positive = (referred[0] if r else 1 - referred[0]) * (tested[0] if t else 1 - tested[0])
+        of_negative = (1 - referred[1] if r else referred[1]) * (1 - tested[1] if t else tested[1])
+        density += n * np.log(prevalence * of_positive + (1 - prevalence) * of_negative)
     return density
 
 
-def of_paired_tests(counts, location, spread, correlation, study_deviation, own_deviation, shared):
-    """Density of tests in the same studies, one by one."""
+def of_imperfect_reference(counts, location, spread, correlation, deviation, reference_rates, prevalence_group):
+    """Density of studies whose references are the first, the second and the first."""
+    density = of_meta_analysis(counts * 0, location, spread, correlation, deviation)
+    density += stats.beta.logpdf(reference_rates, 9, 1).sum()
+    for site, z in enumerate(deviation):
+        second = correlation * z[0] + np.sqrt(1 - correlation**2) * z[1]
+        tested = special.expit(location + spread * [z[0], second])
+        density += of_agreement(counts.values[site], prevalence_group[site], reference_rates[[0, 1, 0][site]], tested)
+    return density
+
+
+def of_paired_tests(
+    counts, location, spread, correlation, study_deviation, own_deviation, shared,
+    reference_rates=None, prevalence_group=None,
+):  # fmt: skip
+    """Density of tests in the same studies, one by one; a reference that errs is the same for both."""
     density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(spread).sum() - 2 * np.log(2)
     density += stats.norm.logpdf(study_deviation).sum() + stats.norm.logpdf(own_deviation).sum()
+    errs = reference_rates is not None
+    density += stats.beta.logpdf(reference_rates, 9, 1).sum() if errs else 0.0
     for test, site in np.ndindex(2, 3):
         z = np.sqrt(shared) * study_deviation[site] + np.sqrt(1 - shared) * own_deviation[test, site]
         r = correlation[test]
-        logits = location[test] + spread[test] * [z[0], r * z[0] + np.sqrt(1 - r**2) * z[1]]
-        (tn, fp), (fn, tp) = counts.values[test, site]
-        density += stats.binom.logpmf([tp, tn], [tp + fn, tn + fp], special.expit(logits)).sum()
+        tested = special.expit(location[test] + spread[test] * [z[0], r * z[0] + np.sqrt(1 - r**2) * z[1]])
+        (tn, fp), (fn, tp) = table = counts.values[test, site]
+        density += (
+            of_agreement(table, prevalence_group[site], reference_rates[0], tested)
+            if errs
+            else stats.binom.logpmf([tp, tn], [tp + fn, tn + fp], tested).sum()
+        )
     return density
 
 
@@ -531,6 +551,31 @@ def of_items(
     return density + (right * np.log(p) + (n - right) * np.log(1 - p)).sum()
 
 
+def of_graded_items(
+    data, shares, ability_spread, ability_deviation, difficulty_spread, difficulty_deviation,
+    discrimination_spread, discrimination_deviation,
+):  # fmt: skip
+    """Density of grades, cell by cell; `zero_sum` has a test of its own."""
+    n, density = data.values.sum(-1), log_dirichlet(shares, 1)
+    spreads = [ability_spread, difficulty_spread, discrimination_spread]
+    density += stats.halfnorm.logpdf(spreads, scale=[1, 1, 0.5]).sum()
+    shifts = []
+    for spread, deviation, trials, of in zip(
+        spreads, (ability_deviation, difficulty_deviation, discrimination_deviation),
+        (n.sum(1), n.sum(0), n.sum(0)), (1, 1, ability_spread), strict=True,
+    ):  # fmt: skip
+        width = np.sqrt(1 + 0.16 * trials[:-1] * (of * spread) ** 2)
+        density += stats.norm.logpdf(deviation, 0, width).sum()
+        known, root = spread / width * deviation, np.sqrt(len(trials))
+        shifts.append(np.append(known - known.sum() / (root * (1 + root)), -known.sum() / root))
+    for (i, j, k), number in np.ndenumerate(data.values):
+        logit = np.exp(shifts[2][j]) * shifts[0][i] - shifts[1][j]
+        # Of at least each grade: the mean system's share at a typical item, moved on the logit scale.
+        at_least = [1, *(special.expit(special.logit(shares[g:].sum()) + logit) for g in (1, 2)), 0]
+        density += number * np.log(at_least[k] - at_least[k + 1])
+    return density
+
+
 def shares(*shape):
     return lambda rng: rng.dirichlet(np.ones(shape[-1]), shape[:-1])
 
@@ -565,6 +610,8 @@ def of_logit(varying):
 
 LOGIT = of_logit(2)
 OVER_STUDIES = {"location": normal(2), "spread": positive(2), "correlation": unit(), "deviation": normal(3, 2)}
+OF_PAIRED = {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
+             "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)}  # fmt: skip
 OF_READERS = {"location": normal(2, 2), "reader_spread": positive(2), "case_spread": positive(2), "correlation": unit(),
               "reader_deviation": normal(3, 2), "case_deviation": normal(6)}  # fmt: skip
 OF_ITEMS = {"location": normal(), "ability_spread": positive(), "ability_deviation": normal(1),
@@ -630,10 +677,12 @@ DENSITIES = {
                                            of_imperfect_reference,
                                            {"reference_rates": ("reference", "rate"), "prevalence_group": ("site",),
                                             "counts": ("site", "cell")}),
-    "meta_analysis, paired": ("meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True},
-                              {"location": normal(2, 2), "spread": positive(2, 2), "correlation": unit(2),
-                               "study_deviation": normal(3, 2), "own_deviation": normal(2, 3, 2), "shared": unit(2)},
+    "meta_analysis, paired": ("meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True}, OF_PAIRED,
                               of_paired_tests, {"shared": ("rate",), "deviation": ("model", "site", "rate")}),
+    "meta_analysis, paired, imperfect reference": (
+        "meta_analysis", SYSTEMS_AND_SITES, {"dim": "site", "paired": True, "reference": "culture"},
+        OF_PAIRED | {"reference_rates": unit(1, 2), "prevalence_group": unit(3)}, of_paired_tests,
+        {"reference_rates": ("reference", "rate"), "prevalence_group": ("site",), "counts": ("model", "site", "cell")}),
     "prevalence": ("prevalence", BINARY, {"calls": CALLS}, {"rates": shares(2, 2), "prevalence": shares(2, 2)},
                    functools.partial(of_prevalence, calls=CALLS), {"cells": ("month", "actual", "predicted")}),
     "prevalence, pooled": ("prevalence", BINARY, {"calls": CALLS, "pooled": True},
@@ -675,6 +724,11 @@ DENSITIES = {
     "items, discrimination": ("items", ANSWERED, {"discrimination": True},
                               OF_ITEMS | {"discrimination_spread": positive(), "discrimination_deviation": normal(2)},
                               of_items, {"discrimination": ("item",), "passed": ("model", "item")}),
+    "items, grades": ("items", GRADED, {"discrimination": True},
+                      {"shares": shares(3), "ability_spread": positive(), "ability_deviation": normal(2),
+                       "difficulty_spread": positive(), "difficulty_deviation": normal(3),
+                       "discrimination_spread": positive(), "discrimination_deviation": normal(3)}, of_graded_items,
+                      {"threshold": ("grade",), "graded": ("model", "item", "outcome"), "location": ()}),
     "preferences": ("preferences", PREFERRED[["a", "b", "winner"]].drop(index=1), {},
                     {"spread": positive(), "deviation": normal(2)},
                     functools.partial(of_preferences, frame=PREFERRED[["a", "b", "winner"]].drop(index=1)),

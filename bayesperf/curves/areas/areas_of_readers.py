@@ -474,7 +474,10 @@ def reader_areas(
     seed, number = checks.seed(random_seed), checks.count("draws", draws, least=2)
     names = {"reader": reader, "case": case, "modality": modality, "truth": truth, "score": score}
     reads = Reads.of(frame, names, pos_label)
-    advice = "Leave that case out for all. Binary reads may be missing: fit(frame, 'readers')."
+    advice = (
+        "Leave that case out for all. If readers or modalities have cases of their own, call roc_auc for each. Binary "
+        "reads may be missing: fit(frame, 'readers')."
+    )
     reads.refuse_repeated(True, advice)
     scores, positive = reads.placed(checks.vector(f"column {score!r}", reads.said), np.nan), reads.is_positive
     j = scores.sizes["reader"]

@@ -28,7 +28,6 @@ from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
 from bayesperf.curves.roc.called_positive import PARTIAL_NAME, PartOfCurve, part_of_curve
 from bayesperf.curves.roc.curve_draws import Observed, curves_of_systems, weighted_curves
 from bayesperf.curves.scored_systems import (
-    DIM,
     SystemScores,
     bootstrap_of,
     checked_scores,
@@ -38,6 +37,7 @@ from bayesperf.curves.scored_systems import (
     system_scores,
     systems_of,
 )
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores as BinnedScores  # Lent to `bayesperf.curves`.
 from bayesperf.data.classifier_scores import Scores, by_class, has_columns, positives
 from bayesperf.data.count_arrays import labelled_arrays
@@ -66,7 +66,7 @@ OF_CLUSTERS = {
     "delong": "Obuchowski's normal approximation",
 }
 # Clusters of the positives and of the negatives, in the order of their scores.
-Clusters = tuple[Codes, Codes] | None
+ClustersByClass = tuple[Codes, Codes] | None
 
 
 @checked
@@ -193,7 +193,7 @@ def _areas_of_classes(
     """Return the areas of classes, or their average; of several systems by one set of weights."""
     values = classes.drawn(draws, np.random.default_rng(seed), progressbar)
     dims = {} if classes.average else {"label": list(classes.labels)}
-    dims |= {} if systems is None else {DIM: list(systems)}
+    dims |= {} if systems is None else {MODEL: list(systems)}
     leading = xr.DataArray(np.zeros([len(names) for names in dims.values()]), dims, list(dims))
     observed = np.moveaxis(classes.observed(), 0, -1).reshape(leading.shape)
     return marginal_of_scores(
@@ -252,7 +252,7 @@ def _inference(scores: Scores | BinnedScores, method: str, clustered: bool) -> s
     return f"{inference} (off by at most {error:.2g} by bins)" if error else inference
 
 
-def _contents(scores: Scores | BinnedScores, clusters: Clusters) -> Array:
+def _contents(scores: Scores | BinnedScores, clusters: ClustersByClass) -> Array:
     """Return the figures that tell scores from others."""
     if isinstance(scores, BinnedScores):
         return np.concatenate([scores.thresholds, *scores.counts])
@@ -366,7 +366,7 @@ def _by_bootstrap(
     draws: int,
     rng: np.random.Generator,
     progressbar: bool,
-    clusters: Clusters = None,
+    clusters: ClustersByClass = None,
 ) -> Distribution:
     if isinstance(scores, BinnedScores):
         return _draws(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
@@ -378,12 +378,12 @@ def _draws(areas: Array) -> Draws:
     return Draws(areas[:, None], BOUNDS)
 
 
-def _by_delong(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
+def _by_delong(scores: Scores | BinnedScores, *, clusters: ClustersByClass = None, **_: Any) -> Distribution:
     mean, sd = _mean_and_sd(scores, clusters)
     return Normal(mean[:, None], sd[:, None], BOUNDS)
 
 
-def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: Clusters = None, **_: Any) -> Distribution:
+def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: ClustersByClass = None, **_: Any) -> Distribution:
     mean, sd = (figure[:, None] for figure in _mean_and_sd(scores, clusters))
     if not sd.all():
         raise InputError(
@@ -395,7 +395,7 @@ def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: Clusters = None
     return LogitNormal(special.logit(mean), sd / (mean * (1 - mean)))
 
 
-def _mean_and_sd(scores: Scores | BinnedScores, clusters: Clusters = None) -> tuple[Array, Array]:
+def _mean_and_sd(scores: Scores | BinnedScores, clusters: ClustersByClass = None) -> tuple[Array, Array]:
     """Return the area and its standard error by DeLong, or of clusters by Obuchowski, (1,) each."""
     if isinstance(scores, BinnedScores):
         return mean_and_sd_of_counts(scores.counts)

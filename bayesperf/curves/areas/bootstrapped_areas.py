@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, tallied, weight_blocks
@@ -130,15 +131,16 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
     """
     members = np.flatnonzero(positive), np.flatnonzero(negative)
     systems = [_in_bins(of_system, members, units) for of_system in scores]
-    in_units = np.stack([np.bincount(units.of_examples[of_class], minlength=units.number) for of_class in members])
     unseen = np.array([_unit_size(of_class, units) for of_class in members])
     order = orders_of(scores[:, np.concatenate(members)])
 
     def areas(weights: Weights, rng: np.random.Generator) -> Array:
-        seen = np.asarray(in_units @ weights, float)
+        of_bins = [np.split(table @ weights, [bins.with_positives]) for bins, table in systems]
+        seen = np.stack([of_class.sum(0, dtype=float) for of_class in of_bins[0]])
         beyond = unseen[:, None] * rng.standard_gamma(HALF / averaged, seen.shape)
         ranks = rng.random((2, 1 + order.max(), weights.shape[1]))[:, order]
-        return with_unseen(np.stack([system(weights) for system in systems]), beyond / (seen + beyond), ranks)
+        drawn = [bins.areas(*of_classes) for (bins, _), of_classes in zip(systems, of_bins, strict=True)]
+        return with_unseen(np.stack(drawn), beyond / (seen + beyond), ranks)
 
     return areas
 
@@ -180,20 +182,30 @@ def shares(classes: Codes, units: Units) -> OfWeights:
     return of_weights
 
 
-def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> Callable[[Weights], Array]:
-    """Return a function from weights of units to the areas (draws,) of one system."""
+def _in_bins(scores: Array, members: tuple[Codes, Codes], units: Units) -> tuple[ScoreBins, csr_array]:
+    """Return the bins of one system, and the matrix from weights of units to those of bins that have examples.
+
+    The bins that have positives come first, then the ones that have negatives.
+    """
     both = np.concatenate(members)
     counts, place = _counted(scores[both], len(members[0]))
+    if len(both) <= _MANY:
+        runs = _runs(counts)
+        counts, place = np.stack([np.bincount(runs, of_class).astype(np.int64) for of_class in counts]), runs[place]
     binned = ScoreBins.of(counts, _BINS if len(both) > _MANY else counts.shape[1])
     cell = binned.place[place] + len(binned.in_order) * (np.arange(len(both)) >= len(members[0]))
-    # The bins that have positives, then the ones that have negatives.
     occupied, row = np.unique(cell, return_inverse=True)
-    table = tallied(row, units.of_examples[both], (len(occupied), units.number), np.float32)
+    return binned, tallied(row, units.of_examples[both], (len(occupied), units.number), np.float32)
 
-    def areas(weights: Weights) -> Array:
-        return binned.areas(*np.split(table @ weights, [binned.with_positives]))
 
-    return areas
+def _runs(counts: Counts) -> Codes:
+    """Return the run of each score (V,), from counts of either class (2, V): neighbours that only one class has.
+
+    The area asks for no weights within a run, because no example of the other class is there.
+    """
+    has_positive, has_negative = counts > 0
+    is_another = np.diff(has_positive, prepend=True) | np.diff(has_negative, prepend=True)
+    return np.cumsum(is_another | (has_positive & has_negative)) - 1
 
 
 class ScoreBins(NamedTuple):

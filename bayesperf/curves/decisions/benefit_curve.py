@@ -38,7 +38,8 @@ from bayesperf.curves.decisions.placed_examples import (
     decision_data,
     drawn_rates,
 )
-from bayesperf.curves.scored_systems import DIM, bootstrap_of, marginal_of_scores
+from bayesperf.curves.scored_systems import bootstrap_of, marginal_of_scores
+from bayesperf.data.axis_names import MODEL
 from bayesperf.metrics.formulas import NetBenefit
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS
@@ -356,7 +357,9 @@ def with_net_benefit(rates: xr.Dataset) -> xr.Dataset:
 def strategies_of(net_benefits: xr.Dataset) -> xr.DataArray:
     """Return the net benefit of each system, of treating all and of treating none, along ``strategy``."""
     systems, treat_all = net_benefits["net_benefit"], net_benefits["treat_all"]
-    of_systems = systems.rename({DIM: "strategy"}) if DIM in systems.dims else systems.expand_dims(strategy=[SYSTEM])
+    of_systems = (
+        systems.rename({MODEL: "strategy"}) if MODEL in systems.dims else systems.expand_dims(strategy=[SYSTEM])
+    )
     others = {TREAT_ALL: treat_all, TREAT_NONE: xr.zeros_like(treat_all)}
     return xr.concat([of_systems, *(each.expand_dims(strategy=[name]) for name, each in others.items())], "strategy")
 

@@ -215,9 +215,9 @@ class ChosenThreshold(Answer):
             return f"threshold {self.high:.4g}"
         if self.low == self.high:
             return f"one threshold is enough, {self.high:.4g}, and nothing is left to people"
+        positive = f"what scores at least {self.high:.4g}" if np.isfinite(self.high) else "nothing"
         return (
-            f"what scores below {self.low:.4g} is called negative, what scores at least {self.high:.4g} positive, and "
-            "the rest is left to people"
+            f"what scores below {self.low:.4g} is called negative, {positive} positive, and the rest is left to people"
         )
 
     def plot(self, *, ax: Axes | None = None) -> Figure:

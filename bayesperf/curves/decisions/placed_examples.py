@@ -18,7 +18,8 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, held_as
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, tallied, unit_weights, weight_shapes
-from bayesperf.curves.scored_systems import DIM, systems_of
+from bayesperf.curves.scored_systems import systems_of
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores, refuse_beside_bins, scores_of
 from bayesperf.data.classifier_scores import clusters_of, positives
 from bayesperf.data.label_encoding import encode_ids
@@ -163,7 +164,7 @@ class DecisionData(Held):
     dims: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        of_systems = () if self.systems is None else (DIM,)
+        of_systems = () if self.systems is None else (MODEL,)
         object.__setattr__(self, "dims", (*map(str, self.leading.dims), *of_systems, "threshold"))
 
     @property
@@ -185,7 +186,7 @@ class DecisionData(Held):
         coords = dict(self.leading.coords) | {"threshold": self.thresholds}
         shape = list(self.leading.shape)
         if self.systems is not None:
-            coords[DIM], shape = self.systems, [*shape, len(self.systems)]
+            coords[MODEL], shape = self.systems, [*shape, len(self.systems)]
         array = np.asarray(values)
         return xr.DataArray(array.reshape((*shape, *array.shape[2:])), coords, (*self.dims, *more))
 
@@ -275,7 +276,7 @@ def _groups(by: Mapping[str, Any] | None, examples: int) -> tuple[xr.DataArray, 
         return xr.DataArray(0.0), [np.arange(examples)]
     if not isinstance(by, Mapping) or not by:
         raise InputTypeError("by", "must be a mapping of a name to the ids of examples, as {'site': ids}.")
-    if reserved := {DIM, "threshold", "draw", "strategy"} & set(by):
+    if reserved := {MODEL, "threshold", "draw", "strategy"} & set(by):
         raise InputError("by", f"{min(reserved)!r} is the name of another dim.", "Name it otherwise.")
     columns = {str(name): encode_ids(ids, f"by[{name!r}]") for name, ids in by.items()}
     checks.equal_lengths({"y_true": examples} | {f"by[{name!r}]": len(c.codes) for name, c in columns.items()})

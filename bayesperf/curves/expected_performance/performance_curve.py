@@ -24,7 +24,8 @@ from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
 from bayesperf.curves.expected_performance.criteria import Criterion, nearest
 from bayesperf.curves.expected_performance.resampled_cells import Resampling, drawn_cells
 from bayesperf.curves.expected_performance.system import System, ThresholdRule
-from bayesperf.curves.scored_systems import DIM, draws_along, marginal_of_scores
+from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
@@ -252,10 +253,10 @@ class ExpectedPerformanceCurve(CurveOfParts):
         marginal = marginal_of_scores(
             quantity, drawn.values, self.random_seed, leading, inference=self.distribution, joint=True
         )
-        asked = Asked(DIM, checks.rope(rope), "difference", self.n_draws, self.random_seed, False)
+        asked = Asked(MODEL, checks.rope(rope), "difference", self.n_draws, self.random_seed, False)
         related = "the same test examples" if self.paired else "different test examples"
-        over_alpha = xr.zeros_like(leading.isel({DIM: 0}, drop=True))
-        systems = pairs_along(marginal, DIM, False, self.n_draws, self.random_seed, over_alpha)
+        over_alpha = xr.zeros_like(leading.isel({MODEL: 0}, drop=True))
+        systems = pairs_along(marginal, MODEL, False, self.n_draws, self.random_seed, over_alpha)
         return contrasted(systems, asked, systems.names, f"{self.prior_text}; {related}")
 
     def difference(
@@ -383,7 +384,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         """
         prob = checks.probability("ci_prob", ci_prob)
         if self.names:
-            return "\n".join(f"{name}: {self._in_words_at({DIM: name}, prob)}" for name in self.names)
+            return "\n".join(f"{name}: {self._in_words_at({MODEL: name}, prob)}" for name in self.names)
         return self._in_words_at({}, prob)
 
     def _in_words_at(self, place: Mapping[str, Any], prob: float) -> str:
@@ -449,7 +450,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         observed: xr.DataArray | None = None,
     ) -> Marginal:
         """Return the marginal of a figure of the whole curve, which is called so in words."""
-        labels = {DIM: self.names} if self.names else {}
+        labels = {MODEL: self.names} if self.names else {}
         leading = xr.DataArray(np.zeros(drawn.shape[:-1]), labels, tuple(labels)) if observed is None else observed
         quantity = Quantity(name, self.scope, greater_is_better=greater_is_better, words=words)
         examples = self.cm.counts.isel(alpha=0, drop=True)
@@ -467,7 +468,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
 
 def _difference(values: xr.DataArray) -> xr.DataArray:
     """Return the first of two systems less the second."""
-    return values.isel({DIM: 0}, drop=True) - values.isel({DIM: 1}, drop=True)
+    return values.isel({MODEL: 0}, drop=True) - values.isel({MODEL: 1}, drop=True)
 
 
 # ── A range of operating points ──

@@ -155,8 +155,7 @@ class PartOfCurve(NamedTuple):
     def words(self) -> str:
         """What its area is, in words."""
         side = "area under the ROC curve" if self.rate == "fpr" else "area beside the ROC curve"
-        standardized = ", standardised" if self.standardized else ""
-        return f"{side} from {self.rate} {self.low:g} to {self.high:g}{standardized}"
+        return f"{'standardised ' * self.standardized}{side} from {self.rate} {self.low:g} to {self.high:g}"
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -30,7 +30,6 @@ from bayesperf.curves.roc.curve_draws import (
 )
 from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, Choice, CurveKind, threshold_choice
 from bayesperf.curves.scored_systems import (
-    DIM,
     SystemScores,
     bootstrap_of,
     marginal_of_scores,
@@ -39,6 +38,7 @@ from bayesperf.curves.scored_systems import (
     system_scores,
     systems_of,
 )
+from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.matrix import ConfusionMatrix
@@ -154,7 +154,7 @@ class ThresholdCurve(CurveOfParts):
 
     def _labelled(self, values: Array, *dims: str, **places: Array) -> xr.DataArray:
         """Label values (S, …) over ``model``, unless the only system has no name, over places, and over more dims."""
-        places = {DIM: np.asarray(over_systems(self.names)[DIM]), **places} if self.names else places
+        places = {MODEL: np.asarray(over_systems(self.names)[MODEL]), **places} if self.names else places
         return xr.DataArray(values if self.names else values[0], places, (*places, *dims))
 
     def at(self, x: ArrayLike) -> xr.Dataset:
