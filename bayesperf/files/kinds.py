@@ -131,9 +131,9 @@ def complete(read: FileOfKind, drop_missing: bool) -> FileOfKind:
     """Return the rows without missing values, and a sentence on the others; refuse these unless they are dropped."""
     required = [*KINDS[read.kind].required]
     missing = read.frame[required].isna()
-    lacking = enumerated([f"{read.columns[role]!r} ({n:,})" for role, n in missing.sum().items() if n])
-    if not lacking:
+    if not missing.to_numpy().any():
         return read
+    lacking = enumerated([f"{read.columns[role]!r} ({n:,})" for role, n in missing.sum().items() if n])
     kept = read.frame[~missing.any(axis=1)]
     if not drop_missing:
         raise InputError("", f"values are missing in {lacking}.", "Leave such rows out by --drop-missing.")

@@ -147,3 +147,8 @@ def test_attempts_that_are_missing_are_left_out_if_asked(tmp_path, monkeypatch, 
     (tmp_path / "f.csv").write_text(text, encoding="utf-8")
     said = printed(capsys, monkeypatch, "summary", tmp_path / "f.csv", code=2)
     assert "values are missing in 'fp' (1). Leave such rows out by --drop-missing." in " ".join(said.split())
+    assert "Left out are 1 of 3 rows" in " ".join(
+        printed(capsys, monkeypatch, "summary", tmp_path / "f.csv", "--drop-missing").split()
+    )
+    (tmp_path / "f.csv").write_text(text.replace(",,", ",1,"), encoding="utf-8")
+    assert "Left out" not in printed(capsys, monkeypatch, "summary", tmp_path / "f.csv")
