@@ -350,7 +350,7 @@ def _apart(connection: DuckDBPyConnection, scan: str, paths: Mapping[str, str], 
     An object that an option names stays, to be refused.
     """
     tests = ", ".join(
-        f"list_distinct(flatten(list(json_keys(json, {sql_text(path)})) FILTER "
+        f"list_distinct(flatten(list(DISTINCT json_keys(json, {sql_text(path)})) FILTER "
         f"(json_type(json, {sql_text(path)}) = 'OBJECT')))"
         for path in paths.values()
     )
