@@ -19,7 +19,7 @@ from bayesperf.metrics.metric import ARGUMENTS
 
 @checked
 def prevalence(
-    calls: ArrayLike | xr.DataArray, errors: ConfusionMatrix, *, n: ArrayLike | xr.DataArray, confidence: float = 0.95
+    calls: ArrayLike | xr.DataArray, errors: ConfusionMatrix, *, n: ArrayLike, confidence: float = 0.95
 ) -> Any:
     """Return confidence intervals of the prevalence in data that nobody labelled (Lang & Reiczigel 2014).
 
