@@ -133,7 +133,8 @@ def complete(read: FileOfKind, drop_missing: bool) -> FileOfKind:
     missing = read.frame[required].isna()
     if not missing.to_numpy().any():
         return read
-    lacking = enumerated([f"{read.columns[role]!r} ({n:,})" for role, n in missing.sum().items() if n])
+    numbers = {role: int(missing[role].sum()) for role in required}
+    lacking = enumerated([f"{read.columns[role]!r} ({n:,})" for role, n in numbers.items() if n])
     kept = read.frame[~missing.any(axis=1)]
     if not drop_missing:
         raise InputError("", f"values are missing in {lacking}.", "Leave such rows out by --drop-missing.")

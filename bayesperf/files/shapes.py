@@ -159,15 +159,14 @@ def _class_scores(connection: DuckDBPyConnection, source: DataFile) -> DataFile 
         return None
     label = f"({source.columns[actual]})::VARCHAR"
     by_class = _columns_of_classes([name for name in source.columns if name != actual])
-    for rows in (
-        f"(SELECT {label} AS v FROM {source.scan} LIMIT {_FIRST})",
-        f"(SELECT {label} AS v FROM {source.scan})",
-    ):
-        found = connection.execute(f"SELECT DISTINCT v FROM {rows} WHERE v IS NOT NULL LIMIT {_FIRST}").fetchall()
-        labels = {row[0].strip() for row in found}
-        of = next((of for of in by_class if labels <= of.keys()), None)
-        if of is None or len(labels) < 2:
+    # The first rows spare files that have no such columns the reading of all.
+    for rows in (f"(FROM {source.scan} LIMIT {_FIRST})", source.scan):
+        query = f"SELECT DISTINCT {label} AS v FROM {rows} WHERE v IS NOT NULL LIMIT {_FIRST}"
+        labels = {row[0].strip() for row in connection.execute(query).fetchall()}
+        by_class = [of for of in by_class if len(labels) > 1 and labels <= of.keys()]
+        if not by_class:
             return None
+    of = by_class[0]
     if any(axis_role(name) == "predicted" for name in source.columns.keys() - of.values()):
         return None
     scores = [
