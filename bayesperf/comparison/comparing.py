@@ -413,5 +413,5 @@ def _compare_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior
         patterns = cm.patterns
     marginal = marginal_of_systems(patterns, metric, prior, asked.draws, asked.random_seed)
     basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
-    examples = int(patterns.counts.sum("pattern").min())
+    examples = int(patterns.counts.values.sum(-1).min())
     return of_systems(marginal, asked, False, basis, examples)

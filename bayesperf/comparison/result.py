@@ -155,7 +155,7 @@ class Comparison(Answer):
         omitted draws, ``undefined``.
         """
         greater = self._greater_of_pairs
-        return self._square(greater, 0.5, 1 - greater).rename("prob_greater")
+        return self._square(greater, 0.5, 1 - greater.values).rename("prob_greater")
 
     @cached_property
     def prob_better(self) -> xr.DataArray:
@@ -203,7 +203,7 @@ class Comparison(Answer):
     def _greater_of_pairs(self) -> xr.DataArray:
         """P(a > b) for each pair, with ties counted half."""
         above, below = self._tail_probabilities(*[1.0 if self.of_ratio else 0.0] * 2)
-        return (0.5 * (1 + above - below)).assign_attrs(above.attrs)
+        return labelled(0.5 * (1 + above.values - below.values), above, attrs=above.attrs)
 
     @cached_property
     def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
@@ -219,7 +219,8 @@ class Comparison(Answer):
             above = self.contrast.sf(high)
             # A continuous contrast is either above or below a value.
             split = low == high and self.contrast.method == "quadrature"
-            return above, 1 - above if split else self.contrast.cdf(np.nextafter(low, -np.inf))
+            below = labelled(1 - above.values, above) if split else self.contrast.cdf(np.nextafter(low, -np.inf))
+            return above, below
         if low < high:
             # A difference of whole examples that lies on the edge may miss it by a rounding error.
             low, high = low - 1e-9 * abs(low), high + 1e-9 * abs(high)
@@ -419,13 +420,13 @@ class Comparison(Answer):
         first, second = np.triu_indices(len(self.names), 1)
         return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
 
-    def _square(self, upper: xr.DataArray, diagonal: float, reverse: xr.DataArray) -> xr.DataArray:
+    def _square(self, upper: xr.DataArray, diagonal: float, reverse: xr.DataArray | Array) -> xr.DataArray:
         """Return values of pairs and of reversed pairs as a matrix of systems; for two systems, return `upper`."""
         if not self.many:
             return upper
         first, second = np.triu_indices(len(self.names), 1)
         values = np.full(self._both_systems.shape, diagonal)
-        values[..., first, second] = upper
+        values[..., first, second] = upper.values
         values[..., second, first] = reverse
         return labelled(values, self._both_systems, attrs=upper.attrs)
 

@@ -102,8 +102,11 @@ class Estimates(NamedTuple):
         scaled = self._replace(
             means=(self.means - middle) / unit, variances=self.variances / unit**2, of_family=self.of_family / unit**2
         )
-        values = _chains(scaled, -(-n // _CHAINS), rng).reshape(-1, len(self.means))[:n] * unit + middle
-        return np.asarray(values + np.sqrt(self.common) * rng.standard_normal((n, 1)))
+        values = _chains(scaled, -(-n // _CHAINS), rng).reshape(-1, len(self.means))[:n]
+        values *= unit
+        values += middle
+        values += np.sqrt(self.common) * rng.standard_normal((n, 1))
+        return values
 
 
 # ── The chains ──
@@ -213,7 +216,9 @@ def _values(own: Array, variances: Array, mu: Array, tau: Array, rng: np.random.
 
 def _drawn_positions(log_weight: Array, rng: np.random.Generator) -> Codes:
     """Return positions along the first axis, drawn with probabilities given as logarithms, up to a constant."""
-    up_to = np.exp(log_weight - log_weight.max(0)).cumsum(0)
+    up_to = log_weight - log_weight.max(0)
+    np.exp(up_to, out=up_to)
+    np.cumsum(up_to, 0, out=up_to)
     return np.asarray((up_to <= up_to[-1] * rng.random(up_to.shape[1:])).sum(0))
 
 

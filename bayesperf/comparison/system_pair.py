@@ -204,7 +204,7 @@ def pairs_along(
     order = positions(leading).transpose(..., dim)
     if over_pairs is None:
         labels = [f"{a} − {b}" for a, b in combinations(names, 2)]
-        over_pairs = (order.isel({dim: 0}, drop=True) * 0.0).expand_dims(pair=labels, axis=-1)
+        over_pairs = xr.zeros_like(order.isel({dim: 0}, drop=True), float).expand_dims(pair=labels, axis=-1)
     first, second = (order.values[..., side].ravel() for side in places)
     return SystemPair(
         marginal,

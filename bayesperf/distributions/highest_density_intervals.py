@@ -61,26 +61,28 @@ def highest_density(distribution: Continuous, prob: float, start: Array | None =
 def newton(distribution: Invertible, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
     """Iterate from initial ends; return the final ends and which of them converged."""
     ends = ends.copy()
-    active = np.arange(len(ends))
+    active, converged = np.arange(len(ends)), np.zeros(len(ends), bool)
     for _ in range(most):
-        ends[active], moved = _newton_step(distribution, ends[active], prob)
-        left = np.flatnonzero(moved > _CONVERGED)
+        ends[active], moved, good = _newton_step(distribution, ends[active], prob)
+        # Steps end where the interval is not the shortest, too: further ones would only repeat the last.
+        still = moved <= _CONVERGED
+        converged[active] = still & good
+        left = np.flatnonzero(~still)
         if len(left) == len(active):
             continue
         active = active[left]
         if not len(active):
             break
         distribution = distribution.take(left)
-    converged = np.ones(len(ends), bool)
-    converged[active] = False
     return ends, converged
 
 
-def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Array, Array]:
-    """Move both ends by one Newton step; return them and their relative movement (inf if the step was clipped).
+def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Array, Array, Booleans]:
+    """Move both ends by one Newton step; return them, their relative movement, and whether it may be the last.
 
-    The movement is relative to the interval and to the distances from the bounds. If there is no upper bound, the step
-    is taken on the log scale, because the lower end may then be tiny relative to the interval.
+    It may not if the step was clipped, or if the interval is not shorter than those beside it. The movement is relative
+    to the interval and to the distances from the bounds. If there is no upper bound, the step is taken on the log
+    scale, because the lower end may then be tiny relative to the interval.
     """
     low, high = distribution.bounds
     unbounded = np.isinf(high)
@@ -106,7 +108,7 @@ def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Ar
     with np.errstate(invalid="ignore", divide="ignore"):  # Ends may have met, at a bound or each other.
         moved = (np.abs(new - v) / np.minimum(room, width[:, None])).max(-1)
     result = _exp(new) if unbounded else new
-    return np.where(finite[:, None], result, ends), np.where(good, moved, np.inf)
+    return np.where(finite[:, None], result, ends), np.where(finite, moved, np.inf), good
 
 
 def _exp(v: Array) -> Array:

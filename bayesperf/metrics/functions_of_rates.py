@@ -96,8 +96,11 @@ def _falling_root(function: Callable[[float], Numbers]) -> Numbers:
     linear = last - first - square
     discriminant = linear**2 - 4 * first * square
     root = np.sqrt(np.where(discriminant.real > 0, discriminant, 0))
+    falls = linear.real <= 0
+    # One division, which of complex numbers takes long.
+    numerator = np.where(falls, 2 * first, -(linear + root))
     with np.errstate(divide="ignore", invalid="ignore"):
-        x = np.where(linear.real <= 0, 2 * first / (root - linear), -(linear + root) / (2 * square))
+        x = numerator / np.where(falls, root - linear, 2 * square)
     return np.where(first.real <= 0, -1, np.where(last.real >= 0, 2, x))
 
 

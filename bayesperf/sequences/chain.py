@@ -189,4 +189,4 @@ class TransitionPosterior(NamedTuple):
             np.stack([rng.beta(a, b, draws) for a, b in weights.reshape(-1, 2)]).reshape(*weights.shape[:-1], draws)
             for weights in self
         )
-        return ChainParameters(*(np.clip(values, _LEAST, 1 - _LEAST) for values in drawn))
+        return ChainParameters(*(np.clip(values, _LEAST, 1 - _LEAST, out=values) for values in drawn))
