@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bayesperf.core.errors import FileFaultError
+from bayesperf.core.errors import FileFaultError, InputError
 from bayesperf.core.words import enumerated
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.formats import TOTALS, DataFile, sql_text
@@ -40,6 +40,7 @@ def with_rows(connection: DuckDBPyConnection, source: DataFile, asked: Mapping[s
     `asked` are the columns and the option that names each. Columns that exist are taken as they are, unless they count
     what is right.
     """
+    _refuse_what_is_wrong(connection, source, asked)
     is_complete = bool(asked) and asked.keys() <= source.columns.keys()
     shapes = _SHAPES if not is_complete else (_counts,) if "--correct" in asked.values() else ()
     found = next(filter(None, (shape(connection, source) for shape in shapes)), None)
@@ -150,6 +151,15 @@ def _wrong(connection: DuckDBPyConnection, source: DataFile) -> DataFile | None:
         "BOOLEAN",
         f"Column 'correct' is made here: a row is right where {name!r} is 0.",
     )
+
+
+def _refuse_what_is_wrong(connection: DuckDBPyConnection, source: DataFile, asked: Mapping[str, str]) -> None:
+    """Refuse a column of errors where one of what is right is asked for."""
+    for name, option in asked.items():
+        if option == "--correct" and name.strip().lower() in _WRONG:
+            right = _first_called(source, _RIGHT) or ("correct" if _wrong(connection, source) else None)
+            advice = f"Take --correct {right}." if right else "Write a column of what is right in the file."
+            raise InputError(f"--correct {name}", "must say what is right; by its name it says what is wrong.", advice)
 
 
 def _class_scores(connection: DuckDBPyConnection, source: DataFile) -> DataFile | None:

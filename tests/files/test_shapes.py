@@ -109,6 +109,16 @@ def test_a_column_of_errors_says_what_is_wrong(tmp_path, monkeypatch, capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [("error\n0\n1\n", "Take --correct correct."), ("error,passed\n0,1\n1,0\n", "Take --correct passed.")],
+)
+def test_a_column_of_errors_is_not_taken_for_what_is_right(tmp_path, monkeypatch, capsys, text, advice):
+    (tmp_path / "f.csv").write_text(text)
+    said = printed(capsys, monkeypatch, "summary", tmp_path / "f.csv", "--correct", "error", code=2)
+    assert "--correct error: must say what is right" in said and advice in said
+
+
 def test_titles_and_totals_are_no_rows(tmp_path):
     rows = "".join(f"{i},{'ham' if i % 3 else 'spam'},{'ham' if i % 2 else 'spam'}\n" for i in range(12))
     text = f"Review (March),,\n,,\nTicket,actual,predicted\n{rows}Total,4,6\n"
