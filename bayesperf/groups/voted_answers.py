@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from functools import cache
-from math import comb
 from typing import Any
 
 import numpy as np
 import xarray as xr
+from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
@@ -29,8 +28,6 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Pseudo-questions that are failed, and the same number that are solved: Jeffreys' prior.
 _HALF = 0.5
-# Numbers of choices up to this one are counted in floating point.
-_GREATEST = 1e300
 
 
 @checked
@@ -182,21 +179,31 @@ def right_majority(right: int, others: tuple[int, ...], k: int) -> float:
     k : int
         How many attempts are chosen.
     """
-    total = comb(right + sum(others), k)
-    # Beyond what floating point holds, numbers of ways are whole numbers of any size.
-    kind: type = float if total < _GREATEST else Fraction
-    chosen = sum(comb(right, votes) * _ways(votes, others, k - votes, kind) for votes in range(1, min(right, k) + 1))
-    return float(chosen / total)
+    total = right + sum(others)
+    # Numbers of ways would overflow. Given their sum, binomial numbers of votes are those of a choice of k.
+    of_right, *of_others = (_binomial(np.arange(count + 1), count, k / total) for count in (right, *others))
+    chosen = sum(of_right[votes] * _ahead(votes, of_others, k - votes) for votes in range(1, min(right, k) + 1))
+    return float(chosen / _binomial(np.array(k), total, k / total))
 
 
-def _ways(most: int, others: tuple[int, ...], k: int, kind: type) -> Any:
-    """Return the ways to choose k of other attempts, no answer more than `most` times; 1/(1 + t) if t are as often."""
-    # By how many attempts are chosen so far, and how many of the answers have the most.
-    ways = np.zeros((k + 1, k // most + 2), float if kind is float else object)
+def _ahead(most: int, others: Sequence[Array], k: int) -> float:
+    """Return the probability that k votes are for others, none with more than `most`; 1/(1 + t) of it if t have these.
+
+    `others` are the probabilities of each number of votes for each of them.
+    """
+    # By how many votes are given so far, and how many of the answers have the most.
+    ways = np.zeros((k + 1, min(k // most, len(others)) + 1))
     ways[0, 0] = 1
-    for count in others:
+    for shares in others:
         before, ways = ways, np.zeros_like(ways)
-        for votes in range(min(count, most, k) + 1):
-            tied = int(votes == most)
-            ways[votes:, tied:] += comb(count, votes) * before[: k + 1 - votes, : before.shape[1] - tied]
-    return sum(kind(number) / (1 + tied) for tied, number in enumerate(ways[k].tolist()))
+        for tied in range(ways.shape[1]):
+            ways[:, tied] += np.convolve(before[:, tied], shares[:most])[: k + 1]
+            if tied and most < len(shares):
+                ways[most:, tied] += shares[most] * before[: max(k + 1 - most, 0), tied - 1]
+    return float((ways[k] / np.arange(1, ways.shape[1] + 1)).sum())
+
+
+def _binomial(votes: Array | Codes, n: int, p: float) -> Array:
+    """Return the probabilities of numbers of votes among n, each given with probability p."""
+    log_ways = -np.log1p(n) - special.betaln(n - votes + 1, votes + 1)
+    return np.asarray(np.exp(log_ways + special.xlogy(votes, p) + special.xlog1py(n - votes, -p)))

@@ -116,7 +116,7 @@ def test_a_column_of_errors_says_what_is_wrong(tmp_path, monkeypatch, capsys):
 def test_a_column_of_errors_is_not_taken_for_what_is_right(tmp_path, monkeypatch, capsys, text, advice):
     (tmp_path / "f.csv").write_text(text)
     said = printed(capsys, monkeypatch, "summary", tmp_path / "f.csv", "--correct", "error", code=2)
-    assert "--correct error: must say what is right" in said and advice in said
+    assert f"--correct error: must say what is right; by its name it says what is wrong. {advice}" in said
 
 
 def test_titles_and_totals_are_no_rows(tmp_path):
