@@ -189,6 +189,7 @@ def test_differences_from_the_last_version_add_up_in_a_state(check, tmp_path):
     assert "not all of its runs compared recall" in done.stderr
 
 
+@pytest.mark.slow
 def test_differences_from_a_baseline_add_up_in_a_state(check, tmp_path):
     """As above, with both systems in a file, which names them in another order every night."""
     rows = [("yes", "yes", "no")] * 15 + [("yes", "no", "yes")] * 5 + [("yes", "yes", "yes")] * 40

@@ -54,6 +54,7 @@ def test_so_do_those_whose_scores_are_counted_in_bins(shell, long, monkeypatch):
     assert [name for (name,) in json.loads(done.stdout)["systems"]] == [*WRONG]
 
 
+@pytest.mark.slow
 def test_others_are_compared_with_the_baseline_alone(shell, long):
     asked = ["compare", "long.csv", "--system", "system", "--id", "id", "--metric", "accuracy", "--baseline", "old"]
     done = shell(*asked)

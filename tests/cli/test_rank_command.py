@@ -22,6 +22,7 @@ def votes(tmp_path):
     return frame
 
 
+@pytest.mark.slow
 def test_the_same_figures_in_every_format(shell, votes, sampler, monkeypatch):
     frame = votes.rename(columns={"model_a": "a", "model_b": "b", "question_id": "prompt"})
     tree = bp.fit(frame, "preferences", options={"order": True}, draws=200, random_seed=2)

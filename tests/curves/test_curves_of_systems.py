@@ -43,6 +43,7 @@ def test_a_system_of_several_has_the_figures_that_it_has_alone(make, options):
         xr.testing.assert_equal(curves.at(0.5).sel(model=name).drop_vars("model"), alone.at(0.5))
 
 
+@pytest.mark.few(2)
 @ways
 @pytest.mark.parametrize("make", CURVES)
 def test_together_they_differ_from_it_by_the_monte_carlo_error(make, options):

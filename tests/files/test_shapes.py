@@ -152,6 +152,7 @@ def test_fields_of_objects_are_columns(tmp_path, monkeypatch, capsys):
     assert "joined by '|'" in found.attrs["notes"][0]
 
 
+@pytest.mark.slow
 def test_attempts_that_are_missing_are_left_out_if_asked(tmp_path, monkeypatch, capsys):
     text = "study,tp,fn,fp,tn\nA,9,1,2,8\nB,8,2,,9\nC,7,3,1,9\n"
     (tmp_path / "f.csv").write_text(text, encoding="utf-8")

@@ -283,6 +283,7 @@ def test_the_answers_of_a_fit_are_those_of_its_tree():
         found.without_each()
 
 
+@pytest.mark.slow
 def test_a_fit_with_covariates_says_at_which_it_answers_and_takes_other_priors(sampler):
     """The draws of this fit are those of the prior, so that weighted anew they are those of the other prior."""
     studies, year = matrix(TELOMERASE[:4], "site"), {"year": [-1.0, 0.0, 0.0, 1.0]}

@@ -164,7 +164,7 @@ def test_too_few_attempts_and_other_marginals_are_refused():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PriorWarning)
         by_model = bp.pool(pooled.mean.source.cm, "question", "clusters").pass_at_k(2)
-    with pytest.raises(TypeError, match="draws of this pass_at_2 are not joint"):
+    with pytest.raises(TypeError, match="this pass_at_2 has no joint draws of several systems"):
         bp.compare(by_model)
     with pytest.raises(ValueError, match="dim: 'system' is not a leading dim"):
         bp.compare(pooled.pass_at_k(2), dim="system")

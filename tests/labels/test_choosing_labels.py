@@ -100,6 +100,7 @@ def test_labels_for_a_width():
     assert f"about {needed.n:,} more labels are needed where they tell most" in needed.in_words()
 
 
+@pytest.mark.slow
 def test_the_cheapest_labels_and_calls():
     """No other number of calls on a grid is cheaper, and a sample of that size has the width."""
     truth, verified, judge, predicted, _ = simulated(n=2000, known=200)

@@ -137,6 +137,7 @@ def test_clusters_of_examples_that_are_alike_say_less_and_words_say_so():
         labels.next_labels(clustered, 10, metric="f1")
 
 
+@pytest.mark.slow
 def test_systems_are_compared_beside_judges_and_clusters(tmp_path):
     post = labels.verify(VERIFIED, {"old": SYSTEM, "new": FAIR}, judge={"good": GOOD, "score": SCORE},
                          cluster={"patient": PATIENT}, draws=500)  # fmt: skip

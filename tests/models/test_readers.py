@@ -94,6 +94,7 @@ def test_what_is_refused():
             bp.models.build(frame, "readers")
 
 
+@pytest.mark.slow
 def test_calls_of_a_reader_at_a_prevalence_but_no_new_reads(sampler):
     tree = bp.fit(READS, "readers", draws=50, tune=50, random_seed=1, progressbar=False)
     for post in (bp.Posterior.from_datatree(tree), bp.Posterior.from_datatree(tree, part="new_group")):

@@ -60,6 +60,7 @@ def test_the_true_ratio_is_between_the_mean_risks():
     assert study.true.item() == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_uncertain_evidence_comes_near_to_a_printed_bayesian_plan():
     """ISARIC 4C (bayespmtools, 1,000 simulations, some per cent of error): 344 by area, 1,112 by slope, 412 by ratio.
 

@@ -284,6 +284,7 @@ def test_draws_of_tiny_cells_are_normal_numbers_and_as_small_as_they_should_be()
         assert (drawn < bound).mean() == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / 20_000))
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("classes", "prior"),
     [(5, bp.prior.dirichlet(1e-6)), (60, bp.prior.dirichlet(1e-6)), (200, "perks"), (200, bp.prior.dirichlet(1e-6))],

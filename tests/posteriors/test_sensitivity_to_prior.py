@@ -147,6 +147,7 @@ def test_the_prior_of_the_fit_itself_changes_nothing():
         assert table["diagnosis"].eq("").all()
 
 
+@pytest.mark.slow
 def test_a_fit_with_calls_is_weighted_anew(sampler):
     """The draws of this fit are those of the prior, so that weighted anew they are those of the other prior."""
     tree = bp.fit(SMALL, "prevalence", options={"calls": CALLS}, random_seed=1)

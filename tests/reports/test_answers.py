@@ -192,6 +192,7 @@ def called(frame):
     return frame.assign(read=(frame["score"] > 0).astype(int)).drop(columns="score")
 
 
+@pytest.mark.slow
 def test_files_of_studies_have_a_page(shell, tmp_path, together):
     pd.DataFrame(STUDIES).assign(Author=[*"abc"]).to_csv(tmp_path / "studies.csv", index=False)
     done = shell("report", "studies.csv", "--seed", "0", "--json", "-o", "page.md")

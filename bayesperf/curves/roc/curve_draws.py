@@ -197,8 +197,7 @@ class ClusterBootstrapped(WeightedCurves):
             unseen = rng.standard_exponential((block, 2))
             if self.order:
                 unseen = rng_of_order.standard_exponential((block, 2))
-            weights = np.hstack([of_clusters, unseen])
-            yield weights
+            yield np.hstack([of_clusters, unseen])
 
     def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
         beyond = 1 + max(int(of_class.max()) for of_class in self.clusters)
@@ -221,9 +220,8 @@ def _halves(steps: Steps, cluster: Codes, beyond: int, clusters: int) -> csr_arr
     """
     padded = np.concatenate([[beyond], cluster, [beyond]])
     # Each gap has a neighbour on either side.
-    return (
-        tallied(np.tile(steps.of_gaps, 2), np.concatenate([padded[:-1], padded[1:]]), (len(steps.sizes), clusters)) / 2
-    )
+    neighbours = np.concatenate([padded[:-1], padded[1:]])
+    return tallied(np.tile(steps.of_gaps, 2), neighbours, (len(steps.sizes), clusters)) / 2
 
 
 def weighted_curves(
@@ -335,9 +333,7 @@ class Paired(WeightedCurves):
         # The weight of each gap, from the top down.
         gaps = np.append(positives[self.falling[0]], below), np.append(above, negatives[self.falling[1]])
         tables = [
-            tallied(
-                np.repeat(np.arange(len(steps.sizes)), steps.sizes), of_gaps, (len(steps.sizes), units + 2 * orders)
-            )
+            tallied(steps.of_gaps, of_gaps, (len(steps.sizes), units + 2 * orders))
             for steps, of_gaps in zip((positive, negative), gaps, strict=True)
         ]
         for weights in self.weights.blocks():
