@@ -145,9 +145,12 @@ def system_scores(y_true: Any, y_score: Any, pos_label: Any, cluster: Any) -> di
     found = {}
     for name, of_system in zip(systems, scores, strict=True):
         positive, negative = of_system[is_positive], of_system[~is_positive]
+        sorted_scores = Scores(np.sort(positive), np.sort(negative), *labels)
+        if several is None and clusters is None:
+            return {name: SystemScores(sorted_scores)}
         orders = np.argsort(positive, kind="stable"), np.argsort(negative, kind="stable")
         found[name] = SystemScores(
-            Scores(np.sort(positive), np.sort(negative), *labels),
+            sorted_scores,
             None if clusters is None else _taken(clusters, orders),
             None if several is None else orders,
         )

@@ -129,30 +129,33 @@ class ThresholdCurve(CurveOfParts):
         For several systems, the thresholds are those of all, and each system has its rates at every one.
         """
         negatives, positives = self.class_totals
-        return self._points(self._thresholds).assign_attrs(positives=positives, negatives=negatives)
+        return self._points(self._counts_of_points).assign_attrs(positives=positives, negatives=negatives)
 
     @cached_property
-    def _thresholds(self) -> Array:
-        """The thresholds of the points, of all systems, descending."""
+    def _counts_of_points(self) -> dict[str, xr.DataArray]:
+        """The four cells at the thresholds of the points, of all systems, descending."""
         each = []
         for part in self.parts.values():
             thresholds = Observed(part.scores).thresholds
             cells = _cells(part.scores, thresholds)
-            each.append(thresholds[self.curve_kind.kept(cells["fp"], cells["fn"])])
-        return each[0] if len(each) == 1 else np.unique(np.concatenate(each))[::-1]
+            kept = self.curve_kind.kept(cells["fp"], cells["fn"])
+            each.append((thresholds[kept], {name: cell[kept] for name, cell in cells.items()}))
+        if len(each) > 1:
+            return self._counts(np.unique(np.concatenate([thresholds for thresholds, _ in each]))[::-1])
+        ((thresholds, cells),) = each
+        return {name: self._labelled(cell[None], threshold=thresholds) for name, cell in cells.items()}
 
     def _counts(self, thresholds: Array) -> dict[str, xr.DataArray]:
         """The four cells at any thresholds."""
         each = [_cells(part.scores, thresholds) for part in self.parts.values()]
         return {name: self._labelled(np.stack([of[name] for of in each]), threshold=thresholds) for name in each[0]}
 
-    def _points(self, thresholds: Array) -> xr.Dataset:
-        """Both rates at any thresholds."""
-        counts = self._counts(thresholds)
+    def _points(self, counts: Mapping[str, xr.DataArray]) -> xr.Dataset:
+        """Both rates of the four cells."""
         rates = self.curve_kind.points(**{name: cell.values for name, cell in counts.items()})
         return xr.Dataset({name: counts["tp"].copy(data=rate) for name, rate in zip(self._axes, rates, strict=True)})
 
-    def _labelled(self, values: Array, *dims: str, **places: Array) -> xr.DataArray:
+    def _labelled(self, values: Array | Counts, *dims: str, **places: Array) -> xr.DataArray:
         """Label values (S, …) over ``model``, unless the only system has no name, over places, and over more dims."""
         places = {MODEL: np.asarray(over_systems(self.names)[MODEL]), **places} if self.names else places
         return xr.DataArray(values if self.names else values[0], places, (*places, *dims))
@@ -178,7 +181,7 @@ class ThresholdCurve(CurveOfParts):
         >>> curve.at(0.42)["recall"].item(), curve.at(0.42)["fpr"].item()
         (0.75, 0.25)
         """
-        points = self._points(checks.vector("threshold", np.atleast_1d(x)))
+        points = self._points(self._counts(checks.vector("threshold", np.atleast_1d(x))))
         return points if np.ndim(x) else points.isel(threshold=0)
 
     # ── Bands ──
@@ -262,7 +265,7 @@ class ThresholdCurve(CurveOfParts):
                 f"{method!r} takes examples to be independent, and this curve's are drawn by cluster.",
                 "Take the band without `method`.",
             )
-        counts = self._counts(self._thresholds)
+        counts = self._counts_of_points
         if method == "beta":
             return _intervals_at_thresholds(counts, self.prior, list(self._axes), prob)
         return _confidence_at_thresholds(counts, self.curve_kind, prob, method)
