@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
+from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import InputError
 from bayesperf.data.label_encoding import missing_positive_label
@@ -39,6 +40,8 @@ def prevalence(
 
     Raises
     ------
+    TypeError
+        If `errors` is no ConfusionMatrix.
     ValueError
         If `errors` have leading dims or more than two classes, or calls are no better than chance.
 
@@ -60,6 +63,7 @@ def prevalence(
     >>> bp.intervals.prevalence(50, validated, n=3330).round(3)
     array([0.   , 0.021])
     """
+    checks.instance("errors", errors, ConfusionMatrix)
     if errors.dims or len(errors.labels) > 2:
         raise InputError("errors", "must be of two classes, without leading dims.", "Sum them, or select one.")
     if errors.positive is None:

@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from bayesperf.core.arrays import Array, Counts
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import InputError, warn
+from bayesperf.core.words import enumerated
 from bayesperf.labels.agreement_coefficients import WeightedAnswers
 from bayesperf.labels.rater_agreement import COEFFICIENTS, Coefficient, values_compared
 
 # The step of complex differences.
 _STEP = 1e-20
+# A share of the variance of scores that rounding may leave.
+_NOTHING = 1e-12
 # Coefficients that ignore items with a single answer.
 _OF_PAIRS = ("krippendorff_alpha", "percent_agreement")
 
@@ -34,11 +37,18 @@ def linearised(
         if measure.of_numbers:
             continue
         kept = (given.sum((1, 2)) > (name in _OF_PAIRS)) & (sizes > 0)
+        if sizes[kept].sum() < 2:
+            raise InputError("ratings", f"the standard error of {name} needs at least two items with several answers.")
         estimate, se = _estimate(measure, values_compared(name, level, labels), given[kept], sizes[kept])
+        if not np.isfinite(estimate):
+            raise InputError("ratings", f"{name} is undefined (0/0): all answers are the same.")
         df = int(sizes[kept].sum()) - 1
         reach = special.stdtrit(df, (1 + confidence) / 2) * se
         low, high = np.clip([estimate - reach, estimate + reach], *measure.bounds)
         rows.append({"coefficient": name, "estimate": estimate, "se": se, "df": df, "ci_lower": low, "ci_upper": high})
+    if flat := [row["coefficient"] for row in rows if row["se"] == 0]:
+        said = f"ratings: the intervals of {enumerated(flat)} have no width, as all items say the same"
+        warn(UserWarning, "BP701", f"{said}. That is no certainty: take agreement, which leaves a width.")
     return rows
 
 
@@ -62,10 +72,16 @@ def intraclass(given: NDArray[np.int64], sizes: Counts, values: Array, confidenc
     scores = np.repeat(given @ values, sizes, axis=0)
     n, k = scores.shape
     by_item, by_rater, mean = scores.mean(1), scores.mean(0), scores.mean()
-    between = k * ((by_item - mean) ** 2).sum() / (n - 1)
+    between = k * ((by_item - mean) ** 2).sum() / max(n - 1, 1)
     raters = n * ((by_rater - mean) ** 2).sum() / (k - 1)
     within = ((scores - by_item[:, None]) ** 2).sum() / (n * (k - 1))
-    error = (n * within - raters) / (n - 1)
+    error = (n * within - raters) / max(n - 1, 1)
+    if n < 2 or min(between, error) <= _NOTHING * scores.var():
+        raise InputError(
+            "ratings",
+            "F tests need items that differ on average, and raters who do not all see the same differences.",
+            "Take agreement('icc_agreement').",
+        )
     f_within, f_error = between / within, between / error
     rest, interaction, tail = n * (k - 1), (n - 1) * (k - 1), (1 - confidence) / 2
     agreement = (between - error) / (between + (k - 1) * error + k * (raters - error) / n)

@@ -314,6 +314,16 @@ class Ratings(Saved):
         pandas.DataFrame
             A row for each coefficient (and population): ``coefficient, estimate, se, df, ci_lower, ci_upper``.
 
+        Raises
+        ------
+        ValueError
+            If fewer than two items have several answers, or all answers are the same.
+
+        Warns
+        -----
+        UserWarning
+            If an interval has no width.
+
         Notes
         -----
         With complete answers the standard errors are Gwet's (2014), which the R package irrCAC prints (from a table of
@@ -351,7 +361,8 @@ class Ratings(Saved):
         Raises
         ------
         ValueError
-            If answers are missing or not numbers.
+            If answers are missing or not numbers, if items do not differ on average, or raters all see the same
+            differences between items.
 
         Examples
         --------

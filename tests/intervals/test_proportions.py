@@ -330,3 +330,5 @@ def test_prevalence_refuses_errors_that_say_nothing():
         bp.intervals.prevalence(5, useless, n=10)
     with pytest.raises(InputError, match="must be of two classes, without leading dims"):
         bp.intervals.prevalence(5, bp.ConfusionMatrix.from_table(np.eye(3, dtype=int)), n=10)
+    with pytest.raises(TypeError, match="errors must be a ConfusionMatrix; it is Outcomes"):
+        bp.intervals.prevalence(5, bp.Outcomes.from_counts(right=3, n=5), n=10)

@@ -116,6 +116,7 @@ def test_a_standard_error_is_that_of_leaving_items_out():
     for level, name in cases.items():
         table = ratings.agreement_intervals(level).set_index(["population", "coefficient"])
         left = [observed(bp.Ratings.from_table(part.drop(i), labels=range(1, 5)), name, level) for i in part.index]
+        # Both are consistent; of 60 items they differ by some terms of order 1/60.
         assert table["se"]["south", name] == pytest.approx(np.std(left) * np.sqrt(59), rel=0.04)
 
 
@@ -265,3 +266,23 @@ def test_too_few_items_and_answers_given_twice():
     twice = pd.DataFrame([[1, 1, 2]] * 20, columns=["a", "a", "b"])
     with pytest.raises(InputError, match=r"answered an item twice.*a rater's name of its own"):
         bp.Ratings.from_table(twice).agreement()
+
+
+@pytest.mark.parametrize(
+    ("answers", "function", "message"),
+    [
+        ([(1, 1), (2, 2), (3, 3)], bp.Ratings.intraclass_intervals, "F tests need items that differ on average"),
+        ([(1, 2), (2, 3), (3, 4)], bp.Ratings.intraclass_intervals, "raters who do not all see the same differences"),
+        ([(1, 2), (2, 1)], bp.Ratings.intraclass_intervals, "F tests need items that differ on average"),
+        ([(1, 2)], bp.Ratings.agreement_intervals, "krippendorff_alpha needs at least two items"),
+    ],
+)
+def test_data_without_a_standard_error_are_refused(answers, function, message):
+    with pytest.raises(ValueError, match=message):
+        function(bp.Ratings.from_table(answers))
+
+
+def test_intervals_of_perfect_agreement_have_no_width_and_a_warning():
+    with pytest.warns(UserWarning, match=r"gwet_ac and brennan_prediger have no width.*BP701"):
+        found = bp.Ratings.from_table([(1, 1), (2, 2), (1, 1)]).agreement_intervals()
+    assert (found[["se", "ci_lower", "ci_upper"]] == [0, 1, 1]).all(axis=None)
