@@ -247,7 +247,7 @@ def f1_of_labels() -> Contest:
     exact = [2 * j / (1 + j) for j in (beta_quantile(q, tp + 1, fp + fn + 2) for q in (0.025, 0.975))]
     rng = np.random.default_rng(0)
     return Contest(
-        lambda: bp.posterior(y_true, y_pred, bp.prior.rate(1, 1))["f1"].eti(0.95).values,
+        lambda: bp.posterior(y_true, y_pred, prior=bp.prior.rate(1, 1))["f1"].eti(0.95).values,
         {"credible": lambda: credible_metrics.f1_score(y_true, y_pred, rng=rng)[2:]},
         exact,
     )

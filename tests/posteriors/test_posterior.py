@@ -621,8 +621,8 @@ def test_after_a_matrix_come_prior_design_and_seed():
 
 def test_the_signature_is_that_of_the_function():
     parameters = inspect.signature(bp.posterior).parameters
-    assert list(parameters)[:5] == ["cm", "y_pred", "prior", "design", "random_seed"]
-    assert {"draws", "labels", "pos_label", "by", "y_true"} <= set(parameters)
+    assert list(parameters)[:4] == ["cm", "y_pred", "design", "random_seed"]
+    assert {"prior", "draws", "labels", "pos_label", "by", "y_true"} <= set(parameters)
     with pytest.raises(TypeError, match=r"^posterior\(\) got an unexpected keyword argument 'priors'"):
         bp.posterior(BINARY, priors="flat")
     with pytest.raises(TypeError, match="labels: the ConfusionMatrix has its own"):
