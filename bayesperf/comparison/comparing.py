@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.comparison import several_datasets
 from bayesperf.comparison.contrast import Asked, contrasted, of_systems, places_with_last
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
@@ -64,22 +63,21 @@ def compare(
     baseline: Any = None,
     shrink: bool = False,
     families: Mapping[Any, Any] | None = None,
-    **options: Any,
 ) -> Comparison:
     """Compare systems by the difference of a metric, a − b, or its ratio, and the probabilities derived from it.
 
     Parameters
     ----------
-    a : Posterior, DataTree, Marginal, ConfusionMatrix, Outcomes or DataArray
+    a : Posterior, DataTree, Marginal, ConfusionMatrix or Outcomes
         The first of two systems or, if `b` is omitted, all systems along `dim`. Pass counts for systems on the same
         examples; posteriors for different ones; marginals for areas, scores, averages of folds or rates; or a fit of
         which `metric` is a variable. Systems with joint draws over `dim` (`bayesperf.labels.verify`, `roc_auc` of a
-        mapping, …) are compared in pairs. A DataArray holds scores (dataset, model, fold), for ``dim="dataset"``.
+        mapping, …) are compared in pairs. `bayesperf.folds.datasets` compares scores on several data sets.
     b : Posterior, DataTree, Marginal or {"chance", "majority"}, optional
         The second system, over the same leading dims, or a rule: "chance" predicts classes at random, each as often as
         it occurs; "majority" the most frequent. Predictions (``a.predict(n)``) compare metrics on two new test sets.
     metric : str or Metric
-        The metric to compare. Omit it for scores and marginals.
+        The metric to compare. Omit it for marginals.
     dim, baseline : str and hashable, optional
         Without `b`: the dim of the systems, and the system that the others are compared with, which is b of its pairs.
     rope : float
@@ -87,7 +85,7 @@ def compare(
     prior : str or Prior, optional
         Prior of each system's counts, as in `bayesperf.posterior`; for more than two classes by default Perks'.
     draws : int, optional
-        Number of draws if the difference has no closed form, by default 10,000; for scores, 1,000 per chain.
+        Number of draws if the difference has no closed form, by default 10,000.
     random_seed : int or numpy.random.Generator
         Seed of new draws. Drawn marginals, systems along a dim of one posterior, and a rule keep their own draws.
     independent : bool
@@ -98,8 +96,6 @@ def compare(
         Whether to shrink each system along `dim` towards similar ones, so that the best of many owes less to luck.
     families : mapping, optional
         With `shrink`, the family of each system by name. Systems of a family are more alike, except outliers.
-    **options
-        Options of the comparison over several data sets; see `bayesperf.folds.datasets`.
 
     Returns
     -------
@@ -133,18 +129,9 @@ def compare(
     counts = isinstance(a, Counted)
     if prior is not None and not counts:
         raise InputTypeError("prior", "applies to counts; posteriors have theirs already.", "Compare without `prior`.")
-    if independent and (counts or isinstance(a, xr.DataArray)):
-        raise InputTypeError("independent", "applies to posteriors; counts and scores know of shared examples.")
-    _check_along(dim, shrink, families, baseline, one_of_two=b is not None or isinstance(a, xr.DataArray))
-    if isinstance(a, xr.DataArray):
-        if b is not None or metric is not None or contrast != "difference":
-            raise InputTypeError(
-                "scores", "hold both systems, and a metric already: leave out b and metric, and a contrast."
-            )
-        options |= {} if draws is None else {"draws": draws}
-        return _compare_scores(a, dim=dim, rope=rope, random_seed=random_seed, **options)
-    if options:
-        raise InputTypeError(next(iter(options)), "is no argument of compare here.")
+    if independent and counts:
+        raise InputTypeError("independent", "applies to posteriors; counts know of shared examples.")
+    _check_along(dim, shrink, families, baseline, one_of_two=b is not None)
     seed, draws = checks.seed(random_seed), DRAWS if draws is None else checks.count("draws", draws, least=2)
     asked = Asked(dim, rope, contrast, draws, seed, independent, baseline)
     if isinstance(a, Marginal) or isinstance(b, Marginal):
@@ -158,7 +145,7 @@ def compare(
             )
         found = _compare_counts(a, _named(metric), prior, asked)
     else:
-        found = _compare_posteriors(a, b, _named(metric), asked)
+        found = _compare_posteriors(_posterior("a", a), b, _named(metric), asked)
     return _shrunk(found, asked, families) if shrink else found
 
 
@@ -191,20 +178,8 @@ def _check_along(dim: str, shrink: bool, families: Any, baseline: Any, one_of_tw
         raise InputTypeError("families", "they are what systems are drawn to.", "Ask for it: shrink=True.")
 
 
-def _compare_scores(scores: xr.DataArray, **options: Any) -> Comparison:
-    """Compare two systems by their scores, by `bayesperf.folds.datasets`."""
-    if "test_fraction" not in options:
-        raise InputTypeError(
-            "test_fraction",
-            "say which fraction of a data set each fold tests: 1/k of k folds, repeated or not; "
-            "of random splits their own.",
-        )
-    return several_datasets.datasets(scores, **options)
-
-
-def _compare_posteriors(a: Any, b: Any, metric: str | Metric, asked: Asked) -> Comparison:
+def _compare_posteriors(first: Posterior, b: Any, metric: str | Metric, asked: Asked) -> Comparison:
     """Compare two posteriors, one with a baseline rule, or all systems along a dim of one."""
-    first = _posterior("a", a)
     if b is None:
         return _compare_along(first, metric, asked)
     if isinstance(b, str):
@@ -229,7 +204,11 @@ def _posterior(name: str, side: Any) -> Posterior:
     if isinstance(side, Posterior):
         _check_dims(name, side)
         return side
-    advice = {Counted: "Take bp.posterior(cm).", Mapping: "Compare two of its values at a time."}
+    advice = {
+        Counted: "Take bp.posterior(cm).",
+        Mapping: "Compare two of its values at a time.",
+        xr.DataArray: "Compare scores on several data sets by bp.folds.datasets(scores, test_fraction=...).",
+    }
     raise InputTypeError(
         name,
         f"must be a Posterior, a DataTree or paired counts; it is {type(side).__name__}.",

@@ -36,8 +36,6 @@ def datasets(
 ) -> Comparison:
     """Compare two systems by their cross-validated scores on several data sets.
 
-    ``bayesperf.compare(scores, dim="dataset", test_fraction=1 / 10)`` is equivalent.
-
     Parameters
     ----------
     scores : xarray.DataArray

@@ -132,9 +132,9 @@ def test_three_questions_have_three_answers(monkeypatch):
     assert (table["mcse"] < 1e-3).all()
 
 
-def test_compare_passes_everything_on(fitted):
+def test_everything_is_passed_on_to_the_fit(fitted):
     options = {"test_fraction": 0.1, "random_seed": 5, "draws": 50, "tune": 70, "priors": {"noise": 1}}
-    found = bp.compare(SCORES, dim="dataset", rope=0.02, **options)
+    found = bp.folds.datasets(SCORES, rope=0.02, **options)
     assert isinstance(found, bp.Comparison)
     assert found.tree is TREE
     assert {name: fitted[name] for name in fitted if name != "data"} == {
@@ -215,17 +215,15 @@ def test_bad_scores_of_data_sets(error, scores, options, message):
         bp.folds.datasets(scores, **{"test_fraction": 1 / 6, **options})
 
 
-def test_compare_takes_scores_by_their_own_rules():
+def test_scores_have_one_place():
     with pytest.raises(ValueError, match="dim: 'model' is not a dim of data sets"):
-        bp.compare(SCORES, test_fraction=1 / 6)
-    with pytest.raises(TypeError, match="leave out b and metric"):
-        bp.compare(SCORES, metric="accuracy", dim="dataset")
+        bp.folds.datasets(SCORES, dim="model", test_fraction=1 / 6)
+    with pytest.raises(TypeError, match=r"a must be a Posterior.*DataArray.*bp\.folds\.datasets"):
+        bp.compare(SCORES, dim="dataset")
 
 
 def test_which_share_a_fold_tests_must_be_said(fitted):
     """Folds say nothing of it: ten of them may be one cross-validation, or two of five."""
-    with pytest.raises(TypeError, match="test_fraction: say which fraction of a data set each fold tests: 1/k of k"):
-        bp.compare(SCORES, dim="dataset")
     with pytest.raises(TypeError, match="test_fraction"):
         bp.folds.datasets(SCORES)
 
@@ -302,12 +300,12 @@ def test_the_default_priors_find_what_was_put_in():
     difference = truth[:, None] + 0.02 * (np.sqrt(0.1) * common + np.sqrt(0.9) * own)
     old = rng.normal(0.8, 0.05, (30, 10))
     scores = xr.DataArray(np.stack([old + difference, old], 1), dims=("dataset", "model", "fold"))
-    found = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
+    found = bp.folds.datasets(scores, rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
     low, high = found.difference.hdi(0.99).values
     assert low < 0.02 < high < low + 0.03
     above = np.quantile(found.next_dataset.shares.sel(rope="above"), [0.005, 0.995])
     assert above[0] < stats.norm(0.02, 0.01).sf(0.01) < above[1] < above[0] + 0.5
-    again = bp.compare(scores, dim="dataset", rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
+    again = bp.folds.datasets(scores, rope=0.01, test_fraction=1 / 10, random_seed=2, progressbar=False)
     np.testing.assert_array_equal(found.next_dataset.shares, again.next_dataset.shares)
 
 

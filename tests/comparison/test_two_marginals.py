@@ -183,7 +183,7 @@ RECALL = bp.posterior(bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=1, tn=9))
         ((folds([0.9] * 3)["recall"], folds([0.9, 0.8])["recall"]), {}, ValueError, "differ in their leading coord"),
         ((AREA, bp.roc_auc(*SECOND)), {"rope": -1}, ValueError, "rope must be"),
         ((AREA, bp.roc_auc(*SECOND)), {"prior": "flat"}, TypeError, "prior applies to counts"),
-        ((AREA, bp.roc_auc(*SECOND)), {"pooled": True}, TypeError, "pooled is no argument of compare"),
+        ((AREA, bp.roc_auc(*SECOND)), {"pooled": True}, TypeError, "unexpected keyword argument 'pooled'"),
     ],
 )
 def test_bad_comparisons(sides, options, error, words):
