@@ -18,7 +18,8 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.intervals.limits import ADVICE, limits_over, normal_quantile, warn_of_no_width
 from bayesperf.intervals.proportions import wilson
 from bayesperf.intervals.statistic import Statistic, strata
-from bayesperf.metrics.metric import ARGUMENTS, BINARY_ARGUMENTS, GivenSums, Metric, OneVsRest
+from bayesperf.metrics.arguments import ARGUMENTS, BINARY_ARGUMENTS, GivenSums, OneVsRest
+from bayesperf.metrics.metric import Metric
 
 # How many complex cells are held at once.
 _AT_ONCE = 2**20

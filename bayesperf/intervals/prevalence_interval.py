@@ -15,7 +15,7 @@ from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.intervals.limits import limits_over, normal_quantile
 from bayesperf.intervals.proportions import broadcast, check_counts
-from bayesperf.metrics.metric import ARGUMENTS
+from bayesperf.metrics.arguments import ARGUMENTS
 
 
 @checked

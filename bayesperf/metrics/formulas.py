@@ -32,6 +32,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Numbers, sums_of_others
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held, applied, by_name
+from bayesperf.metrics.arguments import distance, masked_sum
 from bayesperf.metrics.exact_forms import (
     FALSE_ALARMS,
     HITS,
@@ -55,7 +56,7 @@ from bayesperf.metrics.exact_forms import (
     micro_rest_error,
 )
 from bayesperf.metrics.functions_of_rates import Correlation, Fraction, Level
-from bayesperf.metrics.metric import Metric, distance, masked_sum
+from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import FAMILIES, add, get, row
 
 # ── Proportions of examples ───────────────────────────────────────────────────────────────────────────────────────────

@@ -15,17 +15,8 @@ import numpy as np
 
 from bayesperf.core.arrays import Numbers
 from bayesperf.core.fields import Applied, Held, applied, by_name
+from bayesperf.metrics.arguments import BINARY_ARGUMENTS, cells_of
 from bayesperf.metrics.exact_forms import ExactForm, LevelSets, Proportion
-
-# The cells that each argument of a metric sums, as weights of tp, fn, fp and tn.
-_SUMS = {
-    "tp": (1, 0, 0, 0),
-    "fn": (0, 1, 0, 0),
-    "fp": (0, 0, 1, 0),
-    "tn": (0, 0, 0, 1),
-    "correct": (1, 0, 0, 1),
-    "wrong": (0, 1, 1, 0),
-}
 
 
 def cells_of_rates(
@@ -209,7 +200,9 @@ def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | N
 
 def _fraction(proportion: Proportion) -> Fraction | None:
     names = (*proportion.success, *proportion.failure)
-    if not all(name in _SUMS for name in names):
+    if not BINARY_ARGUMENTS | {"correct", "wrong"} >= set(names):
         return None
-    above, total = (np.sum([_SUMS[name] for name in some], 0) for some in (proportion.success, names))
+    # Weights of tp, fn, fp and tn.
+    weights = {name: cells_of(name, classes=2, positive=1)[::-1, ::-1].ravel() for name in names}
+    above, total = (np.sum([weights[name] for name in some], 0) for some in (proportion.success, names))
     return Fraction(tuple(above.tolist()), tuple(total.tolist()))

@@ -6,98 +6,21 @@ import inspect
 import pickle
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import cloudpickle
 import numpy as np
 
-from bayesperf.core.arrays import Numbers, sums_of_others
+from bayesperf.core.arrays import Numbers
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
+from bayesperf.metrics.arguments import ARGUMENTS, GRADES, OF_CLASS_SUMS, ClassSums, sums_of_classes
 from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
 from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
 
 Needs = Literal["binary", "classes", "ordered", "outcomes", "scores"]
 AVERAGES = ("macro", "micro", "weighted", "per_class")
-
-
-def distance(classes: int) -> Numbers:
-    """Return the distances between the positions of classes, |i − j|, (K, K)."""
-    return np.abs(np.subtract.outer(np.arange(classes), np.arange(classes)))
-
-
-def masked_sum(cells: Numbers, mask: Numbers) -> Numbers:
-    """Return the sum of cells weighted by a mask."""
-    return np.asarray((cells * mask).sum((-2, -1)))
-
-
-# Arguments for which the hits, misses and false alarms of each class are enough.
-OF_CLASS_SUMS: dict[str, Callable[[ClassSums], Numbers]] = {
-    "hits": lambda sums: sums["tp"],
-    "misses": lambda sums: sums["fn"],
-    "false_alarms": lambda sums: sums["fp"],
-    "correct": lambda sums: sums["tp"].sum(-1),
-    "wrong": lambda sums: sums["fn"].sum(-1),
-}
-
-
-def _of_cells(function: Callable[[ClassSums], Numbers], cells: Numbers, _: int) -> Numbers:
-    return function(sums_of_classes(cells))
-
-
-class Arguments(dict[str, Callable[[Numbers, int], Numbers]]):
-    """Arguments by name; sums of grades have one for each place of the scale, such as "from_2" and "below_2"."""
-
-    def __missing__(self, name: str) -> Callable[[Numbers, int], Numbers]:
-        side, _, place = name.rpartition("_")
-        grades = {"from": slice(int(place), None), "below": slice(int(place))}[side]
-        return lambda cells, _: np.asarray(cells[..., 0, grades].sum(-1))
-
-
-# How each argument is computed from a matrix, given the position of its positive class.
-ARGUMENTS = Arguments({
-    "tp": lambda cells, positive: cells[..., positive, positive],
-    "fn": lambda cells, positive: cells[..., positive, 1 - positive],
-    "fp": lambda cells, positive: cells[..., 1 - positive, positive],
-    "tn": lambda cells, positive: cells[..., 1 - positive, 1 - positive],
-    **{name: partial(_of_cells, function) for name, function in OF_CLASS_SUMS.items()},
-    "within_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) <= 1),
-    "beyond_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 1),
-    "cells": lambda cells, _: cells,
-    "shares": lambda cells, _: cells[..., 0, :],
-})  # fmt: skip
-# The values of the grades, which a metric on a scale knows itself.
-GRADES = "grades"
-BINARY_ARGUMENTS = {"tp", "fn", "fp", "tn"}
-
-# Which cells an argument sums, given whether a cell is in the row and in the column of the positive class.
-_OF_CLASS: dict[str, Callable[[Numbers, Numbers], Numbers]] = {
-    "tp": lambda row, column: row & column,
-    "fn": lambda row, column: row & ~column,
-    "fp": lambda row, column: ~row & column,
-    "tn": lambda row, column: ~row & ~column,
-}
-# The same of arguments that know no positive class, given the distances of the cells from the diagonal.
-_OF_DISTANCE: dict[str, Callable[[Numbers], Numbers]] = {
-    "correct": lambda away: away == 0,
-    "wrong": lambda away: away > 0,
-    "within_one": lambda away: away <= 1,
-    "beyond_one": lambda away: away > 1,
-}
-
-
-def cells_of(argument: str, classes: int, positive: int, graded: bool = False) -> Numbers:
-    """Return the cells that an argument of a proportion sums, (K, K) of bool, given the positive class's position.
-
-    If the cells are `graded`, there is one row, (1, K).
-    """
-    if graded:
-        return ARGUMENTS[argument](np.eye(classes)[:, None], positive)[None] > 0
-    if argument in _OF_DISTANCE:
-        return _OF_DISTANCE[argument](distance(classes))
-    of_class = np.arange(classes) == positive
-    return _OF_CLASS[argument](of_class[:, None], of_class)
 
 
 def better_sign(greater_is_better: bool | None) -> int:
@@ -323,77 +246,3 @@ def evaluated(metrics: Iterable[Metric], cells: Numbers, positive: int | None = 
     """Return several metrics of the same matrices."""
     parts = sums_of_classes(cells)
     return {metric: metric.evaluate(cells, positive, parts=parts) for metric in metrics}
-
-
-class ClassSums:
-    """The arguments tp, fn, fp and tn of each class against the rest, (..., K), for matrices (..., K, K).
-
-    Subclasses have the first three as attributes: the examples of each class that were predicted right, the examples
-    that were missed, and examples of other classes predicted as this class.
-    """
-
-    def __getitem__(self, argument: str) -> Numbers:
-        """Return an argument, (..., K)."""
-        return np.asarray(getattr(self, argument))
-
-    @cached_property
-    def tn(self) -> Numbers:
-        """Cells of other classes that were predicted as other classes."""
-        errors = np.maximum(sums_of_others(self["fn"]) - self["fp"], 0)
-        return np.asarray(sums_of_others(self["tp"]) + errors)
-
-
-@dataclass(frozen=True)
-class GivenSums(ClassSums):
-    """Sums of each class that do not come from matrices."""
-
-    tp: Numbers
-    fn: Numbers
-    fp: Numbers
-
-
-class OneVsRest(ClassSums):
-    """The arguments tp, fn, fp and tn of each class against the rest, for matrices (..., K, K), computed once each.
-
-    They are sums: differences of totals would keep few digits of few errors among many examples.
-    """
-
-    def __init__(self, cells: Numbers):
-        self.cells = cells
-
-    @cached_property
-    def tp(self) -> Numbers:
-        """Cells of the class itself."""
-        return np.asarray(np.einsum("...ii->...i", self.cells))
-
-    @cached_property
-    def _wrong(self) -> Numbers:
-        return without_diagonal(self.cells)
-
-    @cached_property
-    def fn(self) -> Numbers:
-        """Cells of the class that were predicted as other classes."""
-        return np.asarray(np.einsum("...ij->...i", self._wrong))
-
-    @cached_property
-    def fp(self) -> Numbers:
-        """Cells of other classes that were predicted as this class."""
-        return np.asarray(np.einsum("...ij->...j", self._wrong))
-
-    @cached_property
-    def tn(self) -> Numbers:
-        """Cells of other classes that were predicted as other classes."""
-        return np.asarray(without_diagonal(sums_of_others(self.cells)).sum(-2))
-
-
-def sums_of_classes(cells: Numbers) -> ClassSums:
-    """Return the arguments of each class of matrices (..., K, K), or of right and wrong outcomes (..., 1, 2)."""
-    if cells.shape[-2] == cells.shape[-1]:
-        return OneVsRest(cells)
-    right, wrong = cells[..., 0, -1:], cells[..., 0, :1]
-    return GivenSums(right, wrong, 0 * wrong)
-
-
-def without_diagonal(cells: Numbers) -> Numbers:
-    """Return matrices with zeros on their diagonals."""
-    return np.where(np.eye(cells.shape[-1], dtype=bool), 0, cells)

@@ -14,7 +14,8 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, UnsavableError, fields_of, held_as
-from bayesperf.metrics.metric import ARGUMENTS, AVERAGES, BINARY_ARGUMENTS, GRADES, Metric, Needs
+from bayesperf.metrics.arguments import ARGUMENTS, BINARY_ARGUMENTS, GRADES
+from bayesperf.metrics.metric import AVERAGES, Metric, Needs
 
 _TABLE: dict[str, Metric] = {}
 # Arguments of functions that take other than the cells of classes.

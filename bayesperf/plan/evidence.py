@@ -14,8 +14,9 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.beta import Beta, TransformedBeta
 from bayesperf.distributions.differences import ExactDistribution
+from bayesperf.metrics.arguments import ARGUMENTS
 from bayesperf.metrics.exact_forms import Proportion, TwoProportions
-from bayesperf.metrics.metric import ARGUMENTS, Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal

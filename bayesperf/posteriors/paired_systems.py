@@ -33,8 +33,9 @@ from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.differences import Discordant, discordant
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses
 from bayesperf.distributions.draws import Draws, DrawsWithoutMoments, Sampled
+from bayesperf.metrics.arguments import cells_of
 from bayesperf.metrics.exact_forms import Proportion
-from bayesperf.metrics.metric import Metric, cells_of
+from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import applicable
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Marginal

@@ -18,7 +18,7 @@ import numpy as np
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.weights import indicators
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
-from bayesperf.metrics.metric import GivenSums
+from bayesperf.metrics.arguments import GivenSums
 
 # The largest number of classes for which every cell is drawn to compute a metric.
 FEW_CLASSES = 30

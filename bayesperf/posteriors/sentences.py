@@ -17,7 +17,7 @@ from bayesperf.core.words import (
     signed_value,
 )
 from bayesperf.distributions.beta import Beta
-from bayesperf.distributions.normal import LogitNormal
+from bayesperf.distributions.normal import Normal
 
 if TYPE_CHECKING:
     from bayesperf.posteriors.marginal import Kind, Marginal
@@ -29,10 +29,9 @@ _PRIOR_COUNTS = 0.1
 _ERROR_COUNTS = 0.02
 # An interval this narrow has a width by rounding alone.
 _NO_WIDTH = 1e-12
-# With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, an area's interval is too
-# narrow, if it comes from the examples seen alone (`bayesperf.roc_auc`; docs/coverage.md).
+# With fewer examples of the rarer class than this on the wrong side, (1 − area) of them, a normal approximation of an
+# area is too narrow (`bayesperf.roc_auc`; docs/coverage.md).
 _FEW_ON_WRONG_SIDE = 3
-_SEEN_ALONE = "DeLong's normal approximation"
 # What has few values, so that its mean may be none of them: its median is said.
 _OF_FEW_VALUES = ("median_grade",)
 # What is said of a system, if nothing else is asked for.
@@ -131,8 +130,8 @@ def caveats_of(marginal: Marginal, ci_prob: float, ci_kind: Kind) -> list[str]:
 
 def area_caveat(marginal: Marginal) -> str:
     """Return a sentence if an area is too near its bound for so few examples to determine it; else nothing."""
-    counted = marginal.name == "roc_auc" and marginal.inference == _SEEN_ALONE
-    if marginal.examples is None or not counted or isinstance(marginal.distribution, LogitNormal):
+    is_normal = marginal.name == "roc_auc" and isinstance(marginal.distribution, Normal)
+    if marginal.examples is None or not is_normal:
         return ""
     from_the_end = np.minimum(marginal.observed, 1 - marginal.observed)
     if not (marginal.examples.min("actual") * from_the_end).min() < _FEW_ON_WRONG_SIDE:

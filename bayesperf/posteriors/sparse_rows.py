@@ -29,7 +29,7 @@ import numpy as np
 from bayesperf.core.arrays import Array, Codes, blocks, sums_of_others
 from bayesperf.core.weights import indicators
 from bayesperf.distributions.drawing import LEAST_MASS, gamma_masses, gamma_of_counts
-from bayesperf.metrics.metric import ClassSums
+from bayesperf.metrics.arguments import ClassSums
 from bayesperf.posteriors.shared_class_errors import SharedErrors
 
 # Pieces broken from a stick before what is left falls on two atoms.

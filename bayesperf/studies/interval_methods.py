@@ -20,8 +20,9 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportions import METHODS as FREQUENTIST_OF_PROPORTIONS
+from bayesperf.metrics.arguments import ARGUMENTS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
-from bayesperf.metrics.metric import ARGUMENTS, Metric
+from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior_of_counts import posterior
 
 KINDS = ("hdi", "eti")

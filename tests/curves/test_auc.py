@@ -850,3 +850,32 @@ def test_an_area_near_its_end_by_few_examples_says_that_its_interval_is_too_narr
     area = bp.roc_auc(y, score, draws=200, **options)
     assert area.observed.item() == pytest.approx(1 - wrong, abs=0.02)
     assert ("the interval of an area so near 0 or 1 is too narrow" in area.in_words()) == said
+
+
+def near_one():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 40)
+    return y, rng.normal(2.6 * y)
+
+
+@pytest.mark.parametrize(
+    "area",
+    [
+        lambda y, score: bp.roc_auc(
+            bp.curves.BinnedScores.from_counts(
+                **{
+                    name: np.histogram(score[y == value], np.linspace(-4, 6, 41))[0]
+                    for name, value in (("negatives", 0), ("positives", 1))
+                },
+                edges=np.linspace(-4, 6, 41),
+            ),
+            method="delong",
+        ),
+        lambda y, score: bp.roc_auc(y, score, method="delong", cluster=np.arange(80) // 2 % 20),
+        lambda y, score: bp.roc_auc(y, {"a": score, "b": score**3}, method="delong").sel(model="a"),
+        lambda y, score: bp.curves.auc_from_summary(0.97, 40, 40, method="hanley_mcneil"),
+    ],
+    ids=["binned", "in clusters", "one of two systems", "of a summary"],
+)
+def test_every_normal_approximation_near_the_end_is_said_to_be_too_narrow(area):
+    assert "so near 0 or 1 is too narrow" in area(*near_one()).in_words()

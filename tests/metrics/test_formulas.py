@@ -12,7 +12,7 @@ import sklearn.metrics as sk
 
 import bayesperf as bp
 from bayesperf import metrics
-from bayesperf.metrics.metric import ARGUMENTS, OneVsRest, cells_of
+from bayesperf.metrics.arguments import ARGUMENTS, OneVsRest, cells_of
 from tests.shared.metrics import AVERAGES, BINARY, BINARY_NAMES, EVERY, NAMES, THREE
 
 

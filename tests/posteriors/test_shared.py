@@ -11,7 +11,8 @@ from scipy import special, stats
 import bayesperf as bp
 from bayesperf.core.arrays import blocks
 from bayesperf.distributions import beta_binomial
-from bayesperf.metrics.metric import OneVsRest, evaluated
+from bayesperf.metrics.arguments import OneVsRest
+from bayesperf.metrics.metric import evaluated
 from bayesperf.posteriors import shared_classes
 from bayesperf.posteriors.shared_class_errors import SharedErrors, draws_of_errors
 from bayesperf.posteriors.shared_classes import ClassesModel

@@ -22,8 +22,9 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.function_of_rates import RatesAtPrevalence, over_prevalence
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas
 from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRIALS, ProportionWeights
+from bayesperf.metrics.arguments import ARGUMENTS, OneVsRest
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
-from bayesperf.metrics.metric import ARGUMENTS, Metric, OneVsRest
+from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.sources.cells_by_matrix import CellsByMatrix
