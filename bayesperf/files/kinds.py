@@ -1,4 +1,4 @@
-"""Kinds of files that hold no predictions: studies of a test, reads of cases, attempts at items, and judged pairs.
+"""Kinds of files that hold no predictions: studies of a test, reads of cases, attempts at items, votes, and ratings.
 
 A file is of the kind whose columns it has, by their usual names.
 """
@@ -14,6 +14,7 @@ import pandas as pd
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
+from bayesperf.data.axis_names import axis_role
 from bayesperf.files.roles import CORRECT_COLUMNS, EXAMPLE_COLUMNS, QUESTION_COLUMNS, READ_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.sources import open_sources
 
@@ -70,6 +71,14 @@ KINDS: Mapping[str, Kind] = {
         },
         {"system": "the system", "item": "the item", "correct": "right or wrong"},
     ),
+    "ratings": Kind(
+        {
+            "item": (*EXAMPLE_COLUMNS, *QUESTION_COLUMNS, "document", "patient", "image", "text"),
+            "rater": ("rater", "rater_id", "annotator", "annotator_id", "coder", "labeler", "labeller", "observer"),
+            "rating": ("rating", "label", "answer", "grade", "code", "category", "annotation"),
+        },
+        {"item": "the item", "rater": "the rater", "rating": "what the rater said"},
+    ),
 }
 
 
@@ -99,7 +108,10 @@ def kind_of(names: Iterable[str]) -> str | None:
     names = list(names)
     if {"actual", "predicted"} <= {name.lower() for name in names}:
         return None
-    return next((name for name in KINDS if KINDS[name].required.keys() <= usual_columns(name, names).keys()), None)
+    kind = next((name for name in KINDS if KINDS[name].required.keys() <= usual_columns(name, names).keys()), None)
+    # Labels beside those of the raters are the truth, or a system's.
+    others = set(names) - set(usual_columns("ratings", names).values())
+    return None if kind == "ratings" and any(map(axis_role, others)) else kind
 
 
 def read_kind(paths: Sequence[Path], kind: str | None = None, encoding: str | None = None) -> FileOfKind | None:

@@ -64,6 +64,9 @@ ROLES = {
     "modality": ("", "ways of reading"),
     "truth": ("", "the truth of each case"),
     "read": ("", "what the reader said"),
+    "item": ("", "items"),
+    "rater": ("", "raters"),
+    "rating": ("", "what the rater said"),
     "": ("", ""),
 }
 # Kinds of files of which no options name columns, and their question.
@@ -72,6 +75,7 @@ _WITHOUT_LABELS = {
     "studies": "What do the studies say together?",
     "scored reads": "How well do readers tell the cases apart?",
     "reads": "How good are the readers?",
+    "ratings": "How well do the raters agree?",
 }
 _PAGE = "A page for a colleague"
 _ALIKE = "Are groups treated alike?"

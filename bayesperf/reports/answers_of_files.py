@@ -1,4 +1,4 @@
-"""The answers of files that hold no predictions: studies of a test, reads of cases, attempts at items, judged pairs."""
+"""The answers of files that hold no predictions: studies of a test, reads, attempts at items, votes, and ratings."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bayesperf.data.outcomes import Outcomes
 from bayesperf.files.kinds import FileOfKind
 from bayesperf.files.option_table import Settings
 from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
+from bayesperf.labels.ratings import Ratings
 from bayesperf.plan.next_outcomes import best_system, next_items
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.reports.answers import Answers, Part
@@ -182,6 +183,28 @@ def _of_attempts(read: FileOfKind, settings: Settings) -> _Found:
     return said, parts
 
 
+# ── Raters of the same items ──
+
+
+def _of_ratings(read: FileOfKind, settings: Settings) -> _Found:
+    """Return the agreement beyond chance, of classes or of numbers on a scale, and without regard to chance."""
+    frame = _typed(read.frame)
+    ratings = Ratings.from_frame(frame, item="item", rater="rater", rating="rating")
+    is_scale = frame["rating"].dtype.kind in "iuf" and frame["rating"].nunique() > 2
+    alpha = ratings.agreement(
+        "krippendorff_alpha", level="ordinal" if is_scale else "nominal", random_seed=settings.seed
+    )
+    percent = ratings.agreement("percent_agreement", random_seed=settings.seed)
+    said = (
+        f"{len(frame):,} ratings of {frame['item'].nunique():,} items by {frame['rater'].nunique():,} raters. "
+        "Agreement is not accuracy: raters who make the same mistake agree."
+    )
+    return said, {
+        "How well do the raters agree, beyond chance?": [alpha],
+        "How often do two raters agree?": [percent],
+    }
+
+
 # The title of the page of a kind, and the function that returns what was read, and the answers by their questions.
 ANSWERED: Mapping[str, tuple[str, Callable[[FileOfKind, Settings], _Found]]] = {
     "judged pairs": ("Systems preferred by judges", _of_pairs),
@@ -189,4 +212,5 @@ ANSWERED: Mapping[str, tuple[str, Callable[[FileOfKind, Settings], _Found]]] = {
     "scored reads": ("Readers of the same cases", _of_scored_reads),
     "reads": ("Readers of the same cases", _of_reads),
     "attempts": ("Systems and items", _of_attempts),
+    "ratings": ("Raters of the same items", _of_ratings),
 }

@@ -82,9 +82,12 @@ def test_files_are_of_the_kind_whose_columns_they_have():
         "scored reads": ["reader", "patient", "truth", "rating", "read"],
         "reads": ["reader", "case", "truth", "read"],
         "attempts": ["model", "question", "passed"],
+        "ratings": ["annotator", "text", "category", "date"],
         None: ["reader", "case", "actual", "predicted", "score"],
     }
     assert [kind_of(names) for names in kinds.values()] == [*kinds]
+    # Beside the truth, or a system's labels, what raters say is judged by it.
+    assert [kind_of(["annotator", "item", "label", other]) for other in ("gold", "predicted")] == [None, None]
 
 
 def test_files_that_are_no_votes_are_refused(shell, tmp_path, votes):

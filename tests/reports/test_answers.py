@@ -122,6 +122,23 @@ def prevalence():
     return {"How common is it?": bp.labels.prevalence([50, 90], validated, n=[3330, 1200])}
 
 
+def rated():
+    """Return the grades that three raters gave to thirty items; one item lacks a grade."""
+    rng = np.random.default_rng(0)
+    grades = pd.DataFrame({"item": range(30)} | {name: np.arange(30) % 3 + rng.integers(0, 2, 30) for name in "abc"})
+    return grades.melt("item", var_name="annotator", value_name="grade").drop(index=4)
+
+
+def test_a_file_of_ratings_has_the_agreement_of_its_raters():
+    """Grades are on a scale, and labels are not; one item lacks an answer."""
+    for frame, level in ((rated(), "ordinal"), (rated().replace({"grade": dict(enumerate("wxyz"))}), "nominal")):
+        parts = of_file("ratings", lambda frame=frame: frame).parts
+        ratings = bp.Ratings.from_frame(frame, item="item", rater="annotator", rating="grade")
+        (alpha,), (percent,) = parts.values()
+        assert alpha.observed == ratings.agreement("krippendorff_alpha", level=level, draws=2).observed
+        assert percent.observed == ratings.agreement("percent_agreement", draws=2).observed
+
+
 def of_file(kind, make):
     """Return the answers of the rows of a file of a kind, as text, by a model whose draws are of the prior."""
     frame = make().astype(str)
@@ -140,6 +157,7 @@ IN_FORMATS = {
     "preferences": lambda: of_file("judged pairs", battles),
     "items": lambda: of_file("attempts", attempts),
     "readers": lambda: of_file("reads", lambda: called(reads())),
+    "ratings": lambda: of_file("ratings", rated),
 }
 
 
