@@ -208,7 +208,7 @@ def test_an_expected_performance_curve_says_its_ends_and_its_mean():
     assert curve.in_words() in curve._repr_html_()
     one = bp.curves.epc(dev, test, alphas=[0.3], draws=100).in_words()
     assert "between" not in one
-    assert bp.curves.epc_a_posteriori(test, draws=100).in_words().endswith("choose it on others.")
+    assert bp.curves.epc_a_posteriori(test, draws=100).in_words().endswith("choose it on other examples.")
 
 
 def test_a_marginal_in_a_notebook_shows_the_sentence_and_a_density():

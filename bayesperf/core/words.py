@@ -48,7 +48,7 @@ SHRUNK_IN_FAMILIES = (
     "All systems are drawn towards those like them, first of all in their family, so that the best owes less to luck."
 )
 CHOSEN_ON_THE_SAME = (
-    "A threshold looks better on the examples on which it was chosen than on new ones: choose it on others"
+    "A threshold looks better on the examples on which it was chosen than on new ones: choose it on other examples"
 )
 
 

@@ -172,7 +172,7 @@ class ClusterWeights(StoredDraws):
         parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
         effects, totals, worth = (part.values.ravel().tolist() for part in parts)
         what = within(self.dim, self.cm.graded)
-        each = [f"{effect:.2g}: {total:,} {what} say as much as {independent:,.0f} independent ones"
+        each = [f"{effect:.2g} ({total:,} {what} say as much as {independent:,.0f} independent ones)"
                 for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
         places = over_places(each, places_in_words(post.leading), effects)
         return [sentence(f"the design effect is {places}"), *few]

@@ -175,8 +175,8 @@ def as_blocks(verdicts: Sequence[Verdict], shown_by: str, read: str) -> list[Blo
         rows_table("", columns, records, name=("requirements",)),
         *(
             Sentence(
-                f"To settle {each.requirement}{printable(f' of {each.system}') if each.system else ''}, with "
-                f"probability {ASSURANCE:g}: {each.more}."
+                f"To settle {each.requirement}{printable(f' for {each.system}') if each.system else ''}: {each.more} "
+                f"(enough with probability {ASSURANCE:g})."
             )
             for each in verdicts
             if each.more

@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import special
 
 from bayesperf.core.arrays import Array
-from bayesperf.core.words import format_value, metric_title
+from bayesperf.core.words import metric_title, signed_value
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric, evaluated
@@ -126,8 +126,8 @@ class SharedClasses(CellsByMatrix):
         said = []
         for share in (self.mean_recall, self.dispersion, self.slope):
             interval = share.interval(ci_prob, ci_kind).values.reshape(-1, 2)
-            medians = [format_value(at(share.median().values)) for at in (np.min, np.max)]
-            limits = format_value(interval[:, 0].min()), format_value(interval[:, 1].max())
+            medians = [signed_value(at(share.median().values)) for at in (np.min, np.max)]
+            limits = signed_value(interval[:, 0].min()), signed_value(interval[:, 1].max())
             said.append(f"{' to '.join(dict.fromkeys(medians))} [{', '.join(limits)}]")
         whose = f"The classes of each of {len(self.flat)} matrices" if self.counts.ndim > 2 else "The classes"
         text = f"{whose} share a mean recall of {said[0]} and its dispersion ρ, {said[1]}"

@@ -53,8 +53,8 @@ def _differences(analysis: Analysis, source: ClusterWeights) -> Iterator[str]:
             known.append(both)
             continue
         yield (
-            f"To show which of {both} has the higher pass rate, with probability {CONFIDENCE:g}, takes "
-            f"{about_so_many(more)} more {plural(source.dim)}, with probability {ASSURANCE:g}."
+            f"It is not settled which of {both} has the higher pass rate (P < {CONFIDENCE:g}). To settle it: "
+            f"{about_so_many(more)} more {plural(source.dim)} (enough with probability {ASSURANCE:g})."
         )
     if known:
         which = enumerated([f"of {both}" for both in known])

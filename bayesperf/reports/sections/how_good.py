@@ -27,9 +27,9 @@ def blocks(analysis: Analysis) -> list[Block]:
     """Return the tables of classes and of metrics."""
     return [
         *_of_metrics(analysis),
-        Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis, analysis.summary)}"),
         *_macro_notes(analysis),
         *_of_classes(analysis),
+        Note(f"{caption(analysis.summary.attrs)}{monte_carlo(analysis, analysis.summary)}"),
         *([] if analysis.requirements or analysis.headline_comparison else _beaten_rules(analysis)),
     ]
 
@@ -53,8 +53,9 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
     records = {str(name): rows.to_dict("records") for name, rows in pooled.groupby("metric", sort=False)}
     green = " Green: where a requirement is met." if analysis.requirements else ""
     reading = (
-        f"Curve: posterior density of the metric; shaded: {probability} highest-density interval; dashed: mean; ring: "
-        f"observed score. The systems of a metric share a scale.{green}"
+        "Curve: posterior density of the metric, which is higher where a value is more plausible; shaded: "
+        f"{probability} highest-density interval; dashed: mean; ring: observed score. The systems of a metric share a "
+        f"scale.{green}"
     )
     for per_class in (False, True):
         of_kind = [name for name in names if (metrics.get(name).average == "per_class") == per_class]

@@ -36,6 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         *(Note(text, "read") for text in (split, analysis.selection) if text),
         *verdict_table(analysis),
         *(Sentence(text, name=("in_words",)) for text in sentences(analysis)),
+        Note(_terms(analysis)),
         _figure(analysis),
     ]
 
@@ -74,9 +75,10 @@ def _rule(analysis: Analysis) -> str:
     """Return which systems meet all requirements, and by which rule."""
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
+    jointly = " The last column is the probability that all are met." if len(analysis.requirements) > 1 else ""
     return (
         f"P is the probability that the requirement is met: {by_probability(CONFIDENCE)}. Anything between is open: "
-        f"the table says how many more examples would settle it with probability {ASSURANCE:g}."
+        f"the table says how many more examples would probably settle it (with probability {ASSURANCE:g}).{jointly}"
     )
 
 
@@ -91,6 +93,15 @@ def sentences(analysis: Analysis) -> list[str]:
         *_gravest_caution(analysis),
     ]
     return [*_answer(analysis), *more[:_MOST_MORE]]
+
+
+def _terms(analysis: Analysis) -> str:
+    """Return what the words in the sentences mean: where they are read first, nobody has seen the terms."""
+    macro = any(metrics.get(name).average == "macro" for name in analysis.headline[:2])
+    return (
+        "HDI is the highest-density interval: given the prior and these examples, it contains the metric with the "
+        f"stated probability. Observed is the score on these examples.{' Macro is the mean over the classes.' * macro}"
+    )
 
 
 def _answer(analysis: Analysis) -> list[str]:
@@ -152,7 +163,7 @@ def _figure(analysis: Analysis) -> Figure:
         return [("", svg.overlay(drawn, scale, label, colours, [(each.bound, each.at_least) for each in bounds]))]
 
     shaded = f"{percentage(analysis.settings.ci_prob)} highest-density interval shaded"
-    reading = f"Posterior density of {metric.title}, {shaded}"
+    reading = f"How plausible each value of {metric.title} is (posterior density), {shaded}"
     required = f"; required: {bounds[0]}" if bounds else ""
     left_out = f"; the best systems, {rest:,} more below" if rest > 0 else ""
     return Figure(

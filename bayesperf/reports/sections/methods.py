@@ -7,6 +7,7 @@ from importlib.resources import files
 from platform import python_version
 
 from bayesperf.core.words import enumerated, interval_name, plural, sentence
+from bayesperf.posteriors.sources.shared_cells import SharedClasses
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Note
 from bayesperf.reports.sections import REPORT, Section
@@ -79,6 +80,8 @@ def _model_in_words(analysis: Analysis) -> str:
     if analysis.counts.graded:
         of = "clusters" if analysis.attempts is None else plural(analysis.attempts.dim)
         return f"outcomes were drawn by weights of the {of} that they come in ({prior}) [rubin1981bayesian]"
+    if isinstance(analysis.pooled.source, SharedClasses):
+        return f"counts of the confusion matrix were modelled as multinomial draws, with a prior {prior}"
     if not analysis.own_posterior or analysis.pooled.source.concentration is not None:
         return (
             "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "

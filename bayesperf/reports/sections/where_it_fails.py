@@ -73,7 +73,7 @@ def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     probability, prob = analysis.prob_worst.values[at], analysis.settings.ci_prob
     labels = [printable(str(label)) for label in analysis.counts.labels]
     pairs = _confused(table)
-    taken = "" if not pairs else f"the most frequent error is {labels[pairs[0][0]]} predicted as {labels[pairs[0][1]]}"
+    taken = _most_frequent(table, labels, *pairs[0]) if pairs else ""
     worst = int(np.argmax(probability))
     if odds_ratio(float(probability[worst]), 1 / len(labels), DRAWS) < POINTED:
         return taken
@@ -83,6 +83,13 @@ def _worst_class(analysis: Analysis, table: Counts, at: tuple[int, ...]) -> str:
     value = estimate(float(recall.mean().values[at][worst]), lower, upper, prob, "hdi", seen)
     text = f"the worst class is {labels[worst]}, with recall {value}; it is the worst of all with probability "
     return f"{text}{chance(float(probability[worst]))}{f', and {taken}' if taken else ''}"
+
+
+def _most_frequent(table: Counts, labels: list[str], actual: int, predicted: int) -> str:
+    """Return how many examples of a class are called another one."""
+    wrong = table[actual, predicted]
+    of = f"{wrong:,.0f} of {table[actual].sum():,.0f} examples of class {labels[actual]}"
+    return f"the most frequent error is that {of} {'is' if wrong == 1 else 'are'} called {labels[predicted]}"
 
 
 # ── Matrices ──

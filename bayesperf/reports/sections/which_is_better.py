@@ -30,11 +30,14 @@ from bayesperf.reports.comparison_tables import (
 )
 from bayesperf.reports.drawing import about, names_of, strips
 from bayesperf.reports.sections import COMPARISON, REPORT, Section
+from bayesperf.reports.sections.enough_data import open_comparison
 
 # With more systems than these, only the first few metrics are pictured pair by pair.
 _MOST_PICTURED, _FIRST_METRICS = 50, 2
 # With more systems the order is folded.
 _MOST_IN_ORDER = 20
+# A page says this beside its pictures.
+_REGIONS = "Below, inside, above: the probability that a − b is below, in or above the region of ±{:g} (--rope)."
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -54,9 +57,12 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [
         Sentence(about_pairing(analysis)),
         *pairing_advice(analysis),
-        *first,
+        *first[:1],
+        *map(Sentence, open_comparison(analysis)),
+        *first[1:],
         *([Folded(title, [block for each in others for block in each])] if others else []),
         *_over_labels(analysis),
+        *([Note(_REGIONS.format(settings.rope), "advice")] if settings.rope else []),
         Note(f"{caption(attrs)}{monte_carlo(analysis, pd.concat(summaries))} {rules}".strip()),
     ]
 
