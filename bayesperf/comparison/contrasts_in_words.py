@@ -117,8 +117,8 @@ def _moments(comparison: Comparison, at: tuple[int, ...]) -> tuple[float, float]
     return mean, sd
 
 
-def _matters(comparison: Comparison, inside: float, beyond: float, although: str) -> str:
-    """Say whether the contrast is beyond the region of practical equivalence, in the better direction."""
+def _matters(comparison: Comparison, inside: float, beyond: float, although: str, over: str = "") -> str:
+    """Say whether the contrast is beyond the region of practical equivalence, in the better direction; `over` whom."""
     low, high = comparison.region
     small, within, further = "difference is {} too small", f"within ±{high:g}", f"by more than {high:g}"
     exceeds = f"the difference exceeds {high:g}"
@@ -134,7 +134,7 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
         return f", {although} the {size} to matter: with probability {chance(inside)} it is {within}"
     if likelihood(beyond) not in LIKELIHOODS:
         return f", {although} that may not matter: with probability {chance(beyond)} {exceeds}"
-    return f", and {further} with probability {chance(beyond)}"
+    return f", and {over}{further} with probability {chance(beyond)}"
 
 
 def _many_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
@@ -158,7 +158,8 @@ def _many_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, 
     if comparison.rope:
         below, inside, above = comparison.prob_rope.values[(*at, first, second)]
         beyond, although = above if comparison.better > 0 else below, "but" if word in LIKELIHOODS else "and"
-        matters = _matters(comparison, inside, beyond, although)
+        over = f"{'' if word in LIKELIHOODS else f'{names[first]} '}is better than {names[second]} "
+        matters = _matters(comparison, inside, beyond, although, over)
     difference = _difference(comparison, (first, second), at, ci_prob, ci_kind)
     return f"{sentence(f'on {metric}, {which}{matters}')} {difference}"
 

@@ -34,13 +34,13 @@ _NAMES = {
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
 REPEATED_LOOKS = (
-    "If you look after every batch, chance alone takes more systems to a probability of 0.95. For example, of systems "
-    "whose recall is exactly at a requirement of 0.7 (Jeffreys' prior, 20 batches of 10 positives), 5 % have it at the "
-    "last look, and 21 % at one look or another."
+    "If you look after every batch, more systems reach a probability of 0.95 by chance than if you look once. For "
+    "example, of systems whose recall is exactly at a requirement of 0.7 (Jeffreys' prior, 20 batches of 10 "
+    "positives), 5 % have it at the last look, and 21 % at one look or another."
 )
 BEST_OF_MANY = (
     "The best of several is partly lucky, and looks better than it is: of 50 systems with accuracy 0.80, each judged "
-    "on 200 examples, the best scores 0.86 on average, and its 95 % interval contains the truth in 40 % of studies."
+    "on 200 examples, the best scores 0.86 on average, and its 95 % HDI contains its accuracy in 24 % of studies."
 )
 LOOKS_BETTER = "The best of several is partly lucky, and looks better than it is."
 SHRUNK = "All systems are drawn towards those like them, so that the best owes less to luck."

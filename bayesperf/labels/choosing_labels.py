@@ -60,7 +60,7 @@ class NextLabels(Answer):
         n = int(self.advised.sum())
         return (
             f"The standard deviation of {metric_title(self.metric)} is {format_value(self.sd)}. After {n:,} more "
-            f"labels as advised it will be about {format_value(self.sd_advised)}; by chance, about "
+            f"labels as advised it will be about {format_value(self.sd_advised)}; chosen at random, about "
             f"{format_value(self.sd_by_chance)}."
         )
 

@@ -94,8 +94,8 @@ class LabelsLeft(Held):
             )
         chance = "all are not enough" if self.by_chance is None else f"about {self.by_chance:,}"
         return (
-            f"For {plan.claim} about {plan.n:,} more labels are needed where they tell most, and by chance "
-            f"{chance}, of {self.available:,} examples without one."
+            f"For {plan.claim} about {plan.n:,} more labels are needed where they tell most, or {chance} "
+            f"at random, of {self.available:,} examples without one."
         )
 
 

@@ -47,8 +47,9 @@ CLEARLY = 0.95
 _MOST_IN_TABLE = 50
 ABOUT_STANDING = (
     "Chance predicts classes at random, each as often as it occurs. Majority always predicts the most frequent class, "
-    "so its specificity or recall may be 1, which no system beats. A dash (—) means that the metric is undefined "
-    f"(0/0). The Monte Carlo standard error of a probability is at most {0.5 / DRAWS**0.5:.1g}."
+    "so its specificity or recall may be 1, which no system beats, or 0, which nearly every system beats. A dash (—) "
+    "means that the metric is undefined (0/0). The Monte Carlo standard error of a probability is at most "
+    f"{0.5 / DRAWS**0.5:.1g}."
 )
 
 

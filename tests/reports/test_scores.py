@@ -437,6 +437,25 @@ def test_an_error_within_the_range_of_calibrated_systems_may_be_chance(seed, by_
     assert (", which chance alone could explain." in said) == by_chance
 
 
+@pytest.mark.parametrize(
+    ("certain", "verdict"),
+    [
+        (0.0, "Too extreme: it gave probability 0 to some outcomes that happened."),
+        (1.0, "Open: without a calibration slope"),
+    ],
+)
+def test_certain_probabilities_are_neither_chance_nor_a_want_of_examples(certain, verdict):
+    rng = np.random.default_rng(4)
+    probability = rng.random(60)
+    happened = (rng.random(60) < probability).astype(int)
+    probability[0], happened[0] = certain, 1
+    said = verdicts.verdict_in_words(
+        SimpleNamespace(calibration=bp.curves.calibration(happened, probability, draws=200)), 0.95
+    )
+    assert said.startswith(verdict)
+    assert ("chance alone" in said) == (certain == 1)
+
+
 def test_reliability_curves_are_the_librarys(judged):
     figure = next(block for block in flat(verdicts.blocks(judged)) if isinstance(block, Figure))
     ((_, picture),) = figure.draw()

@@ -52,7 +52,7 @@ def _open_requirements(analysis: Analysis) -> list[Block]:
     return [
         Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
-            "The number of further examples in a verdict would settle the requirement with probability "
+            "With the further examples that a verdict names, the requirement is shown met or missed with probability "
             f"{ASSURANCE:g}. The number is a rough estimate if the metric is not a proportion, such as F1. No number "
             f"of examples is enough if the metric equals the required value exactly.{_in_new_groups(analysis)}"
         ),
@@ -110,8 +110,8 @@ def width_in_words(analysis: Analysis) -> str:
     name, prob = analysis.headline[0], analysis.settings.ci_prob
     interval = analysis.marginals[name].hdi(prob).values.reshape(-1, 2)
     widest = float((interval[:, 1] - interval[:, 0]).max())
-    at_most = "at most " if len(interval) > 1 else ""
-    return f"the interval of {analysis.metric(name).title} is {at_most}{widest:.2g} wide"
+    which = "widest interval" if len(interval) > 1 else "interval"
+    return f"the {which} of {analysis.metric(name).title} is {widest:.2g} wide"
 
 
 SECTION = Section(100, "enough_data", "Do we have enough data?", blocks, (REPORT,))

@@ -70,7 +70,7 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
 def _rows(analysis: Analysis, name: str, records: Sequence[Record]) -> Rows:
     metric = analysis.metric(name)
     of_classes = name == "accuracy" and not analysis.counts.graded
-    beside = f"; always the majority class: {analysis.majority}" if of_classes else ""
+    beside = f"; a rule that always predicts the majority class: {analysis.majority}" if of_classes else ""
     marginal = analysis.marginals[name]
     if marginal.dims == (analysis.settings.system,) and marginal.leading.size > MOST_IN_PAIRS:
         # With many systems the best come first.

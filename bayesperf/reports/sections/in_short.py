@@ -77,8 +77,9 @@ def _rule(analysis: Analysis) -> str:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
     jointly = " The last column is the probability that all are met." if len(analysis.requirements) > 1 else ""
     return (
-        f"P is the probability that the requirement is met: {by_probability(CONFIDENCE)}. Anything between is open: "
-        f"the table says how many more examples would probably settle it (with probability {ASSURANCE:g}).{jointly}"
+        "P is the probability that the system itself, not its score on these examples, meets the requirement: "
+        f"{by_probability(CONFIDENCE)}. Anything between is open: the table says how many more examples would "
+        f"probably settle it (with probability {ASSURANCE:g}).{jointly}"
     )
 
 

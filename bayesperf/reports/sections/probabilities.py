@@ -50,15 +50,15 @@ _IMPOSSIBLE = "Too extreme: it gave probability 0 to some outcomes that happened
 
 
 def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:
-    """Return one of six verdicts on the calibration, and by how much the probabilities are off."""
+    """Return one of seven verdicts on the calibration, and by how much the probabilities are off."""
     table = system.calibration.summary(ci_prob).set_index("metric")
     squared = table["observed"].get("squared_calibration_error", np.nan)
     off = np.sqrt(max(squared, 0)) if np.isfinite(squared) else abs(table["observed"]["calibration_in_the_large"])
-    explained = ", which chance alone could explain" * bool(
-        table["calibrated_upper"].get("squared_calibration_error", 0) >= squared
-    )
-    by = f"Its probabilities are off by about {off:.2g}{explained}." if off else "No error was measured beyond chance."
     impossible = "log_loss" in system.calibration.parts[""].left_out
+    # No chance explains an outcome of probability 0.
+    by_chance = not impossible and table["calibrated_upper"].get("squared_calibration_error", 0) >= squared
+    explained = ", which chance alone could explain" * bool(by_chance)
+    by = f"Its probabilities are off by about {off:.2g}{explained}." if off else "No error was measured beyond chance."
     return f"{_IMPOSSIBLE if impossible else _verdict(table)} {by}"
 
 
@@ -80,6 +80,8 @@ def _verdict(table: Any) -> str:
         return slope
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
         return "Well calibrated."
+    if "calibration_slope" not in table.index:
+        return "Open: without a calibration slope, nothing shows that it is calibrated."
     return "These examples are too few to show that it is calibrated."
 
 
