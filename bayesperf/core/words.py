@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,11 @@ _NAMES = {
     "corrcoef": "correlation", "fdr": "FDR", "fleiss": "Fleiss'", "fnr": "FNR", "fpr": "FPR", "gwet": "Gwet's",
     "icc": "ICC", "krippendorff": "Krippendorff's", "mae": "MAE", "matthews": "Matthews", "npv": "NPV",
     "ovo": "one-vs-one", "ovr": "one-vs-rest", "prediger": "Prediger coefficient", "rmse": "RMSE", "roc": "ROC",
+}  # fmt: skip
+# Names of metrics of several attempts, in part, and what is written for them.
+_OF_ATTEMPTS = {
+    r"\bmg_pass_at_": "mean G-Pass@", r"\bg_pass_at_(\d+)_(\d+)": r"G-Pass@\1 (at least \2)", "pass_at_": "pass@",
+    "pass_hat_": "pass^", "maj_at_": "maj@",
 }  # fmt: skip
 
 # What figures do not say by themselves if one looks again and again, or chooses the best.
@@ -152,10 +158,11 @@ def metric_title(name: str) -> str:
     --------
     >>> metric_title("balanced_accuracy"), metric_title("f1_macro"), metric_title("matthews_corrcoef")
     ('balanced accuracy', 'F1 macro', 'Matthews correlation')
-    >>> metric_title("pass_at_4"), metric_title("pass_hat_4")
-    ('pass@4', 'pass^4')
+    >>> metric_title("pass_at_4"), metric_title("pass_hat_4"), metric_title("g_pass_at_4_3")
+    ('pass@4', 'pass^4', 'G-Pass@4 (at least 3)')
     """
-    name = name.replace("pass_at_", "pass@").replace("pass_hat_", "pass^").replace("maj_at_", "maj@")
+    for written, title in _OF_ATTEMPTS.items():
+        name = re.sub(written, title, name)
     parts = [_NAMES.get(part, part) for part in name.split("_")]
     return " ".join(part.upper() if len(part) > 1 and part[1:].isdigit() else part for part in parts)
 

@@ -1,11 +1,13 @@
-"""Questions that were asked several times: whether at least one of k attempts passes, or all of them."""
+"""Questions that were asked several times: whether at least one of k attempts passes, or enough, or all of them."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans
@@ -17,26 +19,96 @@ from bayesperf.data.label_encoding import missing_positive_label
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 
-def all_fail(attempts: NDArray[Any], passed: NDArray[Any], k: int) -> Array:
-    """Return the proportion of choices of k attempts that all fail, C(n − c, k)/C(n, k); NaN with fewer than k.
+class Rule(NamedTuple):
+    """What k attempts at a question count for: 1 if enough of them pass; by mG-Pass, a part of 1 for each beyond half.
 
-    This is the unbiased estimate of (1 − p)^k, where p is the probability that an attempt passes (Chen et al. 2021,
-    Evaluating large language models trained on code, equation 1).
+    Attributes
+    ----------
+    k : int
+        Number of attempts.
+    enough : int, optional
+        How many must pass: 1 for pass@k, k for pass^k, others for G-Pass@k; None for mG-Pass@k.
     """
+
+    k: int
+    enough: int | None
+
+    @property
+    def credit(self) -> Array:
+        """What it counts for if 0, 1, … k attempts pass."""
+        passing = np.arange(self.k + 1.0)
+        if self.enough is None:
+            return 2 / self.k * (passing - math.ceil(self.k / 2)).clip(0)
+        return np.asarray(passing >= self.enough, float)
+
+    def quantity(self, scope: Scope) -> Quantity:
+        """Return the name of the expected credit."""
+        k, m = self
+        if m is None:
+            levels = f"m from {math.ceil(k / 2) + 1} to {k}"
+            name, words = f"mg_pass_at_{k}", f"mean probability that at least m of {k} attempts pass, {levels},"
+        elif m == 1:
+            name, words = f"pass_at_{k}", f"probability that at least one of {k} attempts passes"
+        elif m == k:
+            name, words = f"pass_hat_{k}", f"probability that all of {k} attempts pass"
+        else:
+            name, words = f"g_pass_at_{k}_{m}", f"probability that at least {m} of {k} attempts pass"
+        return Quantity(name, scope, "", True, words, (0.0, 1.0))
+
+
+def expected_credit(passing: NDArray[Any], failing: NDArray[Any], credit: Array, added: Literal[-1, 0, 1]) -> Array:
+    """Return the expected credit of k attempts, which are drawn one by one from an urn.
+
+    The urn holds attempts that pass and that fail. One that was drawn goes back with `added` of its kind: j of k pass
+    with probability C(k, j) Π_{i<j} (a + i·added) Π_{i<k−j} (b + i·added)/Π_{i<k} (a + b + i·added).
+
+    Parameters
+    ----------
+    passing, failing : array
+        What the urn holds, a and b.
+    credit : array (k + 1,)
+        What it counts for if 0, 1, … k pass.
+    added : {-1, 0, 1}
+        −1 for choices of k of the attempts that were made, whose mean is the unbiased estimate (hypergeometric); 0 for
+        k attempts at a question with the probability a/(a + b) (binomial); 1 for a question whose probability is
+        Beta(a, b) (beta-binomial).
+
+    Returns
+    -------
+    array
+        NaN where fewer than k attempts were made.
+    """
+    # The fewer terms are added up: of the credit, or of what lacks from 1.
+    if np.count_nonzero(credit != 1) < np.count_nonzero(credit):
+        return 1 - expected_credit(passing, failing, 1 - credit, added)
+    k, whole = len(credit) - 1, np.add(passing, failing)
+    expected = np.zeros(np.shape(whole))
     with np.errstate(invalid="ignore", divide="ignore"):
-        none = np.prod([(attempts - passed - i).clip(0) / (attempts - i) for i in range(k)], axis=0)
-    return np.where(attempts >= k, none, np.nan)
+        for j in np.flatnonzero(credit):
+            term = np.full(np.shape(whole), credit[j] * special.comb(k, j))
+            for i in range(k):
+                kind, before = (passing, i) if i < j else (failing, i - j)
+                term *= np.maximum(kind + before * added, 0) / (whole + i * added)
+            expected += term
+    return np.where(whole >= k, expected, np.nan) if added < 0 else expected
 
 
-def score_of_k(attempts: NDArray[Any], passed: NDArray[Any], k: int, every: bool) -> Array:
-    """Return the proportion of choices of k attempts in which one passes, or `every` one; NaN with fewer than k."""
-    return all_fail(attempts, attempts - passed, k) if every else 1 - all_fail(attempts, passed, k)
+def variance_of_credit(passing: Array, failing: Array, credit: Array) -> Array:
+    """Return the variance of the credit that questions of these kinds have on average over their attempts.
 
-
-def quantity_of_k(k: int, every: bool, scope: Scope) -> Quantity:
-    """Return the name of the probability that at least one of k attempts passes, or `every` one."""
-    words = f"probability that {f'all of {k} attempts pass' if every else f'at least one of {k} attempts passes'}"
-    return Quantity(f"pass_hat_{k}" if every else f"pass_at_{k}", scope, "", True, words, (0.0, 1.0))
+    The probability of each is Beta(passing, failing). The mean square is the credit of a first k attempts times that
+    of a second k, of which j and l pass among 2k with probability C(k, j) C(k, l)/C(2k, j + l).
+    """
+    if np.count_nonzero(credit != 1) < np.count_nonzero(credit):
+        credit = 1 - credit
+    k, first = len(credit) - 1, np.flatnonzero(credit)
+    both = first[:, None] + first
+    log_ways = special.betaln(both + 1, 2 * k - both + 1) + np.log(2 * k + 1)
+    log_ways = log_ways - np.add.outer(*[special.betaln(first + 1, k - first + 1) + np.log(k + 1)] * 2)
+    products = np.outer(credit[first], credit[first]) * np.exp(log_ways)
+    twice = np.bincount(both.ravel(), products.ravel(), minlength=2 * k + 1)
+    mean = expected_credit(passing, failing, credit, 1)
+    return np.asarray((expected_credit(passing, failing, twice, 1) - mean**2).clip(0))
 
 
 def place_of_right(cm: Counted) -> tuple[int, int]:
@@ -76,9 +148,7 @@ def refuse_too_few(attempts: NDArray[Any], k: int, name: str) -> None:
         )
 
 
-def as_parts_of_examples(
-    clusters: Clusters, cells: tuple[int, int], right: tuple[int, int], k: int, every: bool
-) -> Clusters:
+def as_parts_of_examples(clusters: Clusters, cells: tuple[int, int], right: tuple[int, int], rule: Rule) -> Clusters:
     """Return clusters of one example each, which is a true positive in part and for the rest a false negative.
 
     Parameters
@@ -87,8 +157,8 @@ def as_parts_of_examples(
         Of attempts, of one system after the other.
     cells, right : tuple of two int
         The shape of a system's cells; the row of the attempts, and the place in it of those that pass.
-    k, every
-        The true positive's part is the unbiased estimate that at least one of k attempts passes, or `every` one.
+    rule : Rule
+        The true positive's part is the unbiased estimate of what k attempts count for.
 
     Raises
     ------
@@ -101,8 +171,8 @@ def as_parts_of_examples(
     columns = np.arange(systems)[:, None] * rows * classes + row * classes + np.arange(classes)
     of_row = clusters.table[:, columns.ravel()].toarray().reshape(clusters.size, systems, classes)
     attempts, passed = of_row.sum(-1), of_row[..., place]
-    refuse_too_few(attempts, k, clusters.name)
-    return in_parts(clusters.name, score_of_k(attempts, passed, k, every), attempts > 0)
+    refuse_too_few(attempts, rule.k, clusters.name)
+    return in_parts(clusters.name, expected_credit(passed, attempts - passed, rule.credit, -1), attempts > 0)
 
 
 def in_parts(name: str, scores: Array, asked: Booleans) -> Clusters:

@@ -46,8 +46,8 @@ def cluster_cells(
     what = f"the {alpha.size:,} cells of {systems:,} systems" if systems > 1 else f"{size:,} cells"
     checks.draws_in_memory(draws, 2 * alpha.size, what, "Merge rare classes, or pool fewer systems.")
     cells = np.empty((systems, draws, size))
-    table = clusters.table
-    tables = [table[:, place : place + size] for place in range(0, clusters.cells, size)]
+    columns = clusters.table.tocsc()
+    tables = [columns[:, place : place + size].tocsr() for place in range(0, clusters.cells, size)]
     # A cluster without examples of a system is none of its clusters.
     judged = [np.flatnonzero(table.sum(1)) for table in tables]
     flat = alpha.reshape(systems, -1)

@@ -30,7 +30,7 @@ from bayesperf.core.words import over_places, place_names, places_in_words, plur
 from bayesperf.data.clusters import Clusters, of_dim, within
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.attempts import as_parts_of_examples, place_of_right, quantity_of_k
+from bayesperf.groups.attempts import Rule, as_parts_of_examples, place_of_right
 from bayesperf.groups.cluster_draws import cluster_cells
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
@@ -69,10 +69,12 @@ class ClusterWeights(StoredDraws):
     prevalence: Literal["observed"] | Prevalence | None = field(kw_only=True)
 
     @classmethod
-    def of(cls, cm: Counted, dim: str, prior: priors.Prior, draws: int, random_seed: int, known: bool) -> Self:
+    def of(
+        cls, cm: Counted, clusters: Clusters, prior: priors.Prior, draws: int, random_seed: int, known: bool
+    ) -> Self:
         """Return the source of counts in clusters; whether the prevalence is `known` depends on the design."""
-        summed = _summed(cm, dim)
-        cells = cluster_cells(_clusters(cm, dim), _pseudo_examples(prior, summed), draws, random_seed)
+        dim, summed = clusters.name, _summed(cm, clusters.name)
+        cells = cluster_cells(clusters, _pseudo_examples(prior, summed), draws, random_seed)
         prevalence: Any = "observed" if known else None
         return cls(
             stored(cells, summed.cells), cm=cm, dim=dim, prior=prior, random_seed=random_seed, prevalence=prevalence
@@ -187,10 +189,10 @@ class ClusterWeights(StoredDraws):
         of_row = attempts[:, :, row].sum(-1)
         return int(of_row[of_row > 0].min())
 
-    def probability_of_k(self, k: int, every: bool) -> Marginal:
-        """Return the probability that at least one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
+    def credit_of_k(self, rule: Rule) -> Marginal:
+        """Return what k attempts at a new question count for; see `Pooled.pass_at_k`."""
         row, right = place_of_right(self.cm)
-        questions = as_parts_of_examples(self.clusters, self._alpha.shape[1:], (row, right), k, every)
+        questions = as_parts_of_examples(self.clusters, self._alpha.shape[1:], (row, right), rule)
         of_row = self._alpha[:, row]
         alpha = np.zeros((len(of_row), 2, 2))
         alpha[:, 1] = np.stack([of_row.sum(-1) - of_row[:, right], of_row[:, right]], -1)
@@ -198,7 +200,7 @@ class ClusterWeights(StoredDraws):
         # The same draws serve every k.
         contents = self.summed.cells.values.reshape(-1, self._alpha[0].size)
         own = streams(self.random_seed, f"pseudo-{self.dim}s", leading, contents)
-        quantity = quantity_of_k(k, every, Scope("new_group", self.dim))
+        quantity = rule.quantity(Scope("new_group", self.dim))
         return share_of_questions(quantity, questions, alpha, leading, own, self.cells.sizes["draw"], self.random_seed)
 
     # ── Counts ──
@@ -322,9 +324,10 @@ def pool_clusters(
         if not where:
             raise InputError("cm", "has no examples.")
         raise InputError("cm", f"has no examples of {where}.", f"Leave {where} out.")
-    fewest = int(_in_common(_clusters(cm, dim), empty.size).diagonal().min())
+    clusters = _clusters(cm, dim)
+    fewest = int(_in_common(clusters, empty.size).diagonal().min())
     check_enough(fewest, f" {plural(dim)} with examples of a system", "cm")
-    source = ClusterWeights.of(cm, dim, resolved, draws, random_seed, known=design == "joint")
+    source = ClusterWeights.of(cm, clusters, resolved, draws, random_seed, known=design == "joint")
     for category, code, text in _doubts(source):
         warn(category, code, f"{text}.")
     return source.posterior

@@ -17,9 +17,12 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.beta_binomial import BetaBinomial, posterior, stratified
 from bayesperf.distributions.tabulated import Tabulated
+from bayesperf.groups.attempts import expected_credit, variance_of_credit
 
 # Both weights of the Beta prior of prevalence, as elsewhere: of row sums with half a pseudo-example in each cell.
 PREVALENCE = 1.0
+# The most groups whose rates are drawn one by one where only their mean is asked for.
+_MOST_DRAWN = 200
 Streams = Callable[[str], list[np.random.Generator]]
 Part = Literal["mean", "groups", "new_group"]
 
@@ -67,15 +70,31 @@ class GroupShares:
         """Shares in a new group, (systems, draws, rows, 2)."""
         return self._betas("new group", *self._concentration)
 
-    def all_alike(self, trials: int, successes: bool) -> Array:
-        """Probability that all of k trials in a new group succeed, or fail, by p and ρ, (systems, draws, rows).
+    def credit(self, credit: Array) -> Array:
+        """What k trials in a new group count for, by p and ρ, (systems, draws, rows); see `expected_credit`."""
+        return expected_credit(*self._concentration, credit, 1)
 
-        E[(1 − x)^k] of x ~ Beta(a, b) is a ratio of gamma functions, Γ(b + k) Γ(a + b)/(Γ(b) Γ(a + b + k)), here as a
-        product, in which nothing cancels. E[x^k] is the same with a and b exchanged.
-        """
-        a, b = self._concentration[::-1] if successes else self._concentration
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.exp(sum(np.log(b + i) - np.log(a + b + i) for i in range(trials))))
+    def credit_over_groups(self, credit: Array, row: int) -> Array:
+        """The mean over the groups with trials in a row of what k trials in each count for, (systems, draws)."""
+        asked = self.trials[:, row] > 0
+        if asked.shape[1] <= _MOST_DRAWN:
+            rates = self.groups[..., row, :]
+            each = expected_credit(rates[..., 0], rates[..., 1], credit, 0)
+            return np.asarray(each.mean(1, where=asked[..., None]))
+        return np.stack([
+            self._over_many_groups(system, rng, credit, row)
+            for system, rng in enumerate(self.streams(self.prefix + "groups"))
+        ])  # fmt: skip
+
+    def _over_many_groups(self, system: int, rng: np.random.Generator, credit: Array, row: int) -> Array:
+        """The same of one system with many groups: given p and ρ, their mean is normal."""
+        counts = np.stack([self.successes[system, row], self.trials[system, row]])
+        (successes, trials), groups = np.unique(counts[:, counts[1] > 0], axis=1, return_counts=True)
+        a, b = (weights[system, :, row] for weights in self._concentration)
+        of_kinds = a + successes[:, None], b + (trials - successes)[:, None]
+        mean = groups @ expected_credit(*of_kinds, credit, 1) / groups.sum()
+        deviation = np.sqrt(groups @ variance_of_credit(*of_kinds, credit)) / groups.sum()
+        return np.asarray((mean + deviation * rng.standard_normal(self.draws)).clip(0, 1))
 
     @cached_property
     def _logit_mean(self) -> Array:

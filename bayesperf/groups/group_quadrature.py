@@ -29,7 +29,7 @@ from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.attempts import place_of_right, quantity_of_k, refuse_too_few, score_of_k
+from bayesperf.groups.attempts import Rule, expected_credit, place_of_right, refuse_too_few
 from bayesperf.groups.group_draws import PREVALENCE, GroupShares, PooledDraws
 from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.posterior import Posterior
@@ -172,24 +172,22 @@ class GroupsModel(Held):
 
     # ── Several attempts ──
 
-    def probability_of_k(self, k: int, every: bool) -> Marginal:
-        """Return the probability that at least one of k attempts passes, or `every` one; see `Pooled.pass_at_k`."""
+    def credit_of_k(self, rule: Rule) -> Marginal:
+        """Return what k attempts at a new question, and at these, count for; see `Pooled.pass_at_k`."""
         place, _ = place_of_right(self.cm)
-        attempts = self._draws.trials[:, place]
-        refuse_too_few(attempts.T, k, self.dim)
-        rates = self._questions
-        alike = rates.all_alike(k, every)[..., place]
-        these = rates.groups[..., place, 0 if every else 1].copy()
-        values = np.stack([alike, (these**k).mean(1, where=(attempts > 0)[..., None])], 1)
-        of = [f"a new {self.dim}", f"these {plural(self.dim)}"]
-        quantity = quantity_of_k(k, every, Scope("itself"))
-        drawn = (values if every else 1 - values).reshape(-1, 1, self.n_draws)
+        passed, attempts = self._draws.right[:, place], self._draws.trials[:, place]
+        refuse_too_few(attempts.T, rule.k, self.dim)
+        rates, credit = self._questions, rule.credit
+        values = np.stack([rates.credit(credit)[..., place], rates.credit_over_groups(credit, place)], 1)
+        quantity = rule.quantity(Scope("itself"))
+        systems = self._systems.expand_dims(of=[f"a new {self.dim}", f"these {plural(self.dim)}"], axis=-1)
+        unbiased = np.nanmean(expected_credit(passed, attempts - passed, credit, -1), 1)
         return Marginal(
             quantity,
-            Draws.of(quantity.metric, drawn, (0.0, 1.0)),
-            self._systems.expand_dims(of=of, axis=-1),
+            Draws.of(quantity.metric, values.reshape(-1, 1, self.n_draws), (0.0, 1.0)),
+            systems,
             random_seed=self.random_seed,
-            score=self._unbiased(k, every, place, of).rename(quantity.metric),
+            score=systems.copy(data=unbiased.repeat(2).reshape(systems.shape)).rename(quantity.metric),
         )
 
     @cached_property
@@ -197,12 +195,6 @@ class GroupsModel(Held):
         """Rates of groups that are questions."""
         draws = self._draws if self.dispersion_given else replace(self._draws, dispersion=QUESTIONS)
         return draws.rates
-
-    def _unbiased(self, k: int, every: bool, place: int, of: list[str]) -> xr.DataArray:
-        """Return the unbiased estimate of the probability that k attempts pass, beside both questions."""
-        scores = score_of_k(self._draws.trials[:, place], self._draws.right[:, place], k, every)
-        mean = np.nanmean(scores, 1).reshape(self._systems.shape)
-        return self._systems.copy(data=mean).expand_dims(of=of, axis=-1)
 
     # ── Labels and words ──
 

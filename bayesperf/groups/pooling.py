@@ -24,6 +24,7 @@ from bayesperf.data.cross_validation import folds_of_all_repeats, refuse_sum, re
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.groups.answers_over_groups import AnswersOverGroups, answers_in_words
+from bayesperf.groups.attempts import Rule
 from bayesperf.groups.cluster_weights import pool_clusters
 from bayesperf.groups.group_quadrature import DISPERSION, GroupsModel
 from bayesperf.metrics.metric import Metric
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 # Default number of draws of more than two classes.
 _DRAWS_OF_CLASSES = 5_000
+# The most attempts of which some number must pass, between one and all: the numbers of ways overflow beyond.
+_MOST_OF_SOME = 500
 # If prior and posterior share this much of their mass, the data have said nothing.
 _SAME_AS_PRIOR = 0.95
 
@@ -97,7 +100,7 @@ class Pooled(AnswersOverGroups):
     # ── Several attempts ──
 
     @checked
-    def pass_at_k(self, k: int) -> Marginal:
+    def pass_at_k(self, k: int, at_least: int = 1) -> Marginal:
         """Return the probability that at least one of k attempts passes, if groups are questions asked repeatedly.
 
         An attempt that passes is a true positive, one that fails is a false negative.
@@ -106,6 +109,8 @@ class Pooled(AnswersOverGroups):
         ----------
         k : int
             Number of attempts, from 1 to the smallest number of attempts at a question.
+        at_least : int
+            How many of the k must pass (G-Pass@k), from 1 to k; k is `pass_hat_k`.
 
         Returns
         -------
@@ -118,27 +123,25 @@ class Pooled(AnswersOverGroups):
         Raises
         ------
         ValueError
-            If a question was asked fewer than k times, a system was asked none, or no class is positive.
+            If a question was asked fewer than k times, a system was asked none, no class is positive, or at_least > k.
 
         Notes
         -----
         Questions differ more than sites: many are nearly always solved, or hardly ever. Their dispersion is Beta(1, 1),
         whatever it is for metrics, unless `pool` was given another. docs/coverage.md shows how often intervals cover.
 
-        A new question passes with probability 1 − E[(1 − x)^k], x ~ Beta(κp, κ(1 − p)), which has a closed form given p
-        and ρ; for these questions it is the mean of 1 − (1 − x_g)^k over the posterior of their rates x_g. With one
-        attempt, these are the mean over questions, and the mean of the questions' rates. Systems are independent.
+        Given p and ρ, how many of k attempts at a new question pass is beta-binomial of κp and κ(1 − p); at these
+        questions it is binomial, with the posterior of their rates. Systems are independent.
 
-        By the Bayesian bootstrap, each question has the score 1 − C(n − c, k)/C(n, k) if c of n attempts passed; its
-        mean over attempts is 1 − (1 − p)^k. The mean of the scores over questions is drawn with weights v_g of
-        questions that all systems share, so `bayesperf.compare` compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g v_g +
-        ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~ Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are its
-        pseudo-examples in the cells of true positives and of false negatives.
+        By the Bayesian bootstrap, the score of a question is the proportion of all choices of k attempts in which
+        enough pass (hypergeometric): for pass@k, 1 − C(n − c, k)/C(n, k) if c of n attempts passed. The mean of the
+        scores over questions is drawn with weights v_g of questions that all systems share, so `bayesperf.compare`
+        compares them in pairs: (Σ_g v_g s_g + ε₁)/(Σ_g v_g + ε₁ + ε₀). The prior's pseudo-questions, of which ε₁ ~
+        Gamma(α₁) are solved and ε₀ ~ Gamma(α₀) are not, are its pseudo-examples in the cells of true positives and of
+        false negatives.
 
         Examples
         --------
-        Forty questions, each asked five times:
-
         >>> import bayesperf as bp
         >>> passed = [0] * 10 + [1] * 8 + [3] * 12 + [5] * 10
         >>> cm = bp.ConfusionMatrix.from_counts(
@@ -149,7 +152,6 @@ class Pooled(AnswersOverGroups):
         >>> at_3.hdi().sel(of="a new question").round(2).values
         array([0.54, 0.79])
 
-
         >>> passed = [[0] * 12 + [1] * 8 + [3] * 10 + [5] * 10, passed]
         >>> cm = bp.ConfusionMatrix.from_counts(
         ...     tp=passed, fn=[[5 - n for n in row] for row in passed], fp=0, tn=0,
@@ -159,7 +161,7 @@ class Pooled(AnswersOverGroups):
         >>> compared.prob_greater.sel(model="new", model_other="old").round(2).item()
         0.96
         """
-        return self._of_k(k, every=False)
+        return self._credit_of_k(k, at_least)
 
     @checked
     def pass_hat_k(self, k: int) -> Marginal:
@@ -198,11 +200,52 @@ class Pooled(AnswersOverGroups):
         >>> all_of_4.hdi().sel(of="a new question").round(2).values
         array([0.15, 0.4 ])
         """
-        return self._of_k(k, every=True)
+        return self._credit_of_k(k, k)
 
-    def _of_k(self, k: int, every: bool) -> Marginal:
-        probability: Marginal = self._knows.probability_of_k(checks.count("k", k), every)
-        return probability
+    @checked
+    def mg_pass_at_k(self, k: int) -> Marginal:
+        """Return the mean probability that at least m of k attempts pass, over m above k/2 (mG-Pass@k).
+
+        It is 2/k times the sum of `pass_at_k(k, at_least=m)` over all m above ⌈k/2⌉, which is their mean if k is even.
+        All else is as in `pass_at_k`.
+
+        Parameters
+        ----------
+        k : int
+            Number of attempts, from 2 to the smallest number of attempts at a question.
+
+        Returns
+        -------
+        Marginal
+            As in `pass_at_k`.
+
+        Raises
+        ------
+        ValueError
+            As in `pass_at_k`.
+
+        References
+        ----------
+        Liu et al. (2024), Are your LLMs capable of stable reasoning?
+
+        Examples
+        --------
+        >>> import bayesperf as bp
+        >>> passed = [0] * 12 + [1] * 8 + [3] * 10 + [4] * 10
+        >>> outcomes = bp.Outcomes.from_counts(right=passed, n=4, dims={"question": range(40)})
+        >>> bp.pool(outcomes, "question", "clusters").mg_pass_at_k(4).observed.sel(of="these questions").item()
+        0.375
+        """
+        return self._credit_of_k(k, None)
+
+    def _credit_of_k(self, k: int, enough: int | None) -> Marginal:
+        size = checks.count("k", k, least=2 if enough is None else 1)
+        if enough is not None and checks.count("at_least", enough) > size:
+            raise InputError("at_least", f"it is {enough}, of k={size} attempts.", "Give a number from 1 to k.")
+        if enough not in (1, size) and size > _MOST_OF_SOME:
+            raise InputError("k", f"it is {size:,}, and at most {_MOST_OF_SOME} unless one attempt must pass, or all.")
+        credit: Marginal = self._knows.credit_of_k(Rule(size, enough))
+        return credit
 
     # ── Tables and figures ──
 

@@ -1,6 +1,7 @@
 """Whether one of k attempts passes, of systems asked the same questions: moments, pairs, coverage."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from scipy import special, stats
 
 import bayesperf as bp
 from bayesperf.core.errors import DependenceWarning, PriorWarning
+from bayesperf.groups import group_draws
+from bayesperf.groups.attempts import Rule, expected_credit, variance_of_credit
 
 
 def asked(passed, times, **options):
@@ -225,23 +228,102 @@ def test_pass_at_4_of_six_is_as_published():
     np.testing.assert_allclose(pooled.pass_at_k(4).observed, [0.7733, 0.9733], atol=5e-5)
 
 
+# ── Enough of k attempts ──
+
+
+def test_enough_of_k_pass_as_counted_over_all_choices():
+    for passed in range(7):
+        chosen = [sum(choice) for choice in combinations([1] * passed + [0] * (6 - passed), 4)]
+        for enough in range(1, 5):
+            found = expected_credit(np.array(passed), np.array(6 - passed), Rule(4, enough).credit, -1)
+            assert found == pytest.approx(np.mean([each >= enough for each in chosen]), abs=1e-15)
+        stable = np.mean([np.mean([each >= 3, each >= 4]) for each in chosen])
+        found = expected_credit(np.array(passed), np.array(6 - passed), Rule(4, None).credit, -1)
+        assert found == pytest.approx(stable, abs=1e-15)
+    # Of an odd number, 2/5 (P(≥ 4) + P(5)): not a mean, and at most 4/5.
+    assert Rule(5, None).credit == pytest.approx([0, 0, 0, 0, 0.4, 0.8])
+
+
+def test_enough_of_k_at_known_and_uncertain_rates_is_binomial_and_beta_binomial():
+    a, b = np.array([0.02, 0.7, 3.0, 40.0]), np.array([0.5, 0.7, 1.0, 2.0])
+    for k in (1, 4, 16):
+        for enough in range(1, k + 1):
+            credit = Rule(k, enough).credit
+            known, uncertain = (expected_credit(a, b, credit, added) for added in (0, 1))
+            np.testing.assert_allclose(known, stats.binom.sf(enough - 1, k, a / (a + b)), rtol=1e-9, atol=1e-14)
+            np.testing.assert_allclose(uncertain, stats.betabinom.sf(enough - 1, k, a, b), rtol=1e-9, atol=1e-14)
+
+
+def test_the_variance_of_credit_is_an_integral():
+    a, b = np.array([0.4, 2.0, 5.0]), np.array([0.6, 3.0, 0.5])
+    levels = (np.arange(100_000) + 0.5) / 100_000
+    for rule in (Rule(3, 1), Rule(3, 3), Rule(5, 2), Rule(4, None)):
+        of_rates = [expected_credit(x, 1 - x, rule.credit, 0) for x in stats.beta.ppf(levels, a[:, None], b[:, None])]
+        np.testing.assert_allclose(variance_of_credit(a, b, rule.credit), np.var(of_rates, 1), rtol=1e-3)
+
+
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.DependenceWarning")
 def test_mg_pass_at_4_is_as_published():
-    """mG-Pass@4 is the mean of P(3 or more of 4 pass) and P(4 of 4), which is 2 pass^3 − pass^4."""
-    outcomes = attempts_of(LUCKY_AND_STEADY, 6)
-    pooled = bp.pool(outcomes, "question", method="bayesian_bootstrap")
-    np.testing.assert_allclose(
-        2 * pooled.pass_hat_k(3).observed - pooled.pass_hat_k(4).observed, [0.0, 0.1067], atol=5e-5
-    )
-    # Its posterior under a flat prior of each question's rate, integrated over the quantiles of that.
-    rates = bp.posterior(outcomes, "flat")["accuracy"].ppf((np.arange(20_000) + 0.5) / 20_000)
-    passing = 2 * rates**3 - rates**4
-    mean, sd = passing.mean(("q", "question")), np.sqrt(passing.var("q").sum("question")) / 5
+    pooled = bp.pool(attempts_of(LUCKY_AND_STEADY, 6), "question", method="bayesian_bootstrap")
+    stable = pooled.mg_pass_at_k(4)
+    np.testing.assert_allclose(stable.observed, [0.0, 0.1067], atol=5e-5)
+    levels = [pooled.pass_at_k(4, at_least=enough).joint_draws(200).values for enough in (3, 4)]
+    np.testing.assert_allclose(stable.joint_draws(200), np.mean(levels, 0), rtol=1e-5)
+    # Its posterior about these questions, under a flat prior of the rate of each.
+    passed = np.array(LUCKY_AND_STEADY, float)
+    mean = expected_credit(1 + passed, 7 - passed, Rule(4, None).credit, 1).mean(1)
+    sd = np.sqrt(variance_of_credit(1 + passed, 7 - passed, Rule(4, None).credit).sum(1)) / 5
     np.testing.assert_allclose(mean, [0.0794, 0.2136], atol=6e-5)
     np.testing.assert_allclose(sd, [0.0440, 0.0735], atol=6e-5)
     # Printed as the mean and 1.96 deviations, not below 0.
     np.testing.assert_allclose(np.maximum(mean - 1.96 * sd, 0), [0.0, 0.0696], atol=2e-4)
     np.testing.assert_allclose(mean + 1.96 * sd, [0.1657, 0.3577], atol=2e-4)
+
+
+def test_fewer_pass_the_more_must_in_every_draw_and_words_say_how_many():
+    outcomes = attempts_of(AIRLINE)
+    for options in ({}, {"method": "bayesian_bootstrap"}):
+        pooled = bp.pool(outcomes, "question", "clusters", **options)
+        of_each = [pooled.pass_at_k(4, at_least=enough) for enough in range(1, 5)]
+        assert (np.diff([found.joint_draws(300) for found in of_each], axis=0) <= 1e-12).all()
+        np.testing.assert_array_equal(of_each[-1].joint_draws(300), pooled.pass_hat_k(4).joint_draws(300))
+        np.testing.assert_allclose(of_each[2].observed, np.mean(AIRLINE >= 3))
+        assert "G-Pass@4 (at least 3) is" in of_each[2].in_words()
+        assert "ean G-Pass@4 is" in pooled.mg_pass_at_k(4).in_words()
+
+
+def test_numbers_that_no_attempts_can_reach_are_refused():
+    pooled = bp.pool(attempts_of(AIRLINE), "question", "clusters")
+    for call, words in {
+        (lambda: pooled.pass_at_k(4, at_least=5)): "at_least: it is 5, of k=4 attempts. Give a number from 1 to k",
+        (lambda: pooled.pass_at_k(4, at_least=0)): "at_least must be a whole number of at least 1",
+        (lambda: pooled.pass_at_k(4, at_least=0.75)): "at_least must be a whole number of at least 1",
+        (lambda: pooled.mg_pass_at_k(1)): "k must be a whole number of at least 2",
+        (lambda: pooled.mg_pass_at_k(5)): "k: it is 5, and 50 of 50 questions have fewer attempts",
+        (lambda: pooled.pass_at_k(501, at_least=2)): "k: it is 501, and at most 500",
+    }.items():
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_the_mean_over_many_questions_is_that_of_rates_drawn_one_by_one(monkeypatch):
+    rng, n = np.random.default_rng(11), 4_000
+    passed, times = rng.binomial(6, rng.beta(0.5, 0.5, 400)), np.full(400, 6)
+    passed[:40], times[:40] = passed[:40].clip(0, 4), rng.permutation(np.repeat([0, 4], 20))
+    outcomes = bp.Outcomes.from_counts(right=np.minimum(passed, times), n=times, dims=["question"])
+    found = []
+    for most in (200, 400):
+        monkeypatch.setattr(group_draws, "_MOST_DRAWN", most)
+        pooled = bp.pool(outcomes, "question", "clusters", draws=n)
+        found.append([pooled.pass_at_k(4, enough).sel(of="these questions") for enough in (1, 3, 4)])
+    for normal, drawn in zip(*found, strict=True):
+        error = drawn.sd().item() / np.sqrt(n)
+        assert normal.mean().item() == pytest.approx(drawn.mean().item(), abs=4 * np.sqrt(2) * error)
+        assert normal.sd().item() == pytest.approx(drawn.sd().item(), rel=4 / np.sqrt(n))
+        for tail in (0.025, 0.975):
+            # A quantile's error is √(q(1 − q)/n) over the density there, 0.058/sd of a normal.
+            off = 4 * np.sqrt(2 * tail * (1 - tail)) / 0.058 * error
+            assert normal.ppf(tail).item() == pytest.approx(drawn.ppf(tail).item(), abs=off)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.words import enumerated, plural, printable
+from bayesperf.groups.attempts import Rule
 from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.plan.reruns import attempts, questions_to_settle
 from bayesperf.reports.analysis import Analysis
@@ -32,7 +33,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 def _of_k(analysis: Analysis, source: ClusterWeights, k: int) -> Iterator[str]:
     """Yield how probably one of k attempts passes, all of them, or most; and which system is better in that."""
     settings = analysis.settings
-    one, every = (source.probability_of_k(k, every) for every in (False, True))
+    one, every = (source.credit_of_k(Rule(k, enough)) for enough in (1, k))
     for found in (one, every, *([] if analysis.voted is None else [analysis.voted])):
         yield found.in_words(ci_prob=settings.ci_prob)
         if analysis.comparisons and found is not one:
