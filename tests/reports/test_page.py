@@ -530,6 +530,35 @@ def test_other_metrics_are_folded_and_counted(metrics, title):
 # ── Methods and terms ──
 
 
+def two_systems(**settings):
+    frame = CANCER.query("model != 'logistic_regression'")
+    return analyse(
+        Predictions(frame), Settings(by=("model",), metrics=("accuracy",), pos_label="malignant", **settings)
+    )
+
+
+def test_an_open_comparison_says_how_many_more_examples_settle_it():
+    """By a normal approximation, and rounded up to two digits: within 5 % of the exact plan of two counts."""
+    analysis = two_systems(id="example")
+    (said,) = enough_data.open_comparison(analysis)
+    (number,) = re.findall(r"To settle it: about ([\d,]+) more examples \(enough with probability 0.8\)", said)
+    planned = bp.plan.comparison(analysis.paired, metric="accuracy").n
+    assert int(number.replace(",", "")) == pytest.approx(planned, rel=0.05)
+    (apart,) = enough_data.open_comparison(two_systems())
+    assert "more examples for each system (" in apart
+
+
+def test_nothing_more_is_asked_for_if_a_comparison_is_settled():
+    analysis = analyse(Predictions(CANCER), Settings(by=("model",), pos_label="malignant", id="example"))
+    assert enough_data.open_comparison(analysis) == []
+
+
+def test_the_methods_name_a_prior_that_the_classes_share():
+    said = methods.paragraph(analyse(Predictions(classes(3, 60)), Settings()))
+    assert "with a prior shared by the classes" in said
+    assert "Dirichlet prior on its cells" not in said
+
+
 @pytest.mark.few
 def test_the_methods_cite_what_the_references_hold(analysis):
     notes = [block for block in flat(methods.blocks(analysis)) if isinstance(block, Note)]
