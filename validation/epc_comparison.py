@@ -14,8 +14,7 @@ import numpy as np
 
 from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
-from bayesperf.curves.expected_performance.estimating import epc
-from bayesperf.curves.expected_performance.performance_curve import QUESTIONS
+from bayesperf.curves.expected_performance.performance_curve import QUESTIONS, epc
 from validation.expected_performance import true_metric
 from validation.study import Study, interval_figures, means, table
 

@@ -15,8 +15,7 @@ from scipy.special import ndtr
 
 from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
-from bayesperf.curves.expected_performance.estimating import epc
-from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
+from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve, epc
 from validation.study import Study, interval_figures, means, table
 
 # How the bands are drawn: the arguments of `bayesperf.curves.epc`.

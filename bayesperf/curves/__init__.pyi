@@ -12,9 +12,9 @@ from .decisions.choosing import abstention as abstention
 from .decisions.choosing import choose_threshold as choose_threshold
 from .expected_performance.criteria import break_even_threshold as break_even_threshold
 from .expected_performance.criteria import equal_error_threshold as equal_error_threshold
-from .expected_performance.estimating import epc as epc
-from .expected_performance.estimating import epc_a_posteriori as epc_a_posteriori
 from .expected_performance.performance_curve import ExpectedPerformanceCurve as ExpectedPerformanceCurve
+from .expected_performance.performance_curve import epc as epc
+from .expected_performance.performance_curve import epc_a_posteriori as epc_a_posteriori
 from .reliability.before_labels import expected_metrics as expected_metrics
 from .reliability.calibrating import calibration as calibration
 from .reliability.frequency_curve import ReliabilityCurve as ReliabilityCurve

@@ -21,8 +21,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES, weighted_score
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
-from bayesperf.curves.expected_performance.estimating import epc
-from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
+from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve, epc
 from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve

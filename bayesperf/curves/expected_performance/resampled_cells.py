@@ -7,10 +7,10 @@ examples is Dirichlet(counts) over their groups. Clusters are drawn as wholes: a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,36 +27,17 @@ from bayesperf.curves.expected_performance.system import (
 )
 from bayesperf.distributions.drawing import gamma_masses
 
+if TYPE_CHECKING:
+    from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve
+
 # How many numbers an array of draws may hold at once.
 _AT_ONCE = 2**20
 
 
-class Resampling(NamedTuple):
-    """How cells are drawn."""
-
-    # Whether development sets are drawn as well, and thresholds chosen on them.
-    anew: bool
-    # Whether systems were tested on the same examples.
-    paired: bool
-    # As in `ExpectedPerformanceCurve`.
-    draws: int
-    method: str
-    prior: Array
-    random_seed: int
-    progressbar: bool
-
-
-class Members(NamedTuple):
-    """Two tables of the same examples: one tests thresholds, the other chooses them."""
-
-    examples: Examples
-    tested: list[IntervalCounts]
-    choosing: list[IntervalCounts]
-
-
-def drawn_cells(systems: Sequence[System], rules: Sequence[ThresholdRule], resampling: Resampling) -> list[Array]:
+def drawn_cells(curve: ExpectedPerformanceCurve, rules: Sequence[ThresholdRule]) -> list[Array]:
     """Return draws of each system's cell probabilities (n, a, actual, predicted) at thresholds that rules choose."""
-    if resampling.anew:
+    systems = list(curve.parts.values())
+    if curve.resample == "both":
         tests = [IntervalCounts.of(s.test, s.fold, s.drawn_cuts) for s in systems]
         choosing = [s.choosing_counts() for s in systems]
         fixed = None
@@ -65,16 +46,15 @@ def drawn_cells(systems: Sequence[System], rules: Sequence[ThresholdRule], resam
         tests = [s.interval_counts(cuts) for s, cuts in zip(systems, thresholds, strict=True)]
         choosing = [[] for _ in systems]
         fixed = [table.positions(cuts) for table, cuts in zip(tests, thresholds, strict=True)]
-    samples, places = _samples(systems, tests, choosing, resampling)
-    rng = np.random.default_rng(resampling.random_seed)
+    samples = _samples(systems, tests, choosing, curve)
+    rng = np.random.default_rng(curve.random_seed)
     wide = sum(len(alphas) for _, alphas in rules)
     width = sum(sample.width for sample in samples) + 4 * len(tests[0].cuts) * wide
     blocks = []
-    for n in blocks_of_draws(resampling.draws, width, resampling.progressbar, _AT_ONCE):
-        drawn = [mass for sample in samples for mass in sample.draw(rng, n, resampling.method)]
-        of_systems = [(drawn[test], [drawn[place] for place in dev]) for test, dev in places]
-        positions = fixed or [_chosen_candidates(rules, masses) for _, masses in of_systems]
-        blocks.append([cell_probabilities(mass, at) for (mass, _), at in zip(of_systems, positions, strict=True)])
+    for n in blocks_of_draws(curve.n_draws, width, curve.progressbar, _AT_ONCE):
+        drawn = {table: mass for sample in samples for table, mass in sample.draw(rng, n, curve.method)}
+        positions = fixed or [_chosen_candidates(rules, [drawn[table] for table in dev]) for dev in choosing]
+        blocks.append([cell_probabilities(drawn[test], at) for test, at in zip(tests, positions, strict=True)])
     return [np.concatenate(cells) for cells in zip(*blocks, strict=True)]
 
 
@@ -88,30 +68,28 @@ def _samples(
     systems: Sequence[System],
     tests: Sequence[IntervalCounts],
     choosing: Sequence[Sequence[IntervalCounts]],
-    resampling: Resampling,
-) -> tuple[list[ResampledTables], list[tuple[int, list[int]]]]:
-    """Return the samples of examples that are drawn, and where among all their tables those of each system are.
+    curve: ExpectedPerformanceCurve,
+) -> list[ResampledTables]:
+    """Return the samples of examples that are drawn: those that test thresholds, and those that choose them.
 
     Systems tested on the same examples share their sample, and so do those developed on the same. Folds of the test
     set are development sets as well, and so belong to its sample.
     """
     developed = [s.development for s in systems]
-    shared = resampling.paired and all(d is not None and d.alike(developed[0]) for d in developed)
-    members: dict[tuple[str, int], Members] = {}
+    shared = curve.paired and all(d is not None and d.alike(developed[0]) for d in developed)
+    # The examples of each sample, and its tables: those that are tested, and those that choose.
+    members: dict[tuple[str, int], tuple[Examples, list[IntervalCounts], list[IntervalCounts]]] = {}
     for i, (system, test, dev) in enumerate(zip(systems, tests, choosing, strict=True)):
-        judged = "test", 0 if resampling.paired else i
-        members.setdefault(judged, Members(system.test, [], [])).tested.append(test)
+        _, tested, by_folds = members.setdefault(("test", 0 if curve.paired else i), (system.test, [], []))
+        tested.append(test)
         if system.development is None:
-            members[judged].choosing.extend(dev)
+            by_folds.extend(dev)
         elif dev:
-            own = "dev", 0 if shared else i
-            members.setdefault(own, Members(system.development, [], [])).choosing.extend(dev)
-    samples = [
-        ResampledTables.of(tested, choosing, resampling.prior, examples.cluster)
-        for examples, tested, choosing in members.values()
+            members.setdefault(("dev", 0 if shared else i), (system.development, [], []))[2].extend(dev)
+    return [
+        ResampledTables.of(tested, choose, curve.prior, examples.cluster)
+        for examples, tested, choose in members.values()
     ]
-    place = {table: i for i, table in enumerate(table for sample in samples for table in sample.tables)}
-    return samples, [(place[test], [place[table] for table in dev]) for test, dev in zip(tests, choosing, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +140,8 @@ class ResampledTables:
         """How many numbers a draw takes."""
         return len(self.weights) + sum(int(np.prod(table.shape)) for table in self.tables)
 
-    def draw(self, rng: np.random.Generator, n: int, method: str) -> list[Array]:
-        """Return n draws of every table, (n, class, fold, interval) each.
+    def draw(self, rng: np.random.Generator, n: int, method: str) -> Iterator[tuple[IntervalCounts, Array]]:
+        """Yield every table with n draws of it, (n, class, fold, interval).
 
         By the Bayesian bootstrap a data set has the observed number of examples (or clusters), drawn from the
         population with replacement; by the bootstrap, population and data set are one resample.
@@ -176,10 +154,8 @@ class ResampledTables:
         drawn = [population] * self.tested
         if self.tested < len(self.tables):
             drawn += [self._data_set(rng, population, size, method)] * (len(self.tables) - self.tested)
-        return [
-            (total @ mass.T).T.reshape(n, *table.shape)
-            for total, mass, table in zip(self.sums, drawn, self.tables, strict=True)
-        ]
+        for total, mass, table in zip(self.sums, drawn, self.tables, strict=True):
+            yield table, (total @ mass.T).T.reshape(n, *table.shape)
 
     def _data_set(self, rng: np.random.Generator, population: Array, size: int, method: str) -> Array:
         """Return the numbers of examples of each group, (n, u + q), in data sets drawn from populations."""
