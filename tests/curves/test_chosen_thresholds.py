@@ -155,12 +155,13 @@ def test_what_cannot_be_chosen_is_refused(options, error, words):
 
 def met_in_truth(rng, requirements, best, n, prevalence, distance):
     """Return whether a threshold was found, and whether it meets the requirement in truth."""
-    rule = best_threshold(best, None, requirements_of(requirements), 0.95, None)
+    required = requirements_of(requirements)
+    rule = best_threshold(best, None, required, None)
     y = (rng.random(n) < prevalence).astype(int)
     score = rng.normal(distance * y)
     order = np.argsort(-score)
     candidates = Candidates(np.r_[np.inf, score[order]], np.stack([1 - y[order], y[order]]))
-    if not rule.met(candidates.cells)[1:].any():
+    if not np.all([each.met(candidates.cells) for each in required], 0)[1:].any():
         return False, True
     threshold = candidates.thresholds[rule.choose(candidates.cells)[0]]
     recall, fpr = norm.sf(threshold - distance), norm.sf(threshold)

@@ -315,7 +315,7 @@ def choose_threshold(
     """
     level = checks.probability("confidence", confidence)
     share = None if prevalence is None else checks.probability("prevalence", prevalence)
-    rule = best_threshold(best, cost, requirements_of(requirements), level, share)
+    rule = best_threshold(best, cost, requirements_of(requirements, level), share)
     return _chosen("choose_threshold", rule, (y_true, y_score), test, pos_label, draws, random_seed)
 
 
@@ -377,7 +377,7 @@ def abstention(
     (0.62, 1.75, 269)
     """
     level = checks.probability("confidence", confidence)
-    rule = pair_rule(cost, max_abstention, requirements_of(requirements), level)
+    rule = pair_rule(cost, max_abstention, requirements_of(requirements, level))
     return _chosen("abstention", rule, (y_true, y_score), test, pos_label, draws, random_seed)
 
 
@@ -388,10 +388,10 @@ def _chosen(
     n_draws, seed = checks.count("draws", draws, least=2), checks.seed(random_seed)
     candidates, labels, positive = candidates_of(*examples, pos_label)
     cells = candidates.cells
-    met = [each.met(cells, rule.confidence) for each in rule.requirements]
+    met = [each.met(cells) for each in rule.requirements]
     # A rule that calls nothing positive has no single threshold.
     if met and not (np.all(met, 0)[1:].any() if rule.size == 1 else np.any(met, 1).all()):
-        raise refusal(rule.requirements, cells, candidates.thresholds, rule.confidence)
+        raise refusal(rule.requirements, cells, candidates.thresholds)
     chosen = rule.choose(cells)
     at = candidates.thresholds[chosen]
     if test is None:

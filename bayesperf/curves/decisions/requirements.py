@@ -24,7 +24,7 @@ from scipy.special import betaincc
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Numbers
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import AT_BEST, chance, format_value, percentage
+from bayesperf.core.words import AT_BEST, chance, format_value, percentage, sentence
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.requirement import bounds_of
@@ -71,6 +71,8 @@ class ThresholdRequirement:
     # The cell that is to be large, and the one that is to be small.
     success: str
     failure: str
+    # The probability with which it must be met.
+    confidence: float
 
     @property
     def least(self) -> float:
@@ -102,17 +104,17 @@ class ThresholdRequirement:
         successes = np.asarray(getattr(cells, self.success), float)
         return successes, successes + getattr(cells, self.failure)
 
-    def margin(self, cells: Cells, confidence: float) -> Array:
+    def margin(self, cells: Cells) -> Array:
         """Return the excess of successes over the number needed at each threshold, in units of √trials, (…, T)."""
         successes, trials = self.counts(cells)
-        return np.asarray((successes - self._needed(trials, confidence)) / np.sqrt(trials + 1))
+        return np.asarray((successes - self._needed(trials, self.confidence)) / np.sqrt(trials + 1))
 
-    def met(self, cells: Cells, confidence: float) -> Booleans:
-        """Return at which thresholds the requirement is met with a confidence, despite the search, (…, T)."""
+    def met(self, cells: Cells) -> Booleans:
+        """Return at which thresholds the requirement is met with its confidence, despite the search, (…, T)."""
         successes, trials = self.counts(cells)
         shares, parts = zip(*self._beginnings, strict=True)
         of_class = cells.tp + cells.fn if self.success == "tp" or self.failure == "tp" else cells.tn + cells.fp
-        risks = (1 - confidence) * np.array(parts)
+        risks = (1 - self.confidence) * np.array(parts)
         begun = [
             trials >= np.maximum(share * of_class, _fewest(self.least, 1 - risk)) - 1e-9
             for share, risk in zip(shares, risks, strict=True)
@@ -162,18 +164,18 @@ def _needed(least: float, confidence: float, most: int) -> tuple[Array, Array]:
 
 
 def requirements_of(
-    requirements: Sequence[str] | Mapping[str | Metric, float] | None,
+    requirements: Sequence[str] | Mapping[str | Metric, float] | None, confidence: float = 0.95
 ) -> list[ThresholdRequirement]:
-    """Return checked requirements of two classes."""
+    """Return checked requirements of two classes, each of which must be met with a probability of `confidence`."""
     if requirements is None:
         return []
     bounds = bounds_of(requirements)
     if not bounds:
         raise InputError("requirements", "name at least one, as {'recall': 0.9}.")
-    return [_requirement(metric, bound) for metric, bound in bounds.items()]
+    return [_requirement(metric, bound, confidence) for metric, bound in bounds.items()]
 
 
-def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:
+def _requirement(metric: Metric, bound: Any, confidence: float) -> ThresholdRequirement:
     form = metric.exact_form(2)
     cells = (*form.success, *form.failure) if isinstance(form, Proportion) and metric.average is None else ()
     if metric.greater_is_better is None or frozenset(cells) not in _FROM_STRICTEST:
@@ -186,7 +188,7 @@ def _requirement(metric: Metric, bound: Any) -> ThresholdRequirement:
         )
     success, failure = cells[:: metric.better]
     least = checks.probability(f"requirements[{metric.name!r}]", bound)
-    return ThresholdRequirement(metric, least, success, failure)
+    return ThresholdRequirement(metric, least, success, failure, confidence)
 
 
 def prob_met(requirements: Sequence[ThresholdRequirement], cells: Cells, chosen: Codes) -> xr.DataArray:
@@ -199,29 +201,25 @@ def prob_met(requirements: Sequence[ThresholdRequirement], cells: Cells, chosen:
     return xr.DataArray(met, {"requirement": names}, ["requirement"], name="prob_met", attrs={"note": note})
 
 
-def refusal(
-    requirements: Sequence[ThresholdRequirement], cells: Cells, thresholds: Array, confidence: float
-) -> ValueError:
+def refusal(requirements: Sequence[ThresholdRequirement], cells: Cells, thresholds: Array) -> ValueError:
     """Return the error that no threshold meets the requirements: how near each comes, and what it would take."""
-    parts = [_how_near(requirement, cells, thresholds, confidence) for requirement in requirements]
+    parts = [_how_near(requirement, cells, thresholds) for requirement in requirements]
     several = " Each is met somewhere, and nowhere all of them." if all(shown for shown, _ in parts) else ""
     wanted = " and ".join(map(str, requirements))
     return InputError(
         "requirements",
-        f"no threshold has {wanted} with probability {percentage(confidence)}"
+        f"no threshold has {wanted} with probability {percentage(requirements[0].confidence)}"
         f"{' each' if len(requirements) > 1 else ''}. "
         f"{' '.join((text for _, text in parts))}{several} Ask for less, or label more "
         "examples.",
     )
 
 
-def _how_near(
-    requirement: ThresholdRequirement, cells: Cells, thresholds: Array, confidence: float
-) -> tuple[bool, str]:
+def _how_near(requirement: ThresholdRequirement, cells: Cells, thresholds: Array) -> tuple[bool, str]:
     """Return whether a requirement is met at some threshold, and a sentence on where, or on how near it comes."""
-    if len(met := np.flatnonzero(requirement.met(cells, confidence))):
+    if len(met := np.flatnonzero(requirement.met(cells))):
         ends = sorted(float(thresholds[at]) for at in (met[0], met[-1]))
-        return True, f"{_title(requirement)} is so from {ends[0]:.4g} to {ends[1]:.4g}."
+        return True, sentence(f"{requirement} is so from {ends[0]:.4g} to {ends[1]:.4g}")
     probability = requirement.probability(cells)
     at = int(probability.argmax())
     successes, failures = (float(getattr(cells, name)[at]) for name in (requirement.success, requirement.failure))
@@ -229,23 +227,16 @@ def _how_near(
         f"The greatest probability of {requirement} is {chance(float(probability[at]))}, at threshold "
         f"{thresholds[at]:.4g} ({successes:.0f} of {successes + failures:.0f})"
     )
-    more = _more_examples(requirement, successes, failures, confidence)
+    more = _more_examples(requirement, successes, failures)
     return False, f"{text}{'.' if more is None else f'; {more}.'}"
 
 
-def _title(requirement: ThresholdRequirement) -> str:
-    text = str(requirement)
-    return text[:1].upper() + text[1:]
-
-
-def _more_examples(
-    requirement: ThresholdRequirement, successes: float, failures: float, confidence: float
-) -> str | None:
+def _more_examples(requirement: ThresholdRequirement, successes: float, failures: float) -> str | None:
     """Return in words by which factor the examples must grow, if the shares stay the same."""
     if successes <= requirement.least * (successes + failures):
         return "that share itself is no better than the bound, and more examples need not help"
     times = np.geomspace(1, 1000, 400)
-    enough = betaincc(times * successes, times * failures + 1, requirement.least) >= confidence
+    enough = betaincc(times * successes, times * failures + 1, requirement.least) >= requirement.confidence
     if not enough.any():
         return None
     factor = float(times[enough.argmax()])
