@@ -24,6 +24,7 @@ from bayesperf.curves.roc.called_positive import (
 from bayesperf.curves.scored_systems import SystemScores, orders_of
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores, by_class
+from bayesperf.distributions.quadrature import tanh_sinh
 
 # Random streams of one seed: of the curve, of the prevalence, of groups of clusters, and of unseen examples.
 _CURVE, _PREVALENCE, _GROUPS, _UNSEEN = 0, 1, 2, 3
@@ -59,6 +60,10 @@ class RocDraws(ABC):
     def rates(self) -> Iterator[tuple[Array, Array]]:
         """Yield false positive rate and recall at all thresholds, (some draws, T) each."""
 
+    @abstractmethod
+    def areas(self, part: PartOfCurve) -> Array:
+        """Return the areas of a part of the curves, (draws,)."""
+
     @property
     def thresholds(self) -> Array:
         """The thresholds (T,): inf, then the scores from the greatest down."""
@@ -69,9 +74,6 @@ class RocDraws(ABC):
         rng = np.random.default_rng([seed, _PREVALENCE])
         negative, positive = self.scores.class_totals
         return rng.beta(positive, negative, (draws, 1))
-
-
-Rates = tuple[PositiveRates, PositiveRates]
 
 
 class WeightedCurves(RocDraws):
@@ -95,7 +97,7 @@ class WeightedCurves(RocDraws):
         knots: Array = thresholds[places]
         return knots
 
-    def _blocks(self, thresholds: Array) -> Iterator[Rates]:
+    def _blocks(self, thresholds: Array) -> Iterator[tuple[PositiveRates, PositiveRates]]:
         """Yield the rates at which positives and negatives are called positive, some draws at a time."""
         negative, positive = (self.steps(of_class) for of_class in self.scores.called(thresholds))
         for of_positive, of_negative in self._weights_of(positive, negative):
@@ -118,7 +120,6 @@ class WeightedCurves(RocDraws):
             yield negative.at_every_threshold(), positive.at_every_threshold()
 
     def areas(self, part: PartOfCurve) -> Array:
-        """Return the areas of a part of the curves, (draws,)."""
         return np.concatenate([part.areas(*rates) for rates in self._blocks(self._knots)])
 
 
@@ -163,8 +164,40 @@ class Bootstrapped(WeightedCurves):
             yield of_positive, of_negative
 
 
+class ByUnits(WeightedCurves):
+    """Curves by weights of units: examples, groups or clusters of them, and what no example has shown.
+
+    A unit has one weight, whatever gaps it is in.
+    """
+
+    @property
+    @abstractmethod
+    def _units_of_gaps(self) -> tuple[Codes, Codes]:
+        """The units (k, gaps) that share each gap, of positives and of negatives, from the top down."""
+
+    @abstractmethod
+    def _blocks_of_units(self) -> Iterator[Array]:
+        """Yield the weights of the units, (some draws, units)."""
+
+    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
+        both, tables = (positive, negative), list[csr_array]()
+        at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
+        for block in self._blocks_of_units():
+            tables = tables or [
+                _summed(steps, units, block.shape[1]) for steps, units in zip(both, self._units_of_gaps, strict=True)
+            ]
+            for weights in np.split(block, range(at_once, len(block), at_once)):
+                of_positive, of_negative = ((table @ weights.T).T for table in tables)
+                yield of_positive, of_negative
+
+
+def _summed(steps: Steps, units: Codes, number: int) -> csr_array:
+    """Return the matrix (steps, units) from weights of a number of units to those of steps, given units of gaps."""
+    return tallied(np.tile(steps.of_gaps, len(units)), units.ravel(), (len(steps.sizes), number)) / len(units)
+
+
 @dataclass(frozen=True)
-class ClusterBootstrapped(WeightedCurves):
+class ClusterBootstrapped(ByUnits):
     """Curves by the Bayesian bootstrap of clusters: a weight for each (`cluster_weights`), which all its examples have.
 
     Between scores a gap has half the weight of each neighbour; beyond both ends the other half is the weight of one
@@ -184,11 +217,20 @@ class ClusterBootstrapped(WeightedCurves):
     def prevalence(self) -> Array:
         number = 1 + max(int(of_class.max()) for of_class in self.clusters)
         positive, negative = (np.bincount(of_class, minlength=number) for of_class in self.clusters)
-        blocks = [weights[:, :-2] for weights in self._weights()]
+        blocks = [weights[:, :-2] for weights in self._blocks_of_units()]
         return np.concatenate([(w @ positive / (w @ (positive + negative)))[:, None] for w in blocks])
 
-    def _weights(self) -> Iterator[Array]:
-        """Yield the weights of clusters and of one more example in either class, (some draws, clusters + 2)."""
+    @property
+    def _units_of_gaps(self) -> tuple[Codes, Codes]:
+        positive, negative = (of_class[::-1] for of_class in self.clusters)
+        beyond = 1 + max(positive.max(), negative.max())
+        # Each gap has a neighbour on either side; beyond both ends it is the additional example.
+        padded = ([[beyond + 1], positive, [beyond + 1]], [[beyond], negative, [beyond]])
+        of_positive, of_negative = (np.concatenate(of_class) for of_class in padded)
+        return np.stack([of_positive[:-1], of_positive[1:]]), np.stack([of_negative[:-1], of_negative[1:]])
+
+    def _blocks_of_units(self) -> Iterator[Array]:
+        # Clusters, and one more example in either class.
         rng = np.random.default_rng([self.seed, _CURVE])
         rng_of_order = np.random.default_rng([self.seed, _UNSEEN, self.order])
         sizes = np.bincount(np.concatenate(self.clusters))
@@ -198,30 +240,6 @@ class ClusterBootstrapped(WeightedCurves):
             if self.order:
                 unseen = rng_of_order.standard_exponential((block, 2))
             yield np.hstack([of_clusters, unseen])
-
-    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        beyond = 1 + max(int(of_class.max()) for of_class in self.clusters)
-        tables = [
-            _halves(steps, codes[::-1], beyond + place, beyond + 2)
-            for steps, codes, place in zip((positive, negative), self.clusters, (1, 0), strict=True)
-        ]
-        at_once = max(1, _AT_ONCE // (len(positive.sizes) + len(negative.sizes)))
-        for block in self._weights():
-            for weights in np.split(block, range(at_once, len(block), at_once)):
-                of_positive, of_negative = ((table @ weights.T).T for table in tables)
-                yield of_positive, of_negative
-
-
-def _halves(steps: Steps, cluster: Codes, beyond: int, clusters: int) -> csr_array:
-    """Return the matrix (steps, clusters) from weights of clusters to weights of steps of one class.
-
-    `cluster` is each example's, from the greatest score down. An example gives half its weight to the gap above it, and
-    half to the one below; `beyond` is the column of one more example, at both ends.
-    """
-    padded = np.concatenate([[beyond], cluster, [beyond]])
-    # Each gap has a neighbour on either side.
-    neighbours = np.concatenate([padded[:-1], padded[1:]])
-    return tallied(np.tile(steps.of_gaps, 2), neighbours, (len(steps.sizes), clusters)) / 2
 
 
 def weighted_curves(
@@ -277,6 +295,16 @@ class Binormal(RocDraws):
             above = ndtr((mean[:, None] - thresholds) / spread[:, None])
             yield above[:1], above[1:]
 
+    def areas(self, part: PartOfCurve) -> Array:
+        along = self.recall if part.rate == "fpr" else lambda recall: 1 - self.fpr(recall)
+        return part.scaled(integral(along, part.low, part.high))
+
+
+def integral(along: Callable[[Array], Array], low: float, high: float) -> Array:
+    """Return the integrals of drawn functions from low to high, however steep their ends are, (draws,)."""
+    node, _, weight = tanh_sinh()
+    return np.asarray((high - low) * (along(low + (high - low) * node) * weight).sum(-1))
+
 
 # ── Curves of systems on the same examples ──
 
@@ -307,7 +335,7 @@ class ExampleWeights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Paired(WeightedCurves):
+class Paired(ByUnits):
     """Curves of one of several systems on the same examples, whose weights all of them share.
 
     A positive has the weight of the gap just above its score, a negative the weight of the gap just below. With weights
@@ -326,19 +354,16 @@ class Paired(WeightedCurves):
     def prevalence(self) -> Array:
         return self._drawn_prevalence(self.weights.draws, self.weights.seed)
 
-    def _weights_of(self, positive: Steps, negative: Steps) -> Iterator[tuple[Array | Counts, Array | Counts]]:
-        unit, units, orders = self.weights.unit, self.weights.units, self.weights.beyond.shape[1]
-        positives, negatives = np.split(unit, [len(self.falling[0])])
+    @property
+    def _units_of_gaps(self) -> tuple[Codes, Codes]:
+        units, orders = self.weights.units, self.weights.beyond.shape[1]
+        positives, negatives = np.split(self.weights.unit, [len(self.falling[0])])
         below, above = units + self.order, units + orders + self.order
-        # The weight of each gap, from the top down.
-        gaps = np.append(positives[self.falling[0]], below), np.append(above, negatives[self.falling[1]])
-        tables = [
-            tallied(steps.of_gaps, of_gaps, (len(steps.sizes), units + 2 * orders))
-            for steps, of_gaps in zip((positive, negative), gaps, strict=True)
-        ]
-        for weights in self.weights.blocks():
-            of_positive, of_negative = ((table @ weights.T).T for table in tables)
-            yield of_positive, of_negative
+        of_positive, of_negative = positives[self.falling[0]], negatives[self.falling[1]]
+        return np.append(of_positive, below)[None], np.append(above, of_negative)[None]
+
+    def _blocks_of_units(self) -> Iterator[Array]:
+        return self.weights.blocks()
 
 
 def paired_curves(systems: Sequence[SystemScores], draws: int, seed: int, progressbar: bool) -> list[WeightedCurves]:

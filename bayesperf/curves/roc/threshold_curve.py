@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +21,7 @@ from bayesperf.curves.areas.auc import INFERENCES, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
 from bayesperf.curves.curve import KINDS, CurveOfParts
 from bayesperf.curves.roc.called_positive import PartOfCurve, range_of_rates
-from bayesperf.curves.roc.curve_draws import (
-    Binormal,
-    Observed,
-    RocDraws,
-    WeightedCurves,
-    paired_curves,
-)
+from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, integral, paired_curves
 from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, Choice, CurveKind, threshold_choice
 from bayesperf.curves.scored_systems import (
     SystemScores,
@@ -42,7 +36,6 @@ from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores
 from bayesperf.data.classifier_scores import Scores
 from bayesperf.data.matrix import ConfusionMatrix
-from bayesperf.distributions.quadrature import tanh_sinh
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind, Marginal
@@ -280,10 +273,6 @@ class ThresholdCurve(CurveOfParts):
         if self.method == "binormal":
             assert isinstance(self._first.scores, Scores)
             return [Binormal.fitted(self._first.scores, self.n_draws, self.random_seed)]
-        return self._bootstrapped
-
-    @property
-    def _bootstrapped(self) -> Sequence[WeightedCurves]:
         return paired_curves(list(self.parts.values()), self.n_draws, self.random_seed, self.progressbar)
 
     # ── Areas ──
@@ -307,7 +296,8 @@ class ThresholdCurve(CurveOfParts):
         if self.method == "binormal":
             name = "average_precision"
             quantity = Quantity(name, greater_is_better=True, words=metric_title(name), bounds=(0.0, 1.0))
-            return self._marginal(quantity, self._integral(0, 1)[None])
+            (drawn,) = self._drawn_curves
+            return self._marginal(quantity, integral(partial(self.curve_kind.along, drawn), 0, 1)[None])
         return weighted_score("average_precision", *self._data, **options)
 
     @property
@@ -359,19 +349,7 @@ class ThresholdCurve(CurveOfParts):
         part = PartOfCurve(rate, *range_of_rates("low and high", (low, high), rate), standardized)
         if (part.low, part.high) == (0, 1):
             return self.area
-        if self.method == "binormal":
-            along = None if rate == "fpr" else lambda drawn, recall: 1 - drawn.fpr(recall)
-            values = part.scaled(self._integral(part.low, part.high, along))[None]
-        else:
-            values = np.stack([drawn.areas(part) for drawn in self._bootstrapped])
-        return self._marginal(part.quantity, values)
-
-    def _integral(self, low: float, high: float, along: Callable[[RocDraws, Array], Array] | None = None) -> Array:
-        """Return the area under each drawn curve of the only system, however steep its edges are, (draws,)."""
-        node, _, weight = tanh_sinh()
-        (drawn,) = self._drawn_curves
-        rates = (along or self.curve_kind.along)(drawn, low + (high - low) * node)
-        return np.asarray((high - low) * (rates * weight).sum(-1))
+        return self._marginal(part.quantity, np.stack([drawn.areas(part) for drawn in self._drawn_curves]))
 
     # ── Operating points ──
 
