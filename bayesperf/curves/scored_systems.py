@@ -40,14 +40,15 @@ def marginal_of_scores(
 ) -> Marginal:
     """Return the marginal of independent draws (…, n) over leading dims, or of a distribution.
 
-    `examples` are the examples of the marginal, or their number in every class.
+    `examples` are the examples of the marginal, or their number in every class; `score` is what they show themselves.
     """
     if not isinstance(values, Distribution):
         values = Draws.of(quantity.metric, values.reshape(-1, 1, values.shape[-1]), quantity.bounds)
     leading = xr.DataArray(0.0) if leading is None else xr.zeros_like(leading, dtype=float)
     if not (examples is None or isinstance(examples, xr.DataArray)):
         examples = xr.DataArray(np.asarray(examples), dims="actual")
-    return Marginal(quantity, values, leading, None, inference, random_seed, examples, joint, score)
+    observed = None if score is None else score.rename(quantity.metric)
+    return Marginal(quantity, values, leading, None, inference, random_seed, examples, joint, observed)
 
 
 def draws_along(marginal: Marginal) -> Array:
@@ -104,6 +105,11 @@ class SystemScores(Held):
     scores: Scores | BinnedScores
     clusters: tuple[Codes, Codes] | None = None
     examples: tuple[Codes, Codes] | None = None
+
+    @property
+    def cluster(self) -> Codes | None:
+        """The clusters of the positives and then of the negatives, in the order of their scores, if any."""
+        return None if self.clusters is None else np.concatenate(self.clusters)
 
     def by_example(self) -> tuple[Array, Array]:
         """Return the scores of the positives and of the negatives, in the order of the examples."""

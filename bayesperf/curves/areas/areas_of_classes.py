@@ -16,13 +16,13 @@ from bayesperf.core.fields import Held
 from bayesperf.curves.areas.bootstrapped_areas import (
     class_pair,
     drawn_figures,
+    observed_area,
     shares,
-    twice_below,
     units_of_clusters,
     units_of_examples,
 )
 from bayesperf.curves.roc.called_positive import PartOfCurve
-from bayesperf.curves.scored_systems import bootstrap_of, check_several, clusters_of_examples
+from bayesperf.curves.scored_systems import check_several, clusters_of_examples
 from bayesperf.data.classifier_scores import ClassProbabilities
 from bayesperf.posteriors.quantity import Quantity
 
@@ -88,20 +88,11 @@ class ClassAreas(Held):
         return cls(first.codes, first.labels, np.stack([s.probabilities for s in systems]), multi_class, average, codes)
 
     @property
-    def name(self) -> str:
-        """What the area is called, as scikit-learn calls its scorers."""
-        return f"roc_auc_{self.multi_class}" + "_weighted" * (self.average == "weighted")
-
-    @property
     def quantity(self) -> Quantity:
-        """What it is."""
+        """What it is; it is called as scikit-learn calls its scorers."""
+        name = f"roc_auc_{self.multi_class}" + "_weighted" * (self.average == "weighted")
         words = f"AUC ({', '.join(filter(None, (_KINDS[self.multi_class], _AVERAGES[self.average])))})"
-        return Quantity(self.name, greater_is_better=True, words=words, bounds=(0.0, 1.0))
-
-    @property
-    def inference(self) -> str:
-        """How its distribution is called."""
-        return bootstrap_of(self.cluster)
+        return Quantity(name, greater_is_better=True, words=words, bounds=(0.0, 1.0))
 
     @property
     def class_totals(self) -> list[int]:
@@ -130,7 +121,7 @@ class ClassAreas(Held):
     def observed(self) -> Array:
         """Return the areas by the examples themselves, (S,), or of each class (S, K)."""
         areas = np.array([
-            [twice_below(p[own, k], p[other, k]).sum() / (2 * own.sum() * other.sum()) for p in self.probabilities]
+            [observed_area(each[own, k], each[other, k]) for each in self.probabilities]
             for k, own, other in self._pairs
         ])[..., None]  # fmt: skip
         frequencies = np.array(self.class_totals) / len(self.codes)

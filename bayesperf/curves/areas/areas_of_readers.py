@@ -108,10 +108,9 @@ class ReaderAreas(Answer):
     def _marginal(self, scope: Scope, drawn: xr.DataArray, score: xr.DataArray | None) -> Marginal:
         quantity = Quantity("roc_auc", scope, greater_is_better=True, words="AUC", bounds=(0.0, 1.0))
         leading = drawn.isel(draw=0, drop=True)
-        named = None if score is None else score.rename("roc_auc")
         inference = _INFERENCE if score is not None else "Prediction"
         return marginal_of_scores(
-            quantity, drawn.values, self.random_seed, leading, inference=inference, score=named, joint=True
+            quantity, drawn.values, self.random_seed, leading, inference=inference, score=score, joint=True
         )
 
     @cached_property

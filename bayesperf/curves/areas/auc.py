@@ -25,7 +25,7 @@ from bayesperf.curves.areas.bootstrapped_areas import (
     twice_below_each,
 )
 from bayesperf.curves.areas.delong import Placements, mean_and_sd_of_counts
-from bayesperf.curves.roc.called_positive import PARTIAL_NAME, PartOfCurve, part_of_curve
+from bayesperf.curves.roc.called_positive import PartOfCurve, part_of_curve
 from bayesperf.curves.roc.curve_draws import Observed, curves_of_systems, weighted_curves
 from bayesperf.curves.scored_systems import (
     SystemScores,
@@ -65,8 +65,6 @@ OF_CLUSTERS = {
     "bayesian_bootstrap": "Bayesian bootstrap of clusters",
     "delong": "Obuchowski's normal approximation",
 }
-# Clusters of the positives and of the negatives, in the order of their scores.
-ClustersByClass = tuple[Codes, Codes] | None
 
 
 @checked
@@ -201,9 +199,9 @@ def _areas_of_classes(
         values,
         seed,
         leading,
-        inference=classes.inference,
+        inference=bootstrap_of(classes.cluster),
         examples=classes.class_totals,
-        score=leading.copy(data=observed).rename(classes.name),
+        score=leading.copy(data=observed),
         joint=systems is not None,
     )
 
@@ -212,25 +210,30 @@ def _area_of_system(
     system: SystemScores, method: str, part: PartOfCurve | None, draws: int, seed: int, progressbar: bool
 ) -> Marginal:
     """Return the area of one system, or of a part of its curve."""
-    scores, clusters = system.scores, system.clusters
-    seed, totals = _own_seed(seed, _contents(scores, clusters)), scores.class_totals
-    if part is not None:
-        areas = weighted_curves(system, draws, seed, progressbar).areas(part)
-        observed, inference = xr.DataArray(Observed(scores).areas(part)[0], name=PARTIAL_NAME), bootstrap_of(clusters)
-        return marginal_of_scores(part.quantity, areas, seed, inference=inference, examples=totals, score=observed)
-    rng = np.random.default_rng(seed)
-    distribution = AREAS[method](scores, draws=draws, rng=rng, progressbar=progressbar, clusters=clusters)
+    scores, cluster = system.scores, system.cluster
+    if isinstance(scores, BinnedScores):
+        contents, error = [scores.thresholds, *scores.counts], scores.binning_error
+    else:
+        contents, error = [scores.positive, scores.negative], 0.0
+    seed = _own_seed(seed, np.concatenate(contents if cluster is None else [*contents, cluster]))
     plain = method.removesuffix("_logit")
-    auc = marginal_of_scores(
-        QUANTITY,
-        distribution,
+    values: Array | Distribution
+    if part is None:
+        rng = np.random.default_rng(seed)
+        values = AREAS[method](scores, draws=draws, rng=rng, progressbar=progressbar, cluster=cluster)
+    else:
+        values = weighted_curves(system, draws, seed, progressbar).areas(part)
+    area = marginal_of_scores(
+        QUANTITY if part is None else part.quantity,
+        values,
         seed,
-        inference=_inference(scores, plain, clusters is not None),
-        examples=totals,
-        score=xr.DataArray(_observed(scores), name=NAME),
+        inference=_inference(plain, cluster, error if part is None else 0),
+        examples=scores.class_totals,
+        score=xr.DataArray(_observed(scores, part)),
     )
-    _warn(auc, scores, plain)
-    return auc
+    if part is None:
+        _warn(area, scores, plain)
+    return area
 
 
 def _own_seed(seed: int, scores: Array) -> int:
@@ -238,25 +241,19 @@ def _own_seed(seed: int, scores: Array) -> int:
     return int(streams(seed, NAME, xr.DataArray(0.0), [scores])[0].integers(2**63))
 
 
-def _observed(scores: Scores | BinnedScores) -> float:
-    """Return the area under the observed curve: the share of pairs in the right order, ties counted half."""
+def _observed(scores: Scores | BinnedScores, part: PartOfCurve | None) -> float:
+    """Return the area under the observed curve, or under a part of it: straight between thresholds."""
+    if part is not None:
+        return float(Observed(scores).areas(part)[0])
     if isinstance(scores, BinnedScores):
         return float(scores.counts[0] @ twice_below_each(scores.counts[1])) / (2 * np.prod(scores.class_totals))
     return observed_area(scores.positive, scores.negative)
 
 
-def _inference(scores: Scores | BinnedScores, method: str, clustered: bool) -> str:
+def _inference(method: str, cluster: Codes | None, binning_error: float = 0) -> str:
     """Return how the distribution is called, and by how much bins may have it off."""
-    error = scores.binning_error if isinstance(scores, BinnedScores) else 0
-    inference = (OF_CLUSTERS if clustered else INFERENCES)[method]
-    return f"{inference} (off by at most {error:.2g} by bins)" if error else inference
-
-
-def _contents(scores: Scores | BinnedScores, clusters: ClustersByClass) -> Array:
-    """Return the figures that tell scores from others."""
-    if isinstance(scores, BinnedScores):
-        return np.concatenate([scores.thresholds, *scores.counts])
-    return np.concatenate([scores.positive, scores.negative, *(clusters or ())])
+    inference = (INFERENCES if cluster is None else OF_CLUSTERS)[method]
+    return f"{inference} (off by at most {binning_error:.2g} by bins)" if binning_error else inference
 
 
 def _warn(auc: Marginal, scores: Scores | BinnedScores, method: str) -> None:
@@ -319,8 +316,6 @@ def _areas_of_systems(
     codes = None if clusters is None else np.concatenate(clusters)
     contents = np.concatenate([positive, negative], 1)
     seed = _own_seed(seed, contents if codes is None else np.vstack([contents, codes]))
-    quantity = QUANTITY if part is None else part.quantity
-    inference = (INFERENCES if codes is None else OF_CLUSTERS)[method]
     areas: Array | Distribution
     if part is not None:
         curves = curves_of_systems(positive, negative, codes, draws, seed, progressbar)
@@ -332,16 +327,15 @@ def _areas_of_systems(
     else:
         areas = bootstrapped(positive, negative, codes, draws, np.random.default_rng(seed), progressbar)
     pairs = zip(np.sort(positive), np.sort(negative), strict=True)
-    observed = [observed_area(*p) if part is None else Observed(Scores(*p)).areas(part)[0] for p in pairs]
     leading = over_systems(systems)
     return marginal_of_scores(
-        quantity,
+        QUANTITY if part is None else part.quantity,
         areas,
         seed,
         leading,
-        inference=inference,
+        inference=_inference(method, codes),
         examples=(negative.shape[1], positive.shape[1]),
-        score=leading.copy(data=observed).rename(quantity.metric),
+        score=leading.copy(data=[_observed(Scores(*pair), part) for pair in pairs]),
         joint=True,
     )
 
@@ -366,11 +360,10 @@ def _by_bootstrap(
     draws: int,
     rng: np.random.Generator,
     progressbar: bool,
-    clusters: ClustersByClass = None,
+    cluster: Codes | None = None,
 ) -> Distribution:
     if isinstance(scores, BinnedScores):
         return _draws(area_draws_of_counts(scores.counts, draws, rng, progressbar)[None])
-    cluster = None if clusters is None else np.concatenate(clusters)
     return _draws(bootstrapped(scores.positive[None], scores.negative[None], cluster, draws, rng, progressbar))
 
 
@@ -378,13 +371,13 @@ def _draws(areas: Array) -> Draws:
     return Draws(areas[:, None], BOUNDS)
 
 
-def _by_delong(scores: Scores | BinnedScores, *, clusters: ClustersByClass = None, **_: Any) -> Distribution:
-    mean, sd = _mean_and_sd(scores, clusters)
+def _by_delong(scores: Scores | BinnedScores, *, cluster: Codes | None = None, **_: Any) -> Distribution:
+    mean, sd = _mean_and_sd(scores, cluster)
     return Normal(mean[:, None], sd[:, None], BOUNDS)
 
 
-def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: ClustersByClass = None, **_: Any) -> Distribution:
-    mean, sd = (figure[:, None] for figure in _mean_and_sd(scores, clusters))
+def _by_delong_logit(scores: Scores | BinnedScores, *, cluster: Codes | None = None, **_: Any) -> Distribution:
+    mean, sd = (figure[:, None] for figure in _mean_and_sd(scores, cluster))
     if not sd.all():
         raise InputError(
             "",
@@ -395,11 +388,10 @@ def _by_delong_logit(scores: Scores | BinnedScores, *, clusters: ClustersByClass
     return LogitNormal(special.logit(mean), sd / (mean * (1 - mean)))
 
 
-def _mean_and_sd(scores: Scores | BinnedScores, clusters: ClustersByClass = None) -> tuple[Array, Array]:
+def _mean_and_sd(scores: Scores | BinnedScores, cluster: Codes | None = None) -> tuple[Array, Array]:
     """Return the area and its standard error by DeLong, or of clusters by Obuchowski, (1,) each."""
     if isinstance(scores, BinnedScores):
         return mean_and_sd_of_counts(scores.counts)
-    cluster = None if clusters is None else np.concatenate(clusters)
     placed = Placements.of(scores.positive[None], scores.negative[None], cluster)
     return placed.mean, placed.sd
 
@@ -415,8 +407,8 @@ def _by_pairs(scores: Scores, **_: Any) -> Distribution:
     return Beta(1 + won, 1 + len(scores.positive) * len(scores.negative) - won)
 
 
-# From scores, and by name the number of draws, their stream `rng`, whether to show progress and clusters of the
-# positives and negatives, to the distribution of the area.
+# From scores, and by name the number of draws, their stream `rng`, whether to show progress and the clusters of
+# examples, positives first, to the distribution of the area.
 AREAS: dict[str, Callable[..., Distribution]] = {
     "bayesian_bootstrap": _by_bootstrap,
     "delong": _by_delong,

@@ -97,7 +97,7 @@ def mean_score(
         leading,
         inference=bootstrap_of(codes),
         examples=(values.shape[1],),
-        score=leading.copy(data=score.of_mean(values.mean(1)).reshape(leading.shape)).rename(name),
+        score=leading.copy(data=score.of_mean(values.mean(1)).reshape(leading.shape)),
         joint=systems is not None,
     )
 

@@ -160,8 +160,10 @@ class DecisionCurve(Curve):
         leading = xr.zeros_like(drawn.isel(draw=0, drop=True))
         elsewhere = "" if self.elsewhere is None else f" at {self.elsewhere.in_words(1)}"
         quantity = Quantity(name, greater_is_better=True, words=f"net benefit{elsewhere}")
-        inference, score = bootstrap_of(self.data.clustered or None), observed.rename(name)
-        return marginal_of_scores(quantity, drawn.values, self.random_seed, leading, inference=inference, score=score)
+        inference = bootstrap_of(self.data.clustered or None)
+        return marginal_of_scores(
+            quantity, drawn.values, self.random_seed, leading, inference=inference, score=observed
+        )
 
     @property
     def estimand(self) -> str:

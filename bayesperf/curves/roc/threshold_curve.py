@@ -314,10 +314,7 @@ class ThresholdCurve(CurveOfParts):
     @property
     def _cluster(self) -> Codes | None:
         """The cluster of each example of `_data`."""
-        clusters = self._first.clusters
-        if clusters is None:
-            return None
-        return self._first.cluster_by_example() if self.names else np.concatenate(clusters)
+        return self._first.cluster_by_example() if self.names else self._first.cluster
 
     @checked
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
@@ -400,7 +397,7 @@ class ThresholdCurve(CurveOfParts):
             name: self._marginal(
                 Quantity(name, scope, "", better[name], name, bounds[name]),
                 values[name],
-                self._labelled(point[:, 0]).rename(name),
+                self._labelled(point[:, 0]),
             )
             for name, point in points.items()
         }
