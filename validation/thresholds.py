@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from bayesperf.core.arrays import Array
 from bayesperf.curves.decisions.choosing import ChosenThreshold, choose_threshold
-from bayesperf.curves.decisions.requirements import ThresholdRequirement, requirements_of
+from bayesperf.curves.decisions.rules import ThresholdRequirement, requirements_of
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.posterior_of_counts import posterior

@@ -8,8 +8,7 @@ from scipy.stats import beta, norm
 
 import bayesperf as bp
 from bayesperf.curves.decisions.choosing import Candidates, drawn_shares, placed
-from bayesperf.curves.decisions.requirements import cells_of, requirements_of
-from bayesperf.curves.decisions.rules import best_threshold
+from bayesperf.curves.decisions.rules import best_threshold, cells_of, requirements_of
 from tests.shared.curves import DATA
 from validation import thresholds
 from validation.study import run

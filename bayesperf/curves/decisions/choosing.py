@@ -20,14 +20,16 @@ from bayesperf.core.fields import held
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
 from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES
-from bayesperf.curves.decisions.requirements import (
+from bayesperf.curves.decisions.rules import (
     Cells,
+    Rule,
+    best_threshold,
     cells_of,
+    pair_rule,
     prob_met,
     refusal,
     requirements_of,
 )
-from bayesperf.curves.decisions.rules import Rule, best_threshold, pair_rule
 from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores
