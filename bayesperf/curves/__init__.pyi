@@ -16,10 +16,10 @@ from .expected_performance.performance_curve import ExpectedPerformanceCurve as 
 from .expected_performance.performance_curve import epc as epc
 from .expected_performance.performance_curve import epc_a_posteriori as epc_a_posteriori
 from .reliability.before_labels import expected_metrics as expected_metrics
-from .reliability.calibrating import calibration as calibration
 from .reliability.frequency_curve import ReliabilityCurve as ReliabilityCurve
 from .reliability.frequency_curve import reliability_curve as reliability_curve
 from .reliability.measures import Calibration as Calibration
+from .reliability.measures import calibration as calibration
 from .reliability.recalibration import Recalibration as Recalibration
 from .reliability.recalibration import recalibrate as recalibrate
 from .roc.summary_curve import SummaryCurve as SummaryCurve

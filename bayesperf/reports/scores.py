@@ -22,10 +22,9 @@ from bayesperf.curves.areas.auc import roc_auc
 from bayesperf.curves.areas.weighted_scores import ENOUGH_POSITIVES, weighted_score
 from bayesperf.curves.decisions.benefit_curve import DecisionCurve, decision_curve
 from bayesperf.curves.expected_performance.performance_curve import ExpectedPerformanceCurve, epc
-from bayesperf.curves.reliability.calibrating import calibration
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts
 from bayesperf.curves.reliability.frequency_curve import ReliabilityCurve, reliability_curve
-from bayesperf.curves.reliability.measures import Calibration
+from bayesperf.curves.reliability.measures import Calibration, calibration
 from bayesperf.curves.roc.threshold_curve import ThresholdCurve, precision_recall_curve, roc_curve
 from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
 from bayesperf.data.binned_scores import BinnedScores

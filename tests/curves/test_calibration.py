@@ -11,9 +11,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
 import bayesperf as bp
-from bayesperf.curves.reliability.calibrating import drawn_labels, point_values, squared_calibration_error
 from bayesperf.curves.reliability.frequencies import ProbabilityCounts
-from bayesperf.curves.reliability.measures import MEASURES
+from bayesperf.curves.reliability.measures import MEASURES, drawn_labels, point_values, squared_calibration_error
 from tests.curves.test_reliability import DATA, every_data, simulated
 
 Y, P = simulated(200, 12, seed=5)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -349,20 +350,39 @@ def _calibration_in_the_large(y: Array, score: Array) -> Weighted:
     return _mean_of(y - checks.probabilities("y_score", score))
 
 
-def _brier(y: Array, score: Array) -> Weighted:
-    return _mean_of((checks.probabilities("y_score", score) - y) ** 2)
+class ProperScore(NamedTuple):
+    """A proper score: its value for a probability if the event happened and if it did not, and its smallest mean.
+
+    `least` is the mean score of a frequency where that frequency happens: no other probability has less.
+    """
+
+    happened: Callable[[Array], Array]
+    did_not: Callable[[Array], Array]
+    least: Callable[[Array], Array]
 
 
-def _log_loss(y: Array, score: Array) -> Weighted:
-    happened = np.where(y == 1, checks.probabilities("y_score", score), 1 - score)
-    if impossible := int((happened == 0).sum()):
+def _minus_log(probability: Array) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(probability))
+
+
+PROPER_SCORES = {
+    "brier": ProperScore(lambda p: (1 - p) ** 2, np.square, lambda q: q * (1 - q)),
+    "log_loss": ProperScore(_minus_log, lambda p: _minus_log(1 - p), lambda q: special.entr(q) + special.entr(1 - q)),
+}
+
+
+def _proper(proper: ProperScore, y: Array, score: Array) -> Weighted:
+    checks.probabilities("y_score", score)
+    values = np.where(y == 1, proper.happened(score), proper.did_not(score))
+    if impossible := int(np.isinf(values).sum()):
         raise InputError(
             "y_score",
             f"{impossible} example{'s' * (impossible > 1)} had a probability of 0 for what "
             "happened, so the log loss is infinite.",
             "Clip them, as np.clip(y_score, 1e-6, 1 - 1e-6): the loss depends on where.",
         )
-    return _mean_of(-np.log(happened))
+    return _mean_of(values)
 
 
 def _average_precision(y: Array, score: Array) -> Weighted:
@@ -483,8 +503,8 @@ def _probabilistic(name: str, y: Array, score: Array) -> ScoreFunction:
 
 # From labels and scores to a function of weights; bounds; and whether greater is better.
 SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds, bool | None]] = {
-    "brier": (_brier, (0.0, 1.0), False),
-    "log_loss": (_log_loss, (0.0, np.inf), False),
+    "brier": (partial(_proper, PROPER_SCORES["brier"]), (0.0, 1.0), False),
+    "log_loss": (partial(_proper, PROPER_SCORES["log_loss"]), (0.0, np.inf), False),
     "calibration_in_the_large": (_calibration_in_the_large, (-1.0, 1.0), None),
     "average_precision": (_average_precision, (0.0, 1.0), True),
     "calibration_slope": (_calibration_slope, (-np.inf, np.inf), None),
