@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
 from bayesperf.curves.curve import KINDS
-from bayesperf.curves.roc.curve_kinds import EVEN
+from bayesperf.curves.roc.curve_draws import EVEN
 from bayesperf.curves.roc.threshold_curve import CONFIDENCE_INTERVALS, ThresholdCurve
 from bayesperf.curves.scored_systems import NAMELESS, SystemScores
 from bayesperf.data.classifier_scores import Scores

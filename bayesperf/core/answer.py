@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
 from bayesperf.core.saving import Saved
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The characters that Markdown, and HTML in it, may take for markup.
 _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#$~"})
@@ -46,6 +49,26 @@ class Answer(Saved, ABC):
     def _repr_markdown_(self) -> str:
         words, table = self.in_words().translate(_MARKUP), self.table_below()
         return words if table.empty else f"{words}\n\n{_markdown(table)}"
+
+
+class PlottedAnswer(Answer):
+    """An answer with a figure: the function of `bayesperf.plots` that draws it is called `drawn_by`."""
+
+    drawn_by: ClassVar[str]
+
+    def plot(self, **options: Any) -> Figure:
+        """Plot the answer.
+
+        Parameters
+        ----------
+        **options
+            Options of the function of `bayesperf.plots` that draws it, which is called ``drawn_by``: of a curve
+            ``ci_prob`` and ``kind`` of its band, of others ``ci_prob`` and ``ci_kind`` of intervals; ``ax`` of all.
+        """
+        from bayesperf import plots
+
+        figure: Figure = getattr(plots, self.drawn_by)(self, **options)
+        return figure
 
 
 def _markdown(table: pd.DataFrame) -> str:

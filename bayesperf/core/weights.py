@@ -131,6 +131,11 @@ def mean_weight(clusters: int) -> float:
     return (clusters - 2) / clusters
 
 
+def unit_size(cluster: Codes | None) -> float:
+    """Return how many examples have one weight: 1 or, given the cluster of each, the mean over the clusters."""
+    return 1.0 if cluster is None else len(cluster) / len(np.unique(cluster))
+
+
 def alike(codes: Codes) -> tuple[Codes, Counts]:
     """Return an example of each kind that some system distinguishes, and the number of examples of that kind.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -13,29 +13,24 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
+from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.curves.scored_systems import NAMELESS
 from bayesperf.data.axis_names import MODEL
 from bayesperf.distributions.draws import rank_envelope
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
-
-class Curve(Answer):
+class Curve(PlottedAnswer):
     """A curve of one system or of several: points over a dim, and joint draws of them.
 
     The kinds (`ThresholdCurve`, `DecisionCurve`, `ReliabilityCurve`, `ExpectedPerformanceCurve`) define their points
     and draws; all else is here. Several systems lie along the dim ``model``.
     """
 
-    # The dim along which the curve runs, the band that is drawn unless another is asked for, and the function of
-    # `bayesperf.plots` that draws the curve.
+    # The dim along which the curve runs, and the band that is drawn unless another is asked for.
     over: ClassVar[str]
     usual_band: ClassVar[str] = "pointwise"
-    drawn_by: ClassVar[str]
 
     @property
     @abstractmethod
@@ -151,20 +146,6 @@ class Curve(Answer):
             columns |= {str(name): points[name], **of_bounds}
         dims = max((each.dims for each in columns.values()), key=len)
         return xr.Dataset(columns).to_dataframe(list(dims)).reset_index()
-
-    def plot(self, **options: Any) -> Figure:
-        """Plot the curve with its band.
-
-        Parameters
-        ----------
-        **options
-            ``ci_prob`` and ``kind`` of the band, ``ax``, and the other options of the function in `bayesperf.plots` for
-            this kind of curve: `curve`, `decision_curve`, `reliability` or `epc`.
-        """
-        from bayesperf import plots
-
-        figure: Figure = getattr(plots, self.drawn_by)(self, **options)
-        return figure
 
     def table_below(self, **_: Any) -> pd.DataFrame:
         """Return an empty table."""

@@ -14,8 +14,7 @@ import bayesperf as bp
 from bayesperf.core import weights
 from bayesperf.curves.curve import simultaneous
 from bayesperf.curves.roc.called_positive import PartOfCurve, PositiveRates, steps_between_scores
-from bayesperf.curves.roc.curve_draws import Bootstrapped, Observed
-from bayesperf.curves.roc.curve_kinds import CURVE_KINDS
+from bayesperf.curves.roc.curve_draws import CURVE_KINDS, Bootstrapped, Observed
 from bayesperf.data.classifier_scores import Scores
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 

@@ -386,7 +386,7 @@ def test_a_resample_without_a_class_is_undefined():
 def test_draws_in_blocks_are_of_the_same_distribution(monkeypatch):
     options = {"alphas": ALPHAS, "draws": 60, "resample": "both"}
     whole = epc(DEV, TEST, **options).posterior["hter"].joint_draws(60)
-    monkeypatch.setattr("bayesperf.curves.expected_performance.resampled_cells._AT_ONCE", 2000)
+    monkeypatch.setattr("bayesperf.curves.expected_performance.system._AT_ONCE", 2000)
     parts = epc(DEV, TEST, **options).posterior["hter"].joint_draws(60)
     assert parts.shape == whole.shape
     np.testing.assert_allclose(parts.mean("draw"), whole.mean("draw"), atol=5 * whole.std("draw").max() / np.sqrt(30))

@@ -18,8 +18,7 @@ from bayesperf.curves.areas.bootstrapped_areas import (
     drawn_figures,
     observed_area,
     shares,
-    units_of_clusters,
-    units_of_examples,
+    units_of,
 )
 from bayesperf.curves.roc.called_positive import PartOfCurve
 from bayesperf.curves.scored_systems import check_several, clusters_of_examples
@@ -141,7 +140,7 @@ class ClassAreas(Held):
 
     def drawn(self, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
         """Return draws of the areas, (S, draws), or of each class (K, S, draws), by one set of weights for all."""
-        units = units_of_examples(self.codes, rng) if self.cluster is None else units_of_clusters(self.cluster, rng)
+        units = units_of(self.codes, self.cluster, rng)
         averaged = 1 if self.average is None else len(self._pairs)
         areas_of = [
             class_pair(self.probabilities[..., k], own, other, units, averaged) for k, own, other in self._pairs

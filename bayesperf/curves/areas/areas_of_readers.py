@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,14 @@ from scipy import special
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
+from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import stream
 from bayesperf.core.weights import LEAST, cluster_weights
 from bayesperf.core.words import sentence
-from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of_examples
+from bayesperf.curves.areas.bootstrapped_areas import class_pair, drawn_figures, units_of
 from bayesperf.curves.areas.delong import Placements, unbiased_covariance
 from bayesperf.curves.scored_systems import marginal_of_scores, orders_of
 from bayesperf.data.reads import Reads
@@ -34,16 +34,13 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 _INFERENCE = "Bayesian bootstrap of readers and cases"
 # What a study may be a sample of.
 RANDOM = ("readers and cases", "cases", "readers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReaderAreas(Answer):
+class ReaderAreas(PlottedAnswer):
     """Areas under ROC curves of readers who scored the same cases, by `reader_areas`.
 
     Attributes
@@ -68,6 +65,8 @@ class ReaderAreas(Answer):
     truth: xr.DataArray
     drawn: xr.Dataset
     random_seed: int
+
+    drawn_by: ClassVar[str] = "reader_areas"
 
     # ── Answers ──
 
@@ -252,18 +251,6 @@ class ReaderAreas(Answer):
             return " ".join(map(sentence, said))
         compared = compare(self.average_reader, dim="modality", rope=rope)
         return " ".join([*map(sentence, said), compared.in_words(ci_prob=ci_prob, ci_kind=ci_kind)])
-
-    def plot(self, **options: Any) -> Figure:
-        """Plot each reader's areas, and the average reader's and a new reader's with intervals.
-
-        Parameters
-        ----------
-        **options
-            The options ``ci_prob``, ``ci_kind`` and ``ax`` of `bayesperf.plots.reader_areas`.
-        """
-        from bayesperf import plots
-
-        return plots.reader_areas(self, **options)
 
     def table_below(self, **options: Any) -> pd.DataFrame:
         """Return the table without the readers one by one; see `summary`."""
@@ -487,7 +474,7 @@ def reader_areas(
     if min(positive.sum(), (~positive).sum()) < 2:
         raise InputError("frame", "needs two cases of each class.")
     rng = stream(seed, "readers and cases", scores.values)
-    units = units_of_examples(np.where(positive, 0, 1), rng)
+    units = units_of(np.where(positive, 0, 1), None, rng)
     # The unseen case is each modality's own, or modalities that are both read perfectly could not differ. Readers who
     # order cases alike are one in it.
     figures = [

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, tallied, weight_blocks
+from bayesperf.core.weights import (
+    at_random,
+    blocks_of_draws,
+    cluster_weights,
+    mean_weight,
+    tallied,
+    unit_size,
+    weight_blocks,
+)
 from bayesperf.curves.scored_systems import orders_of
 
 # Scores of one system, and of several if there are more examples, are put together in so many bins, next to each other.
@@ -42,7 +50,7 @@ def bootstrapped(
         counts, _ = _counted(np.concatenate([positive[0], negative[0]]), positive.size)
         return area_draws_of_counts(counts, draws, rng, progressbar)[None]
     is_positive = np.arange(positive.shape[1] + negative.shape[1]) < positive.shape[1]
-    units = units_of_examples(1 - is_positive, rng) if cluster is None else units_of_clusters(cluster, rng)
+    units = units_of(1 - is_positive, cluster, rng)
     pair = class_pair(np.concatenate([positive, negative], 1), is_positive, ~is_positive, units)
     return drawn_figures([pair], units, draws, rng, progressbar)[0]
 
@@ -101,14 +109,14 @@ class Units(NamedTuple):
         return np.ascontiguousarray(np.concatenate(parts))
 
 
-def units_of_clusters(cluster: Codes, rng: np.random.Generator) -> Units:
-    """Return the clusters of examples (n,), numbered from 0."""
-    group = at_random(1 + int(cluster.max()), _MOST_CLUSTERS, rng)
-    return Units(group[cluster], ((np.bincount(group[cluster]), True),), cluster)
+def units_of(classes: Codes, cluster: Codes | None, rng: np.random.Generator) -> Units:
+    """Return the clusters (n,) of examples or, without, the examples themselves; random groups if they are many.
 
-
-def units_of_examples(classes: Codes, rng: np.random.Generator) -> Units:
-    """Return examples, given their classes (n,), or groups of them if they are many."""
+    Clusters and classes (n,) are numbered from 0.
+    """
+    if cluster is not None:
+        group = at_random(1 + int(cluster.max()), _MOST_CLUSTERS, rng)
+        return Units(group[cluster], ((np.bincount(group[cluster]), True),), cluster)
     if len(classes) <= _MANY:
         return Units(np.arange(len(classes)), ((np.ones(len(classes), np.int64), False),))
     unit = np.empty_like(classes)
@@ -131,7 +139,8 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
     """
     members = np.flatnonzero(positive), np.flatnonzero(negative)
     systems = [_in_bins(of_system, members, units) for of_system in scores]
-    unseen = np.array([_unit_size(of_class, units) for of_class in members])
+    cluster = units.cluster
+    unseen = np.array([unit_size(None if cluster is None else cluster[of_class]) for of_class in members])
     order = orders_of(scores[:, np.concatenate(members)])
 
     def areas(weights: Weights, rng: np.random.Generator) -> Array:
@@ -153,11 +162,6 @@ def with_unseen(areas: Array, unseen: Array, ranks: Array) -> Array:
     of_positive, of_negative = unseen
     of_seen = (1 - of_negative) * areas + of_negative * ranks[1]
     return np.asarray((1 - of_positive) * of_seen + of_positive * ((1 - of_negative) * ranks[0] + of_negative / 2))
-
-
-def _unit_size(members: Codes, units: Units) -> float:
-    """Return how many examples of a class a unit has that has any: 1, or the mean over clusters."""
-    return 1.0 if units.cluster is None else len(members) / len(np.unique(units.cluster[members]))
 
 
 def drawn_figures(

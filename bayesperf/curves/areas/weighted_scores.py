@@ -8,17 +8,20 @@ negatives; with many examples this is the same.
 Weights of the examples know only of errors that were seen: by them, ten sharp probabilities that all came true are
 certain to do so. So "brier" and "calibration_in_the_large" have one example more, with any of the probabilities and, by
 half, either label: a Dirichlet process (Ferguson 1973, Annals of Statistics 1) of that base and weight. If all
-probabilities are the same, that is the posterior of their frequency under Jeffreys' prior.
+probabilities are the same, that is the posterior of their frequency under Jeffreys' prior. In a declared range, a mean
+of credit or of errors has one example more at the ends, half at either: if all credit is 0 or 1, that is the posterior
+of right and wrong answers under Jeffreys' prior.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import xarray as xr
 from numpy.typing import NDArray
 from scipy import special
 
@@ -26,10 +29,10 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError, warn
-from bayesperf.core.random_streams import stream
-from bayesperf.core.weights import weight_blocks
+from bayesperf.core.random_streams import stream, streams
+from bayesperf.core.weights import unit_size, weight_blocks
 from bayesperf.core.words import metric_title
-from bayesperf.curves.areas.mean_scores import MEAN_SCORES, mean_score, unseen_shares
+from bayesperf.curves.areas.bootstrapped_areas import OfWeights, Units, drawn_figures, units_of
 from bayesperf.curves.scored_systems import (
     bootstrap_of,
     clusters_of_examples,
@@ -52,6 +55,8 @@ Bounds = tuple[float, float]
 PROBABILISTIC = "probabilistic_"
 # Scores with an unseen example.
 WITH_UNSEEN = ("brier", "calibration_in_the_large")
+# The unseen example is spread over so many places; the last has what the others leave, a millionth on average.
+_PLACES = 20
 # With fewer positives the average precision is warned of.
 ENOUGH_POSITIVES = 20
 # Newton's method ends with a step shorter than this; it takes at most this many steps.
@@ -186,8 +191,7 @@ def _score_of_classes(
     classes = encode(y_true, "y_true").codes if per_class else np.zeros(len(sizes), np.intp)
     weights = weight_blocks(np.random.default_rng(seed), sizes, draws, progressbar, codes, callable(score_function))
     if score_function in WITH_UNSEEN:
-        rng, of_unit = stream(seed, "unseen example", sizes), 1 if codes is None else len(codes) / (1 + codes.max())
-        weights = with_unseen(weights, sizes, draws, rng, of_unit)
+        weights = with_unseen(weights, sizes, draws, stream(seed, "unseen example", sizes), unit_size(codes))
         classes = np.concatenate([classes, classes.max() - classes])
         sizes = np.concatenate([sizes, np.zeros_like(sizes)])
     blocks = [
@@ -323,6 +327,13 @@ def with_unseen(
         np.add.at(both, (some, place[:, start + some]), own[:, start + some])
         start += len(weights)
         yield both
+
+
+def unseen_shares(rng: np.random.Generator, draws: int) -> Array:
+    """Return the shares of one unseen example that each of several places has, (places, draws), by stick-breaking."""
+    broken = rng.random((_PLACES, draws))
+    broken[-1] = 1
+    return np.asarray(broken * np.cumprod(np.concatenate([np.ones((1, draws)), 1 - broken[:-1]]), 0))
 
 
 # ── Scores with a name ──
@@ -509,3 +520,137 @@ SCORE_FUNCTIONS: dict[str, tuple[Callable[[Array, Array], Weighted], Bounds, boo
     "average_precision": (_average_precision, (0.0, 1.0), True),
     "calibration_slope": (_calibration_slope, (-np.inf, np.inf), None),
 }
+
+
+# ── Means of real values ──
+
+
+class MeanScore(NamedTuple):
+    """A function of the mean of values, which are given or are errors of predicted numbers."""
+
+    words: str
+    greater_is_better: bool
+    # From labels and predictions (n,) to the errors that are averaged, and from their mean to the score.
+    errors: Callable[[Array, Array], Array] | None = None
+    of_mean: Callable[[Array], Array] = np.asarray
+
+    def ends(self, low: float, high: float) -> Array:
+        """Return the smallest and largest possible value of what is averaged, by those of the given numbers."""
+        return np.array([low, high] if self.errors is None else [0.0, self.errors(np.array(low), np.array(high))])
+
+
+MEAN_SCORES = {
+    "mean": MeanScore("mean", True),
+    "mae": MeanScore("mean absolute error", False, lambda y, predicted: np.abs(predicted - y)),
+    "rmse": MeanScore("root mean squared error", False, lambda y, predicted: (predicted - y) ** 2, np.sqrt),
+}
+
+
+def mean_score(
+    name: str,
+    y_true: Any,
+    y_score: Any,
+    bounds: tuple[float, float] | None,
+    greater_is_better: bool | None,
+    *,
+    cluster: Any,
+    draws: int,
+    seed: int,
+    progressbar: bool,
+) -> Marginal:
+    """Return the posterior of a mean over the examples; see `bayesperf.curves.weighted_score`."""
+    score = MEAN_SCORES[name]
+    better = score.greater_is_better if greater_is_better is None else greater_is_better
+    systems = systems_of(y_true if score.errors is None else y_score)
+    leading = xr.DataArray(0.0) if systems is None else over_systems(systems)
+    values = _values(score, _numbers(score, y_true, y_score, bounds))
+    codes = clusters_of_examples(cluster, values.shape[1], "y_true")
+    rng = np.random.default_rng(seed)
+    units = units_of(np.zeros(values.shape[1], np.intp), codes, rng)
+    figures = [_sums(each, units) for each in (values, np.ones((1, values.shape[1])))]
+    sums, totals = drawn_figures(figures, units, draws, rng, progressbar)
+    ends = np.array([0.0 if score.errors else -np.inf, np.inf]) if bounds is None else score.ends(*bounds)
+    if bounds is not None:
+        mass, upper = _unseen_weight(leading, values, draws, seed)
+        mass *= unit_size(codes)
+        sums, totals = sums + mass * (ends[0] + np.ptp(ends) * upper), totals + mass
+    low, high = score.of_mean(ends).tolist()
+    return marginal_of_scores(
+        Quantity(name, greater_is_better=better, words=score.words, bounds=(low, high)),
+        score.of_mean(np.clip(sums / totals, *ends)),
+        seed,
+        leading,
+        inference=bootstrap_of(codes),
+        examples=(values.shape[1],),
+        score=leading.copy(data=score.of_mean(values.mean(1)).reshape(leading.shape)),
+        joint=systems is not None,
+    )
+
+
+# ── What is averaged ──
+
+
+def _numbers(score: MeanScore, y_true: Any, y_score: Any, bounds: tuple[float, float] | None) -> dict[str, Array]:
+    """Return the given numbers (n,), checked, by what they are called: labels, if there are any, first."""
+    if (score.errors is None) != (y_score is None):
+        problem, advice = (
+            ("has no predictions", "Give the credit of each example as y_true.")
+            if score.errors is None
+            else ("compares predictions with labels", "Give the predicted numbers.")
+        )
+        raise InputTypeError("y_score", f"the {score.words} {problem}.", advice)
+    given = {"y_true": y_true} if y_score is None else {"y_true": y_true, "y_score": y_score}
+    columns: dict[str, Any] = {}
+    for name, of_name in given.items():
+        systems = systems_of(of_name)
+        columns |= {name: of_name} if systems is None else {f"{name}[{key!r}]": systems[key] for key in systems}
+    numbers = {name: checks.vector(name, column) for name, column in columns.items()}
+    checks.equal_lengths({name: len(column) for name, column in numbers.items()})
+    for name, column in numbers.items():
+        _check_within(name, column, (-np.inf, np.inf) if bounds is None else checked_bounds(bounds))
+    return numbers
+
+
+def _check_within(name: str, numbers: Array, bounds: tuple[float, float]) -> None:
+    outside = numbers[~np.isfinite(numbers) | (numbers < bounds[0]) | (numbers > bounds[1])]
+    if len(outside):
+        where = f"within {list(bounds)}, the `bounds`" if np.isfinite(bounds).all() else "finite"
+        raise InputError(name, f"must be {where}; it holds {outside[0]:g}.")
+
+
+def checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return a declared range, the smallest and the largest value that may occur."""
+    if isinstance(bounds, str | Mapping) or np.shape(bounds) != (2,):
+        raise InputTypeError("bounds", f"must be the smallest and the largest possible value; it is {bounds!r}.")
+    low, high = (checks.number("bounds", end) for end in bounds)
+    if not -np.inf < low < high < np.inf:
+        raise InputError("bounds", f"must be two finite numbers, the smaller first; it is {bounds!r}.")
+    return low, high
+
+
+def _values(score: MeanScore, numbers: Mapping[str, Array]) -> Array:
+    """Return what is averaged, (S, n)."""
+    first, *others = numbers.values()
+    return np.stack([first, *others] if score.errors is None else [score.errors(first, each) for each in others])
+
+
+# ── Its weighted sums ──
+
+
+def _sums(values: Array, units: Units) -> OfWeights:
+    """Return a function from weights of units to weighted sums of values (S, n)."""
+    of_units = np.stack([np.bincount(units.of_examples, each, units.number) for each in values])
+    return lambda weights, _: np.asarray(of_units @ weights)
+
+
+def _unseen_weight(leading: xr.DataArray, values: Array, draws: int, seed: int) -> tuple[Array, Array]:
+    """Return the weight of one example at the ends of the range (draws,), and the share at the upper one (S, draws).
+
+    The example is spread over places, each of which is at either end of every system, by chance. So what systems have
+    in common is their weight, and of two a quarter of it is where one has the upper end and the other the lower.
+    """
+    common = stream(seed, "unseen example", np.array([values.shape[1]]))
+    shares = unseen_shares(common, draws)
+    of_each = streams(seed, "ends of the unseen example", leading, values)
+    upper = [(shares * rng.integers(0, 2, shares.shape)).sum(0) for rng in of_each]
+    return common.standard_exponential(draws), np.stack(upper)

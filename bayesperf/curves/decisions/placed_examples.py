@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -161,11 +161,12 @@ class DecisionData(Held):
     systems: list[Any] | None = None
     # Whether examples are weighted by cluster.
     clustered: bool = False
-    dims: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """The dims of curves."""
         of_systems = () if self.systems is None else (MODEL,)
-        object.__setattr__(self, "dims", (*map(str, self.leading.dims), *of_systems, "threshold"))
+        return *map(str, self.leading.dims), *of_systems, "threshold"
 
     @property
     def called(self) -> Counts:

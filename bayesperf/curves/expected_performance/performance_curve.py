@@ -22,8 +22,14 @@ from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import CHOSEN_ON_THE_SAME, enumerated, estimate, metric_title, sentence
 from bayesperf.curves.curve import KINDS, CurveOfParts, band_of_draws
 from bayesperf.curves.expected_performance.criteria import Criterion, CriterionFunction, criterion_of, grid, nearest
-from bayesperf.curves.expected_performance.resampled_cells import drawn_cells
-from bayesperf.curves.expected_performance.system import Examples, System, ThresholdRule, by_system, systems_from
+from bayesperf.curves.expected_performance.system import (
+    Examples,
+    System,
+    ThresholdRule,
+    by_system,
+    drawn_cells,
+    systems_from,
+)
 from bayesperf.curves.scored_systems import draws_along, marginal_of_scores
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import CELL_DIMS

@@ -120,6 +120,7 @@ ISOTONIC_PRIOR = "Beta of one example, at the share of positives in all, of each
 PRIOR_SD = 2.5
 LINE_PRIORS = f"intercept ~ Normal(0, {PRIOR_SD:g}), slope ~ Normal(1, {PRIOR_SD:g})"
 PRIORS = NormalPriors(np.array([0.0, 1.0]), np.array([PRIOR_SD, PRIOR_SD]))
+INTERCEPT_PRIOR = NormalPriors(PRIORS.means[:1], PRIORS.sds[:1])
 
 
 def isotonic_line(positives: Array | Counts, examples: Counts) -> Array:
@@ -198,16 +199,12 @@ def interpolated(heights: Array, knots: Array, at: Array) -> Array:
 # ── The recalibration line ──
 
 
-def draws_of_line(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
-    """Return draws of intercept and slope, (draws, 2), of the posterior of P(y = 1) = expit(α + β log-odds)."""
-    return _draws(counts, PRIORS, draws, rng)
+def draws_of_line(
+    counts: ProbabilityCounts, draws: int, rng: np.random.Generator, priors: NormalPriors = PRIORS
+) -> Array:
+    """Return draws of intercept and slope, (draws, 2), of the posterior of P(y = 1) = expit(α + β log-odds).
 
-
-def draws_of_intercept(counts: ProbabilityCounts, draws: int, rng: np.random.Generator) -> Array:
-    """Return draws of the intercept if the slope is 1, (draws,): P(y = 1) = expit(α + log-odds)."""
-    return _draws(counts, NormalPriors(PRIORS.means[:1], PRIORS.sds[:1]), draws, rng)[:, 0]
-
-
-def _draws(counts: ProbabilityCounts, priors: NormalPriors, draws: int, rng: np.random.Generator) -> Array:
+    With a prior of the intercept alone the slope is 1, and the draws are of the intercept, (draws, 1).
+    """
     log_odds = special.logit(counts.values)
     return logistic_line.draws_of_line(log_odds, counts.positives, counts.examples, priors, draws, rng)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
+from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
@@ -36,16 +36,13 @@ from bayesperf.curves.areas.weighted_scores import (
     with_both_labels,
     with_unseen,
 )
-from bayesperf.curves.reliability.frequencies import LINE_PRIORS, ProbabilityCounts, draws_of_intercept, draws_of_line
+from bayesperf.curves.reliability.frequencies import INTERCEPT_PRIOR, LINE_PRIORS, ProbabilityCounts, draws_of_line
 from bayesperf.curves.reliability.frequency_curve import BINS
 from bayesperf.curves.scored_systems import marginal_of_scores
 from bayesperf.data.classifier_scores import ClassProbabilities, has_columns
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.summary_table import Summary, summary_rows
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _BOOTSTRAP, _LINE = "Bayesian bootstrap", "Posterior by a recalibration line"
 _NO_ROOM = "any posterior of it is biased upward, for errors of either sign make it greater"
@@ -126,7 +123,7 @@ class CalibrationFigures(Held):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(Answer):
+class Calibration(PlottedAnswer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
     ``calibration[measure]`` is the `Marginal` of a measure with a posterior; `summary` has all measures.
@@ -141,6 +138,8 @@ class Calibration(Answer):
 
     parts: Mapping[Any, CalibrationFigures]
     random_seed: int
+
+    drawn_by: ClassVar[str] = "calibration"
 
     @property
     def labels(self) -> list[Any]:
@@ -254,18 +253,6 @@ class Calibration(Answer):
         Brier score speak against calibrated probabilities.
         """
         return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
-
-    def plot(self, **options: Any) -> Figure:
-        """Plot the measures beside those of perfectly calibrated systems.
-
-        Parameters
-        ----------
-        **options
-            Options of `bayesperf.plots.calibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
-        """
-        from bayesperf import plots
-
-        return plots.calibration(self, **options)
 
     def __repr__(self) -> str:
         total = next(iter(self.parts.values())).counts.total
@@ -491,7 +478,7 @@ def _figures(
     posterior = _bootstrapped([name for name in _NAMED if name not in left_out], counts, draws, rng, progressbar)
     if "calibration_slope" not in left_out:
         posterior |= {
-            "calibration_intercept": draws_of_intercept(counts, draws, rng),
+            "calibration_intercept": draws_of_line(counts, draws, rng, INTERCEPT_PRIOR)[:, 0],
             "calibration_slope": draws_of_line(counts, draws, rng)[:, 1],
         }
     calibrated = _calibrated_measures(counts, first, draws, rng, progressbar)

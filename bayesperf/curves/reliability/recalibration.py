@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
+from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
@@ -33,9 +33,6 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 from bayesperf.posteriors.tree_attributes import PRIORS
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 METHODS = ("logistic", "isotonic")
 # An isotonic line asks for so many examples, and of either class: of fewer its intervals cover too seldom.
 FEWEST, FEWEST_OF_A_CLASS = 500, 20
@@ -52,7 +49,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recalibration(Answer):
+class Recalibration(PlottedAnswer):
     """What the probabilities of a system should be. Made by `recalibrate`.
 
     ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
@@ -82,6 +79,8 @@ class Recalibration(Answer):
     dim: str
     prior: str
     random_seed: int
+
+    drawn_by: ClassVar[str] = "recalibration"
 
     @checked
     def predict(self, new_prob: ArrayLike, group: Any = None) -> Marginal:
@@ -179,18 +178,6 @@ class Recalibration(Answer):
             "prior": self.prior,
         }
         return summary
-
-    def plot(self, **options: Any) -> Figure:
-        """Plot the recalibrated probability over the given one, with intervals, and the distribution of the latter.
-
-        Parameters
-        ----------
-        **options
-            Options of `bayesperf.plots.recalibration`: ``ci_prob``, ``ci_kind`` and ``ax``.
-        """
-        from bayesperf import plots
-
-        return plots.recalibration(self, **options)
 
     def in_words(self, *, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> str:
         """Return sentences on what the probabilities should be, and on how they differ between groups.

@@ -1,18 +1,29 @@
-"""Draws of whole ROC curves, by the Bayesian bootstrap or binormal, of one system or of several; the observed curve."""
+"""Draws of whole ROC curves, by the Bayesian bootstrap or binormal, of one system or of several; kinds of curves."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri
 
+from bayesperf import metrics
+from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts
-from bayesperf.core.weights import at_random, blocks_of_draws, cluster_weights, mean_weight, tallied, weight_blocks
+from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.weights import (
+    at_random,
+    blocks_of_draws,
+    cluster_weights,
+    mean_weight,
+    tallied,
+    unit_size,
+    weight_blocks,
+)
 from bayesperf.curves.roc.called_positive import (
     PartOfCurve,
     PositiveRates,
@@ -395,22 +406,135 @@ def curves_of_systems(
     order = orders_of(np.concatenate([positive, negative], 1))
     numbers = positive.shape[1], negative.shape[1]
     separated = any(of_system.separated for of_system in scores)
-    beyond = _weights_beyond(numbers[0], cluster if separated else None)
-    each_order = np.repeat(np.array(beyond)[:, None], 1 + int(order.max()), axis=1)
+    # If the classes overlap in no cluster, only clusters can show how rarely they do.
+    by_class = [None, None] if cluster is None or not separated else np.split(cluster, [numbers[0]])
+    beyond = np.repeat([[unit_size(codes)] for codes in by_class], 1 + int(order.max()), axis=1)
     rng = np.random.default_rng([seed, _GROUPS])
     of_positives, of_negatives = (at_random(number, most or number, rng) for number in numbers)
     unit = np.append(of_positives, 1 + of_positives.max() + of_negatives)
-    weights = ExampleWeights(unit, each_order, draws, seed, progressbar, cluster)
+    weights = ExampleWeights(unit, beyond, draws, seed, progressbar, cluster)
     falling = zip(*(np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)), strict=True)
     return [Paired(each, weights, *own) for each, *own in zip(scores, falling, order.tolist(), strict=True)]
 
 
-def _weights_beyond(positives: int, cluster: Codes | None) -> list[float]:
-    """Return the mean weight of the remaining gap for positives, and for negatives, if examples have a weight of 1.
+# ── Kinds of curves, and thresholds that meet a target ──
 
-    It is the weight of one additional example, or of one additional cluster with the mean size of those that have the
-    class: if the classes overlap in no cluster, only clusters can show how rarely they do.
+# Values of x at which the bands of ROC curves are drawn.
+EVEN = np.linspace(0, 1, 201)
+
+
+class CurveKind(NamedTuple):
+    """A kind of curve."""
+
+    # Its name.
+    name: str
+    # The metrics on its axes.
+    x: str
+    y: str
+    # From the scores to the values of x at which bands are drawn.
+    grid: Callable[[Scores | BinnedScores], Array]
+    # From drawn ROC curves and values of x to those of y, (draws, k).
+    along: Callable[[RocDraws, Array], Array]
+    # From the scores to the thresholds of the points that are drawn, descending.
+    thresholds: Callable[[Scores | BinnedScores], Array]
+
+    def points(self, tp: Counts, fn: Counts, fp: Counts, tn: Counts) -> tuple[Array, Array]:
+        """Return both metrics of counts; precision is 1 where nothing is called positive, as in scikit-learn."""
+        cells = {"tp": tp, "fn": fn, "fp": fp, "tn": tn}
+        with np.errstate(invalid="ignore"):
+            x, y = (m.function(**{name: cells[name] for name in m.arguments}) for m in self.metrics)
+        return x, np.where(np.isnan(y), 1.0, y)
+
+    @property
+    def metrics(self) -> tuple[metrics.Metric, metrics.Metric]:
+        """The metrics on its axes."""
+        return metrics.get(self.x), metrics.get(self.y)
+
+
+def _grid_in_normal_deviates(scores: Scores | BinnedScores) -> Array:
+    """Return points evenly spaced in normal deviates, as far out as 1 in n + 1 of n negatives (1 in 20 at least)."""
+    reach = ndtri(1 / max(scores.class_totals[0] + 1, 20))
+    return np.asarray(ndtr(reach * (1 - 2 * EVEN)))
+
+
+def _fnr(drawn: RocDraws, fpr: Array) -> Array:
+    return 1 - drawn.recall(fpr)
+
+
+def _precision(drawn: RocDraws, recall: Array) -> Array:
+    """Return the precision at given recalls: between two thresholds both counts change evenly, precision does not.
+
+    Davis & Goadrich (2006), The relationship between precision-recall and ROC curves, ICML.
     """
-    if cluster is None:
-        return [1.0, 1.0]
-    return [len(codes) / len(np.unique(codes)) for codes in np.split(cluster, [positives])]
+    prevalence = drawn.prevalence
+    tp, fp = prevalence * recall, (1 - prevalence) * drawn.fpr(recall)
+    return np.asarray(metrics.get("precision").function(tp=tp, fp=fp))
+
+
+def _all_thresholds(scores: Scores | BinnedScores) -> Array:
+    """Return inf, at which nothing is called positive, then the scores from the greatest down."""
+    return np.concatenate([[np.inf], scores.thresholds])
+
+
+def _between_no_errors(scores: Scores | BinnedScores) -> Array:
+    """Return the thresholds from the last one without a false positive to the first without a false negative."""
+    thresholds = _all_thresholds(scores)
+    false, true = scores.called(thresholds)
+    first = int(np.searchsorted(false, 0, side="right")) - 1
+    return thresholds[first : int(np.searchsorted(true, true[-1])) + 1]
+
+
+CURVE_KINDS = {
+    kind.name: kind
+    for kind in (
+        CurveKind("roc", "fpr", "recall", lambda _: EVEN, lambda drawn, fpr: drawn.recall(fpr), _all_thresholds),
+        CurveKind("precision_recall", "recall", "precision", lambda _: EVEN[1:], _precision, _all_thresholds),
+        CurveKind("det", "fpr", "fnr", _grid_in_normal_deviates, _fnr, _between_no_errors),
+    )
+}
+
+
+# From the false positive rates and recalls at all thresholds, (draws, T), and the prevalence, (draws, 1), to the number
+# of the threshold that meets a target in each draw, (draws,).
+Choice = Callable[[Array, Array, Array], Codes]
+
+
+def threshold_choice(fpr: float | None, recall: float | None, cost: Any) -> tuple[str, Choice]:
+    """Return a target in words, and a function that chooses the threshold that meets it."""
+    options = {"fpr": fpr, "recall": recall, "cost": cost}
+    targets = {name: value for name, value in options.items() if value is not None}
+    if len(targets) != 1:
+        got = ", ".join(targets) or "none"
+        raise InputTypeError("operating_point", f"takes one target: fpr, recall or cost; it got {got}.")
+    ((name, value),) = targets.items()
+    return {"fpr": _greatest_fpr, "recall": _least_recall, "cost": _least_cost}[name](value)
+
+
+def _greatest_fpr(target: Any) -> tuple[str, Choice]:
+    """Choose the lowest threshold whose false positive rate is at most the target."""
+    most = checks.probability("fpr", target)
+    return f"lowest threshold with fpr ≤ {most:g}", lambda fpr, *_: (fpr <= most).sum(-1) - 1
+
+
+def _least_recall(target: Any) -> tuple[str, Choice]:
+    """Choose the highest threshold whose recall is at least the target."""
+    least = checks.probability("recall", target)
+    return f"highest threshold with recall ≥ {least:g}", lambda _, recall, __: (recall < least).sum(-1)
+
+
+def _least_cost(target: Any) -> tuple[str, Choice]:
+    """Choose the threshold of least mean cost, the lowest of several."""
+    if not isinstance(target, tuple | list) or len(target) not in (2, 3):
+        raise InputTypeError("cost", f"must be (cost_fp, cost_fn) or (cost_fp, cost_fn, prevalence); it is {target!r}.")
+    of_fp, of_fn = (checks.number(name, cost) for name, cost in zip(("cost_fp", "cost_fn"), target, strict=False))
+    if not (0 < of_fp < np.inf and 0 < of_fn < np.inf):
+        raise InputError("cost", f"both costs must be greater than 0 and finite; they are {of_fp:g} and {of_fn:g}.")
+    fixed = checks.probability("cost: the prevalence", target[2]) if len(target) == 3 else None
+
+    def choose(fpr: Array, recall: Array, prevalence: Array) -> Codes:
+        positives = prevalence if fixed is None else fixed
+        mean_cost = of_fp * (1 - positives) * fpr + of_fn * positives * (1 - recall)
+        return np.asarray(fpr.shape[-1] - 1 - mean_cost[:, ::-1].argmin(-1))
+
+    at = "the observed prevalence" if fixed is None else f"prevalence {fixed:g}"
+    return f"least cost, {of_fp:g} a false positive and {of_fn:g} a false negative, at {at}", choose

@@ -21,8 +21,17 @@ from bayesperf.curves.areas.auc import INFERENCES, roc_auc
 from bayesperf.curves.areas.weighted_scores import weighted_score
 from bayesperf.curves.curve import KINDS, CurveOfParts
 from bayesperf.curves.roc.called_positive import PartOfCurve, range_of_rates
-from bayesperf.curves.roc.curve_draws import Binormal, Observed, RocDraws, integral, paired_curves
-from bayesperf.curves.roc.curve_kinds import CURVE_KINDS, Choice, CurveKind, threshold_choice
+from bayesperf.curves.roc.curve_draws import (
+    CURVE_KINDS,
+    Binormal,
+    Choice,
+    CurveKind,
+    Observed,
+    RocDraws,
+    integral,
+    paired_curves,
+    threshold_choice,
+)
 from bayesperf.curves.scored_systems import (
     SystemScores,
     bootstrap_of,
@@ -127,16 +136,8 @@ class ThresholdCurve(CurveOfParts):
     @cached_property
     def _counts_of_points(self) -> dict[str, xr.DataArray]:
         """The four cells at the thresholds of the points, of all systems, descending."""
-        each = []
-        for part in self.parts.values():
-            thresholds = Observed(part.scores).thresholds
-            cells = _cells(part.scores, thresholds)
-            kept = self.curve_kind.kept(cells["fp"], cells["fn"])
-            each.append((thresholds[kept], {name: cell[kept] for name, cell in cells.items()}))
-        if len(each) > 1:
-            return self._counts(np.unique(np.concatenate([thresholds for thresholds, _ in each]))[::-1])
-        ((thresholds, cells),) = each
-        return {name: self._labelled(cell[None], threshold=thresholds) for name, cell in cells.items()}
+        first, *others = [self.curve_kind.thresholds(part.scores) for part in self.parts.values()]
+        return self._counts(np.unique(np.concatenate([first, *others]))[::-1] if others else first)
 
     def _counts(self, thresholds: Array) -> dict[str, xr.DataArray]:
         """The four cells at any thresholds."""
