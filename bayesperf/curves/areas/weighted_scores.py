@@ -143,22 +143,12 @@ def weighted_score(
             "greater_is_better", f"applies to a function only; {score_function!r} has its own.", "Leave it out."
         )
     seed, draws = checks.seed(random_seed), checks.count("draws", draws, least=2)
+    options: dict[str, Any] = {"cluster": cluster, "draws": draws, "seed": seed, "progressbar": progressbar}
     if isinstance(score_function, str) and score_function in MEAN_SCORES:
         _refuse_classes(score_function, per_class, pos_label)
-        options: dict[str, Any] = {"cluster": cluster, "draws": draws, "seed": seed, "progressbar": progressbar}
         return mean_score(score_function, y_true, y_score, bounds, greater_is_better, **options)
     checks.none_given(f"apply to {', '.join(map(repr, MEAN_SCORES))} only.", bounds=bounds)
-    of_classes: dict[str, Any] = {"per_class": per_class, "pos_label": pos_label, "cluster": cluster}
-    return _score_of_classes(
-        score_function,
-        y_true,
-        y_score,
-        greater_is_better,
-        **of_classes,
-        draws=draws,
-        seed=seed,
-        progressbar=progressbar,
-    )
+    return _score_of_classes(score_function, y_true, y_score, greater_is_better, per_class, pos_label, **options)
 
 
 def _score_of_classes(
@@ -166,9 +156,9 @@ def _score_of_classes(
     y_true: Any,
     y_score: Any,
     greater_is_better: bool | None,
-    *,
     per_class: bool,
     pos_label: Any,
+    *,
     cluster: Any,
     draws: int,
     seed: int,
@@ -563,13 +553,13 @@ def mean_score(
     better = score.greater_is_better if greater_is_better is None else greater_is_better
     systems = systems_of(y_true if score.errors is None else y_score)
     leading = xr.DataArray(0.0) if systems is None else over_systems(systems)
-    values = _values(score, _numbers(score, y_true, y_score, bounds))
+    within = (-np.inf, np.inf) if bounds is None else _checked_bounds(bounds)
+    values, ends = _averaged(score, y_true, y_score, within), score.ends(*within)
     codes = clusters_of_examples(cluster, values.shape[1], "y_true")
     rng = np.random.default_rng(seed)
     units = units_of(np.zeros(values.shape[1], np.intp), codes, rng)
     figures = [_sums(each, units) for each in (values, np.ones((1, values.shape[1])))]
     sums, totals = drawn_figures(figures, units, draws, rng, progressbar)
-    ends = np.array([0.0 if score.errors else -np.inf, np.inf]) if bounds is None else score.ends(*bounds)
     if bounds is not None:
         mass, upper = _unseen_weight(leading, values, draws, seed)
         mass *= unit_size(codes)
@@ -590,8 +580,8 @@ def mean_score(
 # ── What is averaged ──
 
 
-def _numbers(score: MeanScore, y_true: Any, y_score: Any, bounds: tuple[float, float] | None) -> dict[str, Array]:
-    """Return the given numbers (n,), checked, by what they are called: labels, if there are any, first."""
+def _averaged(score: MeanScore, y_true: Any, y_score: Any, within: tuple[float, float]) -> Array:
+    """Return what is averaged, (S, n), by the given numbers, which are checked."""
     if (score.errors is None) != (y_score is None):
         problem, advice = (
             ("has no predictions", "Give the credit of each example as y_true.")
@@ -607,18 +597,16 @@ def _numbers(score: MeanScore, y_true: Any, y_score: Any, bounds: tuple[float, f
     numbers = {name: checks.vector(name, column) for name, column in columns.items()}
     checks.equal_lengths({name: len(column) for name, column in numbers.items()})
     for name, column in numbers.items():
-        _check_within(name, column, (-np.inf, np.inf) if bounds is None else checked_bounds(bounds))
-    return numbers
+        outside = column[~np.isfinite(column) | (column < within[0]) | (column > within[1])]
+        if len(outside):
+            where = f"within {list(within)}, the `bounds`" if np.isfinite(within).all() else "finite"
+            raise InputError(name, f"must be {where}; it holds {outside[0]:g}.")
+    # Labels, if there are any, are the first.
+    first, *others = numbers.values()
+    return np.stack([first, *others] if score.errors is None else [score.errors(first, each) for each in others])
 
 
-def _check_within(name: str, numbers: Array, bounds: tuple[float, float]) -> None:
-    outside = numbers[~np.isfinite(numbers) | (numbers < bounds[0]) | (numbers > bounds[1])]
-    if len(outside):
-        where = f"within {list(bounds)}, the `bounds`" if np.isfinite(bounds).all() else "finite"
-        raise InputError(name, f"must be {where}; it holds {outside[0]:g}.")
-
-
-def checked_bounds(bounds: Any) -> tuple[float, float]:
+def _checked_bounds(bounds: Any) -> tuple[float, float]:
     """Return a declared range, the smallest and the largest value that may occur."""
     if isinstance(bounds, str | Mapping) or np.shape(bounds) != (2,):
         raise InputTypeError("bounds", f"must be the smallest and the largest possible value; it is {bounds!r}.")
@@ -626,12 +614,6 @@ def checked_bounds(bounds: Any) -> tuple[float, float]:
     if not -np.inf < low < high < np.inf:
         raise InputError("bounds", f"must be two finite numbers, the smaller first; it is {bounds!r}.")
     return low, high
-
-
-def _values(score: MeanScore, numbers: Mapping[str, Array]) -> Array:
-    """Return what is averaged, (S, n)."""
-    first, *others = numbers.values()
-    return np.stack([first, *others] if score.errors is None else [score.errors(first, each) for each in others])
 
 
 # ── Its weighted sums ──

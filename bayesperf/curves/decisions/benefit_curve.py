@@ -109,12 +109,12 @@ class DecisionCurve(Curve):
     def _drawn_curves(self) -> xr.Dataset:
         streams = self.data.streams(self.random_seed)
         drawn = [drawn_rates(group, self.n_draws, rng) for group, rng in zip(self.data.groups, streams, strict=True)]
-        prevalence = self.data.of_groups(np.stack([each.prevalence for each in drawn]), "draw")
+        of_groups, fpr, recall = (np.stack(rate) for rate in zip(*drawn, strict=True))
+        prevalence = self.data.of_groups(of_groups, "draw")
         if self.elsewhere is not None:
             rng = np.random.default_rng([self.random_seed, _PREVALENCE])
             of_positive = self.elsewhere.draw(rng, self.n_draws)[:, 1]
             prevalence = prevalence.copy(data=np.broadcast_to(of_positive, prevalence.shape))
-        fpr, recall = (np.stack([getattr(each, name) for each in drawn]) for name in ("fpr", "recall"))
         rates = {"fpr": self.data.over_dims(fpr, "draw"), "recall": self.data.over_dims(recall, "draw")}
         return with_net_benefit(xr.Dataset(rates | {"prevalence": prevalence})).transpose(*self.data.dims, "draw")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -68,13 +68,6 @@ def called_at(by_place: Numbers) -> Numbers:
     return by_place[..., ::-1].cumsum(-1)[..., -2::-1]
 
 
-def of_counts(counts: Counts) -> PlacedExamples:
-    """Return the examples of one system, from counts of either class in each place, (2, T + 1)."""
-    seen = np.flatnonzero(counts)
-    table = tallied(np.arange(len(seen)), seen, (len(seen), counts.size))
-    return PlacedExamples(counts.ravel()[seen].astype(float), table, counts[None])
-
-
 def of_examples(
     places: Codes, is_positive: Booleans, thresholds: int, cluster: Codes | None, rng: np.random.Generator
 ) -> PlacedExamples:
@@ -107,16 +100,8 @@ def _table(unit: Codes, cells: Codes, size: int) -> csr_array:
 # ── Draws ──
 
 
-class RateDraws(NamedTuple):
-    """Draws of the prevalence (n,), and of fpr and recall at thresholds, (S, T, n) each."""
-
-    prevalence: Array
-    fpr: Array
-    recall: Array
-
-
-def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) -> RateDraws:
-    """Return joint draws of the rates of all systems at all thresholds.
+def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Return joint draws of the prevalence (n,), and of fpr and recall at all thresholds of all systems, (S, T, n).
 
     Probabilities and classes jointly follow a Dirichlet process: examples have Dirichlet weights, and so have half a
     positive and half a negative example at either end of the scale, above all thresholds and below. At every threshold
@@ -138,7 +123,7 @@ def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) ->
         called = called_at(of_places) + above[..., None]
         rates[..., part] = np.moveaxis(called / totals[..., None], (2, 1, 3, 0), (0, 1, 2, 3))
         prevalence[part] = totals[:, 0, 1] / totals[:, 0].sum(-1)
-    return RateDraws(prevalence, *rates)
+    return prevalence, rates[0], rates[1]
 
 
 # 0.01, 0.02, …, 0.99.
@@ -322,7 +307,10 @@ def _of_bins(binned: BinnedScores, thresholds: ArrayLike | None) -> DecisionData
     called = np.stack(binned.called(cuts))
     totals = np.array(binned.class_totals)[:, None]
     counts = -np.diff(np.concatenate([totals, called, np.zeros_like(totals)], axis=1))
-    return DecisionData(labels, [of_counts(counts)], xr.DataArray(0.0))
+    seen = np.flatnonzero(counts)
+    table = tallied(np.arange(len(seen)), seen, (len(seen), counts.size))
+    placed = PlacedExamples(counts.ravel()[seen].astype(float), table, counts[None])
+    return DecisionData(labels, [placed], xr.DataArray(0.0))
 
 
 def _of_edges(binned: BinnedScores, thresholds: ArrayLike | None) -> tuple[Array, Array]:
