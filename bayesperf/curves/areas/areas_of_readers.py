@@ -43,6 +43,9 @@ RANDOM = ("readers and cases", "cases", "readers")
 class ReaderAreas(PlottedAnswer):
     """Areas under ROC curves of readers who scored the same cases, by `reader_areas`.
 
+    The plot shows each reader's areas, and the average reader's and a new reader's with intervals
+    (`bayesperf.plots.reader_areas`).
+
     Attributes
     ----------
     scores : xarray.DataArray

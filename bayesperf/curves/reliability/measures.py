@@ -126,7 +126,8 @@ class CalibrationFigures(Held):
 class Calibration(PlottedAnswer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
-    ``calibration[measure]`` is the `Marginal` of a measure with a posterior; `summary` has all measures.
+    ``calibration[measure]`` is the `Marginal` of a measure with a posterior; `summary` has all measures, and the plot
+    shows them beside those of perfectly calibrated systems (`bayesperf.plots.calibration`).
 
     Attributes
     ----------

@@ -320,31 +320,6 @@ def integral(along: Callable[[Array], Array], low: float, high: float) -> Array:
 # ── Curves of systems on the same examples ──
 
 
-class ExampleWeights(NamedTuple):
-    """Weights of examples, and of the gaps that no example has shown."""
-
-    # The unit of each example, positives first, that has a weight: the example itself or, of very many, a group.
-    unit: Codes
-    # Mean weights of the gaps below all positives and above all negatives, of each order of the examples.
-    beyond: Array
-    draws: int
-    seed: int
-    progressbar: bool
-    # Clusters of the examples, if there are any.
-    cluster: Codes | None
-
-    @property
-    def units(self) -> int:
-        """Number of units."""
-        return 1 + int(self.unit.max())
-
-    def blocks(self) -> Iterator[Array]:
-        """Yield weights of the units, and of both gaps of each order, (some draws, units + 2 orders)."""
-        sizes = np.concatenate([np.ones(self.units), *self.beyond])
-        rng = np.random.default_rng(self.seed)
-        return weight_blocks(rng, sizes, self.draws, self.progressbar, self.cluster)
-
-
 @dataclass(frozen=True)
 class Paired(ByUnits):
     """Curves of one of several systems on the same examples, whose weights all of them share.
@@ -356,25 +331,36 @@ class Paired(ByUnits):
     """
 
     scores: Scores
-    weights: ExampleWeights
     # The examples of either class from the greatest score down, and which of the different orders that is.
     falling: tuple[Codes, Codes]
     order: int
+    # The unit of each example, positives first, that has a weight: the example itself or, of very many, a group.
+    unit: Codes
+    # Mean weights of the gaps below all positives and above all negatives, of each order of the examples.
+    beyond: Array
+    draws: int
+    seed: int
+    progressbar: bool
+    # Clusters of the examples, if there are any.
+    cluster: Codes | None
 
     @property
     def prevalence(self) -> Array:
-        return self._drawn_prevalence(self.weights.draws, self.weights.seed)
+        return self._drawn_prevalence(self.draws, self.seed)
 
     @property
     def _units_of_gaps(self) -> tuple[Codes, Codes]:
-        units, orders = self.weights.units, self.weights.beyond.shape[1]
-        positives, negatives = np.split(self.weights.unit, [len(self.falling[0])])
-        below, above = units + self.order, units + orders + self.order
+        below = 1 + self.unit.max() + self.order
+        above = below + self.beyond.shape[1]
+        positives, negatives = np.split(self.unit, [len(self.falling[0])])
         of_positive, of_negative = positives[self.falling[0]], negatives[self.falling[1]]
         return np.append(of_positive, below)[None], np.append(above, of_negative)[None]
 
     def _blocks_of_units(self) -> Iterator[Array]:
-        return self.weights.blocks()
+        # The units, then both gaps of each order.
+        sizes = np.concatenate([np.ones(1 + self.unit.max()), *self.beyond])
+        rng = np.random.default_rng(self.seed)
+        return weight_blocks(rng, sizes, self.draws, self.progressbar, self.cluster)
 
 
 def paired_curves(systems: Sequence[SystemScores], draws: int, seed: int, progressbar: bool) -> list[WeightedCurves]:
@@ -412,9 +398,9 @@ def curves_of_systems(
     rng = np.random.default_rng([seed, _GROUPS])
     of_positives, of_negatives = (at_random(number, most or number, rng) for number in numbers)
     unit = np.append(of_positives, 1 + of_positives.max() + of_negatives)
-    weights = ExampleWeights(unit, beyond, draws, seed, progressbar, cluster)
+    shared = unit, beyond, draws, seed, progressbar, cluster
     falling = zip(*(np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)), strict=True)
-    return [Paired(each, weights, *own) for each, *own in zip(scores, falling, order.tolist(), strict=True)]
+    return [Paired(each, *own, *shared) for each, *own in zip(scores, falling, order.tolist(), strict=True)]
 
 
 # ── Kinds of curves, and thresholds that meet a target ──
