@@ -131,12 +131,6 @@ def cells_at_cuts(mass: NDArray[Any], positions: Codes) -> Array:
     return np.where((positions < 0).any(1)[..., None, None], np.nan, cells)
 
 
-def cell_probabilities(mass: Array, positions: Codes) -> Array:
-    """Return the cells of `cells_at_cuts` divided by their sum."""
-    cells = cells_at_cuts(mass, positions)
-    return cells / cells.sum((-2, -1), keepdims=True)
-
-
 class ThresholdRule(NamedTuple):
     """A criterion, and the values of α at which it chooses a threshold."""
 
@@ -308,7 +302,8 @@ def drawn_cells(curve: ExpectedPerformanceCurve, rules: Sequence[ThresholdRule])
     for n in blocks_of_draws(curve.n_draws, width, curve.progressbar, _AT_ONCE):
         drawn = {table: mass for sample in samples for table, mass in sample.draw(rng, n, curve.method)}
         positions = fixed or [_chosen_candidates(rules, [drawn[table] for table in dev]) for dev in choosing]
-        blocks.append([cell_probabilities(drawn[test], at) for test, at in zip(tests, positions, strict=True)])
+        cells = (cells_at_cuts(drawn[test], at) for test, at in zip(tests, positions, strict=True))
+        blocks.append([each / each.sum((-2, -1), keepdims=True) for each in cells])
     return [np.concatenate(cells) for cells in zip(*blocks, strict=True)]
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf import intervals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import Array, Counts
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
 from bayesperf.curves.areas.auc import INFERENCES, roc_auc
@@ -287,35 +287,31 @@ class ThresholdCurve(CurveOfParts):
         """
         if self.name == "det":
             raise InputError("area", "a DET curve's area is not in use.", "Take that of the roc_curve.")
-        options: dict[str, Any] = {
-            "draws": self.n_draws, "random_seed": self.random_seed, "progressbar": self.progressbar,
-            "cluster": self._cluster,
+        options = self._data | {
+            "draws": self.n_draws, "random_seed": self.random_seed, "progressbar": self.progressbar
         }  # fmt: skip
         if self.name == "roc":
             method = "binormal" if self.method == "binormal" else "bayesian_bootstrap"
-            return roc_auc(*self._data, method=method, **options)
+            return roc_auc(**options, method=method)
         if self.method == "binormal":
             name = "average_precision"
             quantity = Quantity(name, greater_is_better=True, words=metric_title(name), bounds=(0.0, 1.0))
             (drawn,) = self._drawn_curves
             return self._marginal(quantity, integral(partial(self.curve_kind.along, drawn), 0, 1)[None])
-        return weighted_score("average_precision", *self._data, **options)
+        return weighted_score("average_precision", **options)
 
     @property
-    def _data(self) -> tuple[Any, ...]:
-        """Labels and scores, positives first, or what stands in their place."""
-        scores, (negatives, positives) = self._first.scores, self.class_totals
-        if isinstance(scores, BinnedScores):
-            return (scores,)
+    def _data(self) -> dict[str, Any]:
+        """Labels, scores and clusters as arguments, positives first, or what stands in their place."""
+        first, (negatives, positives) = self._first, self.class_totals
+        if isinstance(first.scores, BinnedScores):
+            return {"y_true": first.scores}
         y_true = np.arange(negatives + positives) < positives
         if not self.names:
-            return y_true, np.concatenate([scores.positive, scores.negative])
-        return y_true, {name: np.concatenate(part.by_example()) for name, part in self.parts.items()}
-
-    @property
-    def _cluster(self) -> Codes | None:
-        """The cluster of each example of `_data`."""
-        return self._first.cluster_by_example() if self.names else self._first.cluster
+            y_score = np.concatenate([first.scores.positive, first.scores.negative])
+            return {"y_true": y_true, "y_score": y_score, "cluster": first.cluster}
+        by_system = {name: np.concatenate(part.by_example()) for name, part in self.parts.items()}
+        return {"y_true": y_true, "y_score": by_system, "cluster": first.cluster_by_example()}
 
     @checked
     def partial_area(self, low: float, high: float, *, rate: str = "fpr", standardized: bool = False) -> Marginal:
