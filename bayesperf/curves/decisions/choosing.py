@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import Answer
+from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.errors import InputError, InputTypeError
@@ -46,10 +46,6 @@ from bayesperf.posteriors.sentences import estimate_in_words
 from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 # With more scores, this many are candidates, spread evenly over either class.
 MOST_CANDIDATES = 1_000
 # The scope of results, without and with a test set.
@@ -60,11 +56,12 @@ _SHOWN, _SHOWN_OF_DECIDED = ("recall", "specificity", "precision"), ("precision"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChosenThreshold(Answer):
+class ChosenThreshold(PlottedAnswer):
     """A threshold, or two between which people decide, and the posterior of the decided examples.
 
     Made by `bayesperf.choose_threshold`, and for two thresholds by `bayesperf.curves.abstention`. ``chosen[metric]`` is
-    the distribution of a metric, with two thresholds also of the "abstention_rate".
+    the distribution of a metric, with two thresholds also of the "abstention_rate". The plot shows the scores of both
+    classes, and the decision at each score (`bayesperf.plots.score_regions`).
 
     Attributes
     ----------
@@ -99,6 +96,8 @@ class ChosenThreshold(Answer):
     candidates: Candidates
     best: Metric | None = None
     abstention_rate: Marginal | None = None
+
+    drawn_by: ClassVar[str] = "score_regions"
 
     @property
     def threshold(self) -> float:
@@ -221,12 +220,6 @@ class ChosenThreshold(Answer):
         return (
             f"what scores below {self.low:.4g} is called negative, {positive} positive, and the rest is left to people"
         )
-
-    def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Plot the scores of both classes, and the decision at each score; see `bayesperf.plots.score_regions`."""
-        from bayesperf import plots
-
-        return plots.score_regions(self, ax=ax)
 
     def __repr__(self) -> str:
         at = f"{self.high:.6g}" if self.abstention_rate is None else f"from {self.low:.6g} to {self.high:.6g}"

@@ -233,12 +233,9 @@ class ClusterBootstrapped(ByUnits):
 
     @property
     def _units_of_gaps(self) -> tuple[Codes, Codes]:
-        positive, negative = (of_class[::-1] for of_class in self.clusters)
-        beyond = 1 + max(positive.max(), negative.max())
-        # Each gap has a neighbour on either side; beyond both ends it is the additional example.
-        padded = ([[beyond + 1], positive, [beyond + 1]], [[beyond], negative, [beyond]])
-        of_positive, of_negative = (np.concatenate(of_class) for of_class in padded)
-        return np.stack([of_positive[:-1], of_positive[1:]]), np.stack([of_negative[:-1], of_negative[1:]])
+        positive, negative = self.clusters
+        beyond = 1 + max(int(positive.max()), int(negative.max()))
+        return _neighbours(positive, beyond + 1), _neighbours(negative, beyond)
 
     def _blocks_of_units(self) -> Iterator[Array]:
         # Clusters, and one more example in either class.
@@ -251,6 +248,12 @@ class ClusterBootstrapped(ByUnits):
             if self.order:
                 unseen = rng_of_order.standard_exponential((block, 2))
             yield np.hstack([of_clusters, unseen])
+
+
+def _neighbours(cluster: Codes, beyond: int) -> Codes:
+    """Return the clusters above and below each gap, (2, gaps), from the top down; `beyond` both ends is another."""
+    padded = np.concatenate([[beyond], cluster[::-1], [beyond]])
+    return np.stack([padded[:-1], padded[1:]])
 
 
 def weighted_curves(
@@ -390,17 +393,19 @@ def curves_of_systems(
     """
     scores = [Scores(*of_system) for of_system in zip(np.sort(positive), np.sort(negative), strict=True)]
     order = orders_of(np.concatenate([positive, negative], 1))
-    numbers = positive.shape[1], negative.shape[1]
+    totals = positive.shape[1], negative.shape[1]
     separated = any(of_system.separated for of_system in scores)
     # If the classes overlap in no cluster, only clusters can show how rarely they do.
-    by_class = [None, None] if cluster is None or not separated else np.split(cluster, [numbers[0]])
+    by_class = [None, None] if cluster is None or not separated else np.split(cluster, [totals[0]])
     beyond = np.repeat([[unit_size(codes)] for codes in by_class], 1 + int(order.max()), axis=1)
     rng = np.random.default_rng([seed, _GROUPS])
-    of_positives, of_negatives = (at_random(number, most or number, rng) for number in numbers)
+    of_positives, of_negatives = (at_random(number, most or number, rng) for number in totals)
     unit = np.append(of_positives, 1 + of_positives.max() + of_negatives)
-    shared = unit, beyond, draws, seed, progressbar, cluster
     falling = zip(*(np.argsort(-of_class, axis=1, kind="stable") for of_class in (positive, negative)), strict=True)
-    return [Paired(each, *own, *shared) for each, *own in zip(scores, falling, order.tolist(), strict=True)]
+    return [
+        Paired(each, of_classes, number, unit, beyond, draws, seed, progressbar, cluster)
+        for each, of_classes, number in zip(scores, falling, order.tolist(), strict=True)
+    ]
 
 
 # ── Kinds of curves, and thresholds that meet a target ──
