@@ -9,6 +9,7 @@ from scipy.stats import ks_2samp
 from sklearn import metrics as sklearn_metrics
 
 import bayesperf as bp
+from bayesperf.curves.roc.curve_draws import integral
 from tests.shared.curves import CURVES, DATA, every_data, normal_scores
 from tests.shared.golden import golden
 
@@ -181,12 +182,11 @@ def test_binormal_band(binormal):
 def test_binormal_areas(binormal):
     """Quadrature against the closed form of the area, draw by draw, and against SciPy's integral."""
     (drawn,) = binormal._drawn_curves
-    np.testing.assert_allclose(
-        binormal._integral(0, 1), ndtr(drawn.a / np.sqrt(1 + drawn.b**2))[:, 0], atol=1e-7
-    )  # fmt: skip
+    closed_form = ndtr(drawn.a / np.sqrt(1 + drawn.b**2))[:, 0]
+    np.testing.assert_allclose(integral(drawn.recall, 0, 1), closed_form, atol=1e-7)
     a, b = drawn.a[0, 0], drawn.b[0, 0]
     expected = integrate.quad(lambda x: ndtr(a + b * ndtri(x)), 0.05, 0.2, epsabs=1e-12)[0]
-    assert binormal._integral(0.05, 0.2)[0] == pytest.approx(expected, abs=1e-10)
+    assert integral(drawn.recall, 0.05, 0.2)[0] == pytest.approx(expected, abs=1e-10)
     assert binormal.partial_area(0.05, 0.2).estimand.startswith("Binormal posterior of the system's area")
     assert binormal.area.mean().item() == pytest.approx(binormal.partial_area(0, 1).mean().item(), abs=0.004)
 
@@ -202,7 +202,8 @@ def test_binormal_precision(binormal):
 
     assert curve.joint_draws()["precision"].values[99, 3] == pytest.approx(precision(0.5), rel=1e-12)
     expected = integrate.quad(precision, 0, 1, epsabs=1e-10, limit=200)[0]
-    assert curve._integral(0, 1)[3] == pytest.approx(expected, abs=1e-6)
+    areas = integral(lambda recall: curve.curve_kind.along(drawn, recall), 0, 1)
+    assert areas[3] == pytest.approx(expected, abs=1e-6)
     assert curve.area.name == "average_precision"
     empirical = sklearn_metrics.average_precision_score(*normal_scores(150, 250, 1.3))
     assert curve.area.eti().values[0] < empirical < curve.area.eti().values[1]
