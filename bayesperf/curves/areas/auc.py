@@ -490,9 +490,7 @@ def auc_from_summary(
         )
     seed = _own_seed(checks.seed(random_seed), np.hstack([observed, positive, negative]))
     examples = xr.concat([negatives, positives], "actual")
-    return marginal_of_scores(
-        QUANTITY, distribution, seed, areas, inference=inference, examples=examples, score=areas.rename(NAME)
-    )
+    return marginal_of_scores(QUANTITY, distribution, seed, areas, inference=inference, examples=examples, score=areas)
 
 
 def _check(areas: xr.DataArray, positives: xr.DataArray, negatives: xr.DataArray) -> None:
