@@ -249,7 +249,7 @@ def _no_worse(analysis: Analysis, metric: str, new: Any, old: Any) -> Verdict:
     no_worse_by, is_version = settings.no_worse_by or 0.0, system == _VERSION
     (compared,) = (each for each in analysis.comparisons if each.comparison.metric == wanted.name)
     difference = compared.comparison.difference.sel(pair=f"{new} − {old}")
-    no_worse = difference.prob_meets(-difference.better * no_worse_by)
+    no_worse = difference.prob_meets(-difference.quantity.better * no_worse_by)
     verdict = verdict_of(no_worse.item(), settings.confidence)
     seen, before = _observed(analysis, wanted.name).sel({system: [new, old]}).values.tolist()
     if math.isnan(seen) or math.isnan(before):
@@ -297,7 +297,10 @@ def _more_to_compare(analysis: Analysis, difference: Marginal, new: Any, old: An
     from bayesperf.plan.reruns import questions_to_settle
     from bayesperf.reports.verdicts import ASSURANCE, about_so_many
 
-    ahead, units = difference.better * difference.mean().item() + no_worse_by, int(analysis.pooled.source.units)
+    ahead, units = (
+        difference.quantity.better * difference.mean().item() + no_worse_by,
+        int(analysis.pooled.source.units),
+    )
     more = questions_to_settle(ahead, difference.sd().item(), units, settings.confidence, ASSURANCE)
     return f"{about_so_many(more)} more {plural(settings.cluster)}"
 

@@ -52,7 +52,7 @@ def comparison_in_words(comparison: Comparison, ci_prob: float, ci_kind: Kind, o
         for at, place in zip(np.ndindex(leading.shape), places[:_MOST_PLACES], strict=False)
     ]
     rest = len(places) - len(texts)
-    chosen = of_luck and len(comparison.names) > 2 and comparison.greater_is_better is not None
+    chosen = of_luck and len(comparison.names) > 2 and comparison.quantity.greater_is_better is not None
     return " ".join(
         [*texts, *([f"And {rest} more."] if rest else []), *([_luck_in_words(comparison)] if chosen else [])]
     )
@@ -67,11 +67,11 @@ def _luck_in_words(comparison: Comparison) -> str:
     if systems is None or best.ndim > 1 or best.size > _MOST_SHRUNK or not systems.shrinkable:
         return LOOKS_BETTER
     first = int(best.argmax())
-    excess = comparison.better * float(systems.optimism()[first])
+    excess = comparison.quantity.better * float(systems.optimism()[first])
     if not np.isfinite(excess):
         return LOOKS_BETTER
     size = f"about {format_value(excess)}" if excess >= 0.0005 else "less than 0.001"
-    worse = "below" if comparison.better > 0 else "above"
+    worse = "below" if comparison.quantity.better > 0 else "above"
     return sentence(
         f"the best of {best.size} is probably partly lucky: on new examples expect {_names(comparison)[first]} to "
         f"score {size} {worse} its mean"
@@ -91,10 +91,10 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     below, inside, above = comparison.prob_rope.values[pair]
     # If two are equal the first comes first, whatever the rounding.
     tied = np.isclose(greater, 0.5, rtol=0, atol=1e-9)
-    first = tied or (greater > 0.5) == (comparison.better > 0)
+    first = tied or (greater > 0.5) == (comparison.quantity.better > 0)
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
-    better = "higher" if comparison.greater_is_better is None else "better"
+    better = "higher" if comparison.quantity.greater_is_better is None else "better"
     word, on = likelihood(probability), f"on {comparison.title},"
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
@@ -140,7 +140,7 @@ def _matters(comparison: Comparison, inside: float, beyond: float, although: str
 def _many_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, ci_kind: Kind) -> str:
     """Say which of several systems is the best, and by how much it differs from the next, or from the baseline."""
     metric, names = comparison.title, _names(comparison)
-    if comparison.greater_is_better is None:
+    if comparison.quantity.greater_is_better is None:
         return sentence(f"neither more nor less {metric} is better, so that none of {len(names)} is the best")
     best = comparison.prob_best.values[at]
     rank = comparison.expected_rank.values[at]
@@ -157,7 +157,7 @@ def _many_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, 
     matters = ""
     if comparison.rope:
         below, inside, above = comparison.prob_rope.values[(*at, first, second)]
-        beyond, although = above if comparison.better > 0 else below, "but" if word in LIKELIHOODS else "and"
+        beyond, although = above if comparison.quantity.better > 0 else below, "but" if word in LIKELIHOODS else "and"
         over = f"{'' if word in LIKELIHOODS else f'{names[first]} '}is better than {names[second]} "
         matters = _matters(comparison, inside, beyond, although, over)
     difference = _difference(comparison, (first, second), at, ci_prob, ci_kind)
@@ -170,7 +170,7 @@ def _best_and_baseline(comparison: Comparison, at: tuple[int, ...], ci_prob: flo
     best = int(np.argmax(comparison.prob_best.values[at][:last]))
     better = float(comparison.prob_better.values[(*at, best, last)])
     below, inside, above = comparison.prob_rope.values[(*at, best, last)]
-    beyond = above if (better >= 0.5) == (comparison.better > 0) else below
+    beyond = above if (better >= 0.5) == (comparison.quantity.better > 0) else below
     word, is_better = likelihood(max(better, 1 - better)), better >= 0.5
     which = (
         f"it is open whether {names[best]} is better"

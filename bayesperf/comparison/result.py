@@ -21,6 +21,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.words import BEST_OF_MANY
 from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
+from bayesperf.posteriors.quantity import Quantity
 from bayesperf.posteriors.ranks import joint_draws, largest_mcse, rank_probabilities
 from bayesperf.posteriors.summary_table import Summary, summary_rows
 
@@ -96,17 +97,12 @@ class Comparison(Answer):
     def title(self) -> str:
         """Name of the metric in words, and what it is averaged over."""
         averaged = " averaged over data sets" if self.next_dataset else ""
-        return self.contrast.quantity.metric_title + averaged
+        return self.quantity.metric_title + averaged
 
     @property
-    def greater_is_better(self) -> bool | None:
-        """Whether greater values are better; None if neither is."""
-        return self.contrast.greater_is_better
-
-    @property
-    def better(self) -> int:
-        """The sign by which the best value becomes the greatest, 1 or −1."""
-        return self.contrast.better
+    def quantity(self) -> Quantity:
+        """What is compared, and which way is better."""
+        return self.contrast.quantity
 
     @cached_property
     def difference(self) -> Marginal:
@@ -162,7 +158,7 @@ class Comparison(Answer):
         """P(a is better than b), with ties counted half; the metric's direction decides which value is better."""
         greater = self.prob_greater
         self._need_direction("prob_better")
-        better = greater if self.better > 0 else (1 - greater).assign_attrs(greater.attrs)
+        better = greater if self.quantity.better > 0 else (1 - greater).assign_attrs(greater.attrs)
         return better.rename("prob_better")
 
     def prob_better_of(self, place: int) -> Array:
@@ -174,7 +170,7 @@ class Comparison(Answer):
         first, second = np.triu_indices(len(self.names), 1)
         pairs = np.flatnonzero((first == place) | (second == place))
         greater = replace(self, contrast=self.contrast.isel(pair=pairs))._greater_of_pairs.values
-        first_is_better = greater if self.better > 0 else 1 - greater
+        first_is_better = greater if self.quantity.better > 0 else 1 - greater
         return np.insert(np.where(first[pairs] == place, first_is_better, 1 - first_is_better), place, 0.5)
 
     @cached_property
@@ -196,7 +192,7 @@ class Comparison(Answer):
         if isinstance(draws := self.difference.distribution, Sampled):
             error = max(largest_mcse(draws, partial(_excess, sign)) for sign in (1, -1))
             below, above = (side.assign_attrs(mcse=error) for side in (below, above))
-        loss, reverse = (below, above)[:: self.better]
+        loss, reverse = (below, above)[:: self.quantity.better]
         return self._square(loss, 0.0, reverse).rename("expected_loss")
 
     @cached_property
@@ -245,7 +241,7 @@ class Comparison(Answer):
             ranks = _stacked(rows, of_system, better.attrs)
             return ranks.transpose(..., self.dim, "rank").rename("ranks")
         values = self.joint_draws().transpose(..., "draw", self.dim)
-        return rank_probabilities(self.better * values, self.dim).assign_attrs(self._note)
+        return rank_probabilities(self.quantity.better * values, self.dim).assign_attrs(self._note)
 
     @property
     def prob_best(self) -> xr.DataArray:
@@ -267,7 +263,7 @@ class Comparison(Answer):
 
         The dims are (…, `dim`).
         """
-        if self.greater_is_better is None:
+        if self.quantity.greater_is_better is None:
             systems = self.prob_greater.isel({f"{self.dim}_other": 0}, drop=True)
             return systems.copy(data=np.broadcast_to(np.arange(len(self.names)), systems.shape)).rename("rank_order")
         order = np.argsort(self.expected_rank.values, axis=-1, kind="stable")
@@ -347,7 +343,7 @@ class Comparison(Answer):
         if self.systems is None:
             raise InputError("standings", "they are of many systems' own metric; see summary() for the differences.")
         self._need_direction("standings")
-        draws = self.better * self.joint_draws()
+        draws = self.quantity.better * self.joint_draws()
         each = self.shrunk if self.shrunk is not None else self.systems.each
         loss = (draws.max(self.dim) - draws).mean([dim for dim in ("chain", "draw") if dim in draws.dims])
         observed = self.systems.each.observed.transpose(*each.dims)
@@ -412,7 +408,7 @@ class Comparison(Answer):
         return {"note": BEST_OF_MANY} if len(self.names) > 2 and self.shrunk is None else {}
 
     def _need_direction(self, what: str) -> None:
-        if self.greater_is_better is None:
+        if self.quantity.greater_is_better is None:
             raise InputError(what, f"neither more nor less {self.metric} is better.", "See prob_greater and prob_rope.")
 
     def _sides(self) -> list[tuple[Any, Any]]:

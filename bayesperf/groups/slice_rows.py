@@ -42,7 +42,7 @@ def _rows(what: str, marginal: Marginal, most: int, ci_prob: float, ci_kind: Kin
     means, observed = marginal.mean().values.ravel(), marginal.observed
     chosen, heading = np.arange(len(means)), what
     if len(means) > most:
-        order = np.argsort(marginal.better * means, kind="stable")
+        order = np.argsort(marginal.quantity.better * means, kind="stable")
         chosen, heading = order[:most], f"{what}: the {most} worst of {len(means)}"
     places = place_names(marginal.leading)
     trials = observed["trials"].values.ravel() if "trials" in observed.coords else np.full(len(means), np.nan)

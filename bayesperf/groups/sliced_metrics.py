@@ -221,9 +221,9 @@ class Slices(Answer):
         array([0., 1.])
         """
         marginal = self[metric]
-        if marginal.greater_is_better is None:
+        if marginal.quantity.greater_is_better is None:
             raise InputError("prob_worst", f"neither more nor less {marginal.name} is better.")
-        values = marginal.better * _draws_behind(marginal)
+        values = marginal.quantity.better * _draws_behind(marginal)
         seen = ~np.isnan(marginal.observed)
         if not seen.any():
             raise InputError("prob_worst", f"{marginal.name} was observed in no slice.")
@@ -266,7 +266,7 @@ class Slices(Answer):
             "ci_lower": interval[..., 0],
             "ci_upper": interval[..., 1],
         }
-        if marginal.greater_is_better is not None:
+        if marginal.quantity.greater_is_better is not None:
             seen = ~np.isnan(observed)
             worst = self.prob_worst(metric) if seen.any() else observed
             figures |= {"prob_worst": worst, "by_chance": seen / seen.sum()}

@@ -100,7 +100,7 @@ def noise_sensitivity(
         "interval": _stacked_by_rate(
             [marginal.interval(ci_prob, ci_kind).drop_attrs() for marginal in marginals], grid
         ),
-        "rank": _ranks(-marginals[0].better * means, dim),
+        "rank": _ranks(-marginals[0].quantity.better * means, dim),
     }
     attrs = {"metric": marginals[0].name, "dim": dim, "ci_prob": ci_prob, "ci_kind": ci_kind,
              "prior": resolved.describe(cm), "estimand": posteriors[0].estimand}  # fmt: skip

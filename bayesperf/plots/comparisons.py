@@ -81,7 +81,9 @@ def comparison(
     """
     if len(comparison.names) == 2:
         return difference(comparison, ci_prob=ci_prob, ci_kind=ci_kind, ax=ax)
-    return _heat_maps(comparison, [_GREATER] if comparison.greater_is_better is None else [_GREATER, _RANKS], ax=ax)
+    return _heat_maps(
+        comparison, [_GREATER] if comparison.quantity.greater_is_better is None else [_GREATER, _RANKS], ax=ax
+    )
 
 
 # ── The difference ──

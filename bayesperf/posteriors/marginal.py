@@ -167,16 +167,6 @@ class Marginal(Saved):
         return self.quantity.bounds
 
     @property
-    def greater_is_better(self) -> bool | None:
-        """Whether greater values are better; None if neither is, or if the direction is unknown."""
-        return self.quantity.greater_is_better
-
-    @property
-    def better(self) -> int:
-        """The sign by which the best value becomes the greatest, 1 or −1."""
-        return self.quantity.better
-
-    @property
     def estimand(self) -> str:
         """Description of the distribution and its quantity, such as "Posterior of the system's metric"."""
         return self.quantity.described(self.inference)
@@ -392,7 +382,7 @@ class Marginal(Saved):
 
     def prob_meets(self, bound: ArrayLike) -> xr.DataArray:
         """Return the probability that the metric is at least as good as a bound, which it may have exactly."""
-        return self.prob_at_least(bound) if self.better > 0 else self.cdf(bound)
+        return self.prob_at_least(bound) if self.quantity.better > 0 else self.cdf(bound)
 
     def prob_between(self, lo: float, hi: float) -> xr.DataArray:
         """Return the probability that the metric is greater than lo and at most hi, named as a question.

@@ -166,7 +166,7 @@ class Analysis:
         marginal = self.first_of_foremost
         means = marginal.mean()
         means = means.mean("label") if "label" in marginal.dims and "label" not in self.pooled.dims else means
-        return int(np.argmax(marginal.better * means.values.ravel()))
+        return int(np.argmax(marginal.quantity.better * means.values.ravel()))
 
     @cached_property
     def slices(self) -> SlicedSystem | None:
@@ -267,11 +267,11 @@ class Analysis:
         found: dict[str, list[str]] = {}
         for name, marginal in self.marginals.items():
             if (
-                marginal.greater_is_better is not None
+                marginal.quantity.greater_is_better is not None
                 and marginal.dims == self.pooled.dims
                 and marginal.leading.size > 1
             ):
-                first = int(np.argmax(marginal.better * marginal.mean().values))
+                first = int(np.argmax(marginal.quantity.better * marginal.mean().values))
                 best = str(marginal.leading[marginal.dims[0]].values[first])
                 found.setdefault(best, []).append(name)
         return found

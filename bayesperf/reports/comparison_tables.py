@@ -85,7 +85,7 @@ class MetricComparison:
         All are shown of few systems, of systems in several places, and where neither direction of the metric is better.
         """
         comparison = self.comparison
-        if len(comparison.names) <= MOST_IN_PAIRS or comparison.greater_is_better is None:
+        if len(comparison.names) <= MOST_IN_PAIRS or comparison.quantity.greater_is_better is None:
             return []
         order = comparison.rank_order
         if order.ndim > 1:
@@ -109,7 +109,7 @@ class MetricComparison:
     @cached_property
     def standing(self) -> list[dict[Any, Any]]:
         """A row for each system: its dims, and the columns of `STANDING`; no rows if neither direction is better."""
-        if self.comparison.greater_is_better is None:
+        if self.comparison.quantity.greater_is_better is None:
             return []
         system = self.comparison.dim
         columns = {"prob_best": self.comparison.prob_best, "expected_rank": self.comparison.expected_rank}
@@ -200,7 +200,7 @@ def _compare_by(
     whole = {"a": pooled, "independent": True} if paired is None else {"a": paired}
     comparison = compare(**whole, metric=name, **options)
     beaten = {}
-    for rule in RULES if of_rules is not None and comparison.greater_is_better is not None else ():
+    for rule in RULES if of_rules is not None and comparison.quantity.greater_is_better is not None else ():
         try:
             beaten[rule] = compare(of_rules, rule, name).prob_better
         except ValueError:

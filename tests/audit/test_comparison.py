@@ -34,6 +34,6 @@ def test_every_metric():
         limits = found.difference.eti(0.9).values
         inside = [(difference < limits[0]).mean(), (difference > limits[1]).mean()]
         np.testing.assert_allclose(inside, 0.05, atol=0.22 * error, err_msg=name)
-        if found.greater_is_better is not None and np.isfinite(found.difference.sd()):
-            lost = np.maximum(-difference if found.greater_is_better else difference, 0)
+        if found.quantity.greater_is_better is not None and np.isfinite(found.difference.sd()):
+            lost = np.maximum(-difference if found.quantity.greater_is_better else difference, 0)
             assert found.expected_loss.item() == pytest.approx(lost.mean(), abs=error * lost.std()), name

@@ -34,7 +34,7 @@ def test_every_figure_against_draws(metric):
     assert found.prob_greater.item() == pytest.approx((d > 0).mean(), abs=share)
     regions = [(d < -rope).mean(), (np.abs(d) <= rope).mean(), (d > rope).mean()]
     np.testing.assert_allclose(found.prob_rope, regions, atol=share)
-    better = d if found.greater_is_better else -d
+    better = d if found.quantity.greater_is_better else -d
     lost = np.maximum(-better, 0)
     assert found.expected_loss.item() == pytest.approx(lost.mean(), abs=wide * lost.std() / np.sqrt(N))
     if wide == 6:
@@ -188,7 +188,7 @@ def test_turned_round(metric):
     np.testing.assert_allclose(ab.prob_rope.values, ba.prob_rope.values[::-1], atol=error)
     assert ab.difference.mean().item() == pytest.approx(-ba.difference.mean().item(), abs=error)
     # What choosing a loses more than choosing b is how much worse it is on average.
-    worse = -ab.difference.mean() if ab.greater_is_better else ab.difference.mean()
+    worse = -ab.difference.mean() if ab.quantity.greater_is_better else ab.difference.mean()
     assert ab.expected_loss - ba.expected_loss == pytest.approx(worse.item(), abs=error)
 
 
@@ -208,7 +208,7 @@ def test_many_systems_are_matrices(metric):
     np.testing.assert_array_equal(np.diag(loss), 0)
     # What choosing a loses more than choosing b is how much worse it is on average.
     upper = loss.values - loss.values.T
-    worse = found.difference.mean().values * (-1 if found.greater_is_better else 1)
+    worse = found.difference.mean().values * (-1 if found.quantity.greater_is_better else 1)
     np.testing.assert_allclose(upper[np.triu_indices(3, 1)], worse, atol=1e-9)
     means = bp.posterior(SYSTEMS)[metric].mean().values
     error = 1e-9 if found.difference.method == "quadrature" else 5 * 0.2 / 100

@@ -59,7 +59,7 @@ def test_paired_figures_against_the_joint_dirichlet(metric):
     )
     assert found.difference.mean().item() == pytest.approx(d.mean(), abs=10 * d.std() / np.sqrt(N))
     assert found.difference.sd().item() == pytest.approx(d.std(), rel=0.02)
-    lost = np.maximum(-d if found.greater_is_better else d, 0)
+    lost = np.maximum(-d if found.quantity.greater_is_better else d, 0)
     assert found.expected_loss.item() == pytest.approx(lost.mean(), abs=10 * lost.std() / np.sqrt(N))
     assert found.difference.joint_draws(20_000).std().item() == pytest.approx(d.std(), rel=0.05)
     assert found.names == ("x", "y")

@@ -120,14 +120,14 @@ def test_expected_performance_of_two_test_sets():
     a, b = bp.curves.epc(dev, first, **options), bp.curves.epc(dev, (second[0][:-1], second[1][:-1]), **options)
     means = [curve.expected_performance() for curve in (a, b)]
     comparison = bp.compare(*means)
-    assert comparison.greater_is_better is False
+    assert comparison.quantity.greater_is_better is False
     sd = np.hypot(*(side.sd() for side in means))
     np.testing.assert_allclose(comparison.difference.sd(), sd, rtol=4 / np.sqrt(2 * 400))
     tests = {"a": first, "b": (second[0][:-1], second[1][:-1])}
     joint = bp.curves.epc(dict.fromkeys("ab", dev), tests, **options)
     apart = bp.compare(joint.expected_performance())
     np.testing.assert_allclose(comparison.difference.sd(), apart.difference.sd().squeeze(), rtol=4 / np.sqrt(400))
-    assert bp.compare(a.area, b.area).greater_is_better is False
+    assert bp.compare(a.area, b.area).quantity.greater_is_better is False
     with pytest.raises(ValueError, match="a and b are of different things"):
         bp.compare(means[0], b.expected_performance(0, 0.5))
     with pytest.raises(ValueError, match="a and b are of different things"):
@@ -137,7 +137,7 @@ def test_expected_performance_of_two_test_sets():
 def test_operating_points_of_two_test_sets():
     a, b = (bp.roc_curve(*side, draws=300).operating_point(fpr=0.2) for side in (FIRST, SECOND))
     assert bp.compare(a["recall"], b["recall"]).prob_better.item() > 0.5
-    assert bp.compare(a["fpr"], b["fpr"]).greater_is_better is False
+    assert bp.compare(a["fpr"], b["fpr"]).quantity.greater_is_better is False
     other = bp.roc_curve(*SECOND, draws=300).operating_point(fpr=0.1)
     with pytest.raises(ValueError, match="a and b are of different things"):
         bp.compare(a["recall"], other["recall"])
@@ -194,7 +194,7 @@ def test_bad_comparisons(sides, options, error, words):
 def test_ratio_of_what_can_be_negative_is_refused():
     pairs = [(y, 1 / (1 + np.exp(-s))) for y, s in (FIRST, SECOND)]
     comparison = bp.compare(*(bp.curves.weighted_score("calibration_slope", *side, draws=50) for side in pairs))
-    assert comparison.greater_is_better is None
+    assert comparison.quantity.greater_is_better is None
     with pytest.raises(ValueError, match="can be negative"):
         _ = comparison.ratio
 

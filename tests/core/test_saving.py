@@ -74,7 +74,7 @@ def test_marginals(make, tmp_path):
     for figure in ("mean", "hdi", "observed"):
         found, expected = (getattr(each, figure) for each in (loaded, original))
         xr.testing.assert_identical(*(each() if callable(each) else each for each in (found, expected)))
-    assert loaded.greater_is_better == original.greater_is_better
+    assert loaded.quantity.greater_is_better == original.quantity.greater_is_better
 
 
 PRIORS = [

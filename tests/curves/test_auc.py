@@ -414,7 +414,7 @@ def test_delong_warns_of_separated_scores():
 def test_turned_round(method):
     found, turned = (areas_compared(Y, *sides, method=method, rope=0.05) for sides in ((SCORE, OTHER), (OTHER, SCORE)))
     assert found.names == ("a", "b")
-    assert found.greater_is_better
+    assert found.quantity.greater_is_better
     error = 5 / np.sqrt(10_000) if method == "bayesian_bootstrap" else 1e-12
     np.testing.assert_allclose(found.prob_rope, turned.prob_rope[::-1], atol=error)
     assert found.difference.mean().item() == pytest.approx(-turned.difference.mean().item(), abs=error)

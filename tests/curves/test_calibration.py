@@ -125,7 +125,7 @@ def test_scores_have_the_posterior_of_weighted_scores():
         error = 4 * np.sqrt(2 / 4000) * expected.sd().item()
         assert abs(found.mean().item() - expected.mean().item()) < error
         np.testing.assert_allclose(found.eti(), expected.eti(), atol=4 * error)
-        assert found.greater_is_better == expected.greater_is_better
+        assert found.quantity.greater_is_better == expected.quantity.greater_is_better
 
 
 @pytest.mark.slow

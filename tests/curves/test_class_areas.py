@@ -206,7 +206,7 @@ def test_difference_by_a_loop(kind, average, cluster):
     comparison = areas_compared(Y, P, OTHER, multi_class=kind, average=average, cluster=cluster, draws=5000)
     is_distributed_as(comparison.difference, expected)
     assert comparison.metric == "roc_auc_ovr" if kind == "ovr" else "roc_auc_ovo_weighted"
-    assert comparison.greater_is_better
+    assert comparison.quantity.greater_is_better
 
 
 def test_several_systems():

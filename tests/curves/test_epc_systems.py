@@ -145,7 +145,7 @@ def test_difference_of_expected_performance_by_a_loop():
     np.testing.assert_allclose(difference.mean("draw"), expected.mean(0), atol=4 * sd.max() / np.sqrt(120) + 1e-3)
     np.testing.assert_allclose(difference.std("draw"), sd, rtol=4 / np.sqrt(2 * 120))
     compared = bp.compare(means, rope=0.01)
-    assert compared.greater_is_better is False
+    assert compared.quantity.greater_is_better is False
     assert compared.prob_greater.dims == ("quantity", "model", "model_other")
     np.testing.assert_allclose(compared.difference.mean().squeeze(), difference.mean("draw"), rtol=1e-9)
     # Of the thresholds themselves, without weights.
@@ -200,7 +200,7 @@ def test_shared_weights_narrow_the_difference_of_expected_performance():
     assert (bp.compare(anew.expected_performance(0.0, 0.5)).difference.sd() > 0).all()
     assert "development sets like this one" in anew.estimand
     retrieval = both(FIRST, SECOND, criterion="precision_recall", alphas=[0.5], draws=50)
-    assert retrieval.expected_performance().greater_is_better is True
+    assert retrieval.expected_performance().quantity.greater_is_better is True
     with pytest.raises(ValueError, match=r"low and high must be in \[0, 1\], low the smaller"):
         anew.expected_performance(0.5, 0.2)
 

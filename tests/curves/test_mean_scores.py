@@ -72,7 +72,7 @@ def test_errors_are_those_of_a_function_with_weights(name, function):
     assert found.mean().item() == pytest.approx(loop.mean().item(), abs=4 * sd * error)
     assert found.sd().item() == pytest.approx(sd, rel=4 * error)
     assert found.observed.item() == pytest.approx(function(y, predicted))
-    assert (found.bounds, found.greater_is_better) == ((0, np.inf), False)
+    assert (found.bounds, found.quantity.greater_is_better) == ((0, np.inf), False)
 
 
 def test_the_range_of_errors_is_that_of_labels_and_predictions():
@@ -124,8 +124,8 @@ def test_adding_a_system_changes_no_figure_and_files_hold_them(tmp_path):
 
 
 def test_direction_is_that_of_credit_unless_it_is_said():
-    assert weighted_score("mean", CREDIT["a"], draws=2).greater_is_better is True
-    assert weighted_score("mean", CREDIT["a"], greater_is_better=False, draws=2).greater_is_better is False
+    assert weighted_score("mean", CREDIT["a"], draws=2).quantity.greater_is_better is True
+    assert weighted_score("mean", CREDIT["a"], greater_is_better=False, draws=2).quantity.greater_is_better is False
 
 
 @pytest.mark.parametrize(

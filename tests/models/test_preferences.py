@@ -278,7 +278,7 @@ def test_a_fit_answers_as_other_posteriors_do(sampler, tmp_path):
     with pytest.raises(InputError, match=r"has no variable 'cells'.*Marginal\.from_datatree\(tree, 'strength'\)"):
         bp.Posterior.from_datatree(tree)
     weight = bp.Marginal.from_datatree(tree, "judge_weight")
-    assert (weight.greater_is_better, weight.estimand) == (None, "Posterior of the judge weight")
+    assert (weight.quantity.greater_is_better, weight.estimand) == (None, "Posterior of the judge weight")
     np.testing.assert_allclose(np.log(tree["posterior"]["judge_weight"]).sum("judge"), 0, atol=1e-9)
     with pytest.raises(InputError, match="there are no draws of 'skill'"):
         bp.Marginal.from_datatree(tree, "skill")

@@ -32,7 +32,7 @@ def test_is_that_of_a_matrix(metric, prior):
     rate, expected = bp.posterior_of_rate(*of_trials[metric], prior, metric=metric), bp.posterior(cm, prior)[metric]
     np.testing.assert_allclose(rate.eti(), expected.eti(), rtol=1e-12)
     assert rate.name == expected.name
-    assert rate.greater_is_better == expected.greater_is_better
+    assert rate.quantity.greater_is_better == expected.quantity.greater_is_better
     assert bp.compare(rate, expected).metric == expected.name
 
 

@@ -31,7 +31,7 @@ def check_comparison(comparison, prob=0.95):
     within(comparison.prob_greater, (0, 1))
     within(comparison.prob_rope, (0, 1))
     np.testing.assert_allclose(comparison.prob_rope.sum("rope"), 1, atol=1e-9)
-    if comparison.greater_is_better is not None:
+    if comparison.quantity.greater_is_better is not None:
         within(comparison.expected_loss, (0, np.inf))
         np.testing.assert_allclose(comparison.ranks.sum("rank"), 1, atol=1e-9)
         within(comparison.prob_best, (0, 1))

@@ -145,7 +145,7 @@ def _pictures(comparison: Comparison) -> list[tuple[str, Markup]]:
     greater = comparison.prob_greater.values[np.ix_(rows, rows)]
     label = f"heat map of the probability that the {title} of one system is greater than another's"
     drawn = [("P(a > b): rows a, columns b, numbered as in the order", svg.heat_map(greater, label, diverging=True))]
-    if comparison.greater_is_better is None:
+    if comparison.quantity.greater_is_better is None:
         return drawn
     ranks = comparison.ranks.values[rows]
     label = f"heat map of the probability of each rank of each system by {title}"
