@@ -8,7 +8,8 @@ from pymc.distributions.transforms import SimplexTransform
 from scipy import special
 
 from bayesperf.core.arrays import complex_step
-from bayesperf.sampling.backend import INTERPRETED, shares, simplex, slope
+from bayesperf.sampling.backend import INTERPRETED
+from bayesperf.sampling.simplex_transform import shares, simplex, slope
 
 SHAPES = [(1,), (2,), (9,), (4, 1), (3, 2), (2, 3, 9), (0, 2)]
 SCALES = [0.0, 1.0, 30.0, 800.0]
