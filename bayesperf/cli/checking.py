@@ -297,10 +297,8 @@ def _more_to_compare(analysis: Analysis, difference: Marginal, new: Any, old: An
     from bayesperf.plan.reruns import questions_to_settle
     from bayesperf.reports.verdicts import ASSURANCE, about_so_many
 
-    ahead, units = (
-        difference.quantity.better * difference.mean().item() + no_worse_by,
-        int(analysis.pooled.source.units),
-    )
+    ahead = difference.quantity.better * difference.mean().item() + no_worse_by
+    units = int(analysis.pooled.source.units)
     more = questions_to_settle(ahead, difference.sd().item(), units, settings.confidence, ASSURANCE)
     return f"{about_so_many(more)} more {plural(settings.cluster)}"
 
