@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,21 +11,13 @@ import xarray as xr
 from bayesperf.core.arrays import Array
 from bayesperf.core.random_streams import streams
 from bayesperf.sampling.backend import constant_parameters
-from bayesperf.sampling.model_data import named
+from bayesperf.sampling.model_data import BuiltModel, named
 
 if TYPE_CHECKING:
     import pymc as pm
 
 
-def exact_draws(
-    definition: Any,
-    model: pm.Model,
-    counts: xr.DataArray,
-    priors: Any,
-    options: Mapping[str, Any],
-    size: tuple[int, int],
-    seed: int,
-) -> xr.Dataset:
+def exact_draws(built: BuiltModel, size: tuple[int, int], seed: int) -> xr.Dataset:
     """Return independent draws (chain, draw); each system's draws come from its own random stream.
 
     Raises
@@ -34,6 +25,7 @@ def exact_draws(
     NotImplementedError
         If the posterior of this model under these priors and options has no exact form.
     """
+    model, definition, counts, options = built.model, built.definition, built.counts, built.options
     of_cells = model.named_vars_to_dims.get("cells", counts.dims)
     systems = [dim for dim in counts.dims[:-2] if dim in of_cells and dim != options.get("dim")]
     rest = [dim for dim in counts.dims if dim not in systems]
@@ -41,7 +33,7 @@ def exact_draws(
     tables = counts.transpose(*systems, *rest).values.reshape(leading.size, -1)
     rngs = streams(seed, "exact", leading, tables)
     if hasattr(definition, "exact"):
-        return xr.Dataset(definition.exact(counts, priors, rngs, size, **options))
+        return xr.Dataset(definition.exact(counts, built.priors, rngs, size, **options))
     name = getattr(definition, "__name__", str(definition)).rpartition(".")[2]
     if hasattr(definition, "EXACT"):
         if named(definition) is definition:

@@ -22,27 +22,28 @@ from bayesperf.posteriors import tree_attributes as attributes
 from bayesperf.posteriors.prevalence import UNKNOWN_PREVALENCE
 from bayesperf.posteriors.quantity import SCOPES, Scope, described
 from bayesperf.sampling.backend import constant_parameters, family_in_words
-from bayesperf.sampling.model_data import name_in_words
+from bayesperf.sampling.model_data import BuiltModel, name_in_words
 
 if TYPE_CHECKING:
     import pymc as pm
 
 
-def check_model(model: pm.Model, definition: Any, counts: xr.DataArray, metrics: Sequence[str | Metric] | None) -> None:
+def check_model(built: BuiltModel, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse a model of the caller's own without a likelihood, or of a table without cells; then wrong metrics."""
+    model = built.model
     if not model.observed_RVs and not model.potentials:
         raise InputError(
             "model",
             "has no observed variable, so that the data say nothing of its parameters.",
             "Give it its data, as pm.Binomial('hits', n, recall, observed=hits).",
         )
-    if "actual" in counts.dims and "cells" not in model.named_vars and not hasattr(definition, "recover"):
+    if "actual" in built.counts.dims and "cells" not in model.named_vars and built.fact("recover") is None:
         raise InputError(
             "model",
             "has no variable 'cells', the probabilities of the cells of the table.",
             "Add it, as pm.Deterministic('cells', …, dims=['actual', 'predicted']).",
         )
-    _check_metrics(model, definition, metrics)
+    _check_metrics(built, metrics)
 
 
 def check_cells(prior: xr.Dataset) -> None:
@@ -59,9 +60,9 @@ def check_cells(prior: xr.Dataset) -> None:
         )
 
 
-def own_potentials(model: pm.Model, definition: Any) -> bool:
+def own_potentials(built: BuiltModel) -> bool:
     """Whether a model has potentials that its file does not declare to be its likelihood."""
-    return bool(model.potentials) and (bool(model.observed_RVs) or not hasattr(definition, "POTENTIAL"))
+    return bool(built.model.potentials) and (bool(built.model.observed_RVs) or built.fact("POTENTIAL") is None)
 
 
 def potentials_in_words(model: pm.Model) -> str:
@@ -70,12 +71,13 @@ def potentials_in_words(model: pm.Model) -> str:
     return f"pm.Potential {names}, a term of the log density that cannot be simulated from"
 
 
-def _check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Metric] | None) -> None:
+def _check_metrics(built: BuiltModel, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse metrics of a model without cells, and cells whose dims are not those of a table."""
     if isinstance(metrics, str | Metric):
         raise InputTypeError("metrics", f"must be a sequence of names, as ['recall']; it is {metrics!r}.")
+    model = built.model
     if "cells" not in model.named_vars:
-        recovered = hasattr(definition, "recover") and "actual" in model.coords
+        recovered = built.fact("recover") is not None and "actual" in model.coords
         if metrics and not recovered:
             raise InputError("metrics", "the model has no variable 'cells' (…, actual, predicted) to compute them of.")
         return
@@ -84,33 +86,28 @@ def _check_metrics(model: pm.Model, definition: Any, metrics: Sequence[str | Met
         raise InputError("model", f"its variable 'cells' must have dims (…, 'actual', 'predicted'); it has {dims}.")
 
 
-def knows_prevalence(definition: Any, priors: Mapping[str, Any] | None, options: Mapping[str, Any]) -> bool:
+def knows_prevalence(built: BuiltModel) -> bool:
     """Whether the data say how common each class is, or the caller's own prior does; a default prior does not."""
-    design = options.get("design", getattr(definition, "DESIGN", "joint"))
-    return callable(definition) or design != "by_actual" or "prevalence" in (priors or {})
+    design = built.options.get("design", built.fact("DESIGN", "joint"))
+    return callable(built.definition) or design != "by_actual" or "prevalence" in (built.priors or {})
 
 
-def finished(
-    group: xr.Dataset,
-    model: pm.Model,
-    counts: xr.DataArray,
-    metrics: Sequence[str | Metric] | None,
-    prevalence_known: bool,
-) -> xr.Dataset:
+def finished(group: xr.Dataset, built: BuiltModel, metrics: Sequence[str | Metric] | None) -> xr.Dataset:
     """Label a group with the coordinates of the model and of the data, and add the metrics of its cells."""
+    model, counts = built.model, built.counts
     coords = {dim: np.array(values) for dim, values in model.coords.items() if values is not None}
     coords |= {str(dim): counts[dim].values for dim in counts.dims}
     coords |= {dim: np.arange(group.sizes[dim]) for dim in ("chain", "draw") if dim in group.dims}
     own = {dim: values for dim, values in coords.items() if dim in group.dims}
     group = group.assign_coords(own).map(lambda variable: variable.drop_attrs())
-    return group.assign(_metrics(group, metrics, positive(model, counts), prevalence_known))
+    return group.assign(_metrics(group, metrics, positive(built), knows_prevalence(built)))
 
 
-def positive(model: pm.Model, counts: xr.DataArray) -> int | None:
+def positive(built: BuiltModel) -> int | None:
     """Return the position of the positive class in the model's cells; None without classes or a positive one."""
-    if "actual" not in model.coords or "pos_label" not in counts.attrs:
+    if "actual" not in built.model.coords or "pos_label" not in built.counts.attrs:
         return None
-    return list(model.coords["actual"]).index(counts.attrs["pos_label"])
+    return list(built.model.coords["actual"]).index(built.counts.attrs["pos_label"])
 
 
 def observe(tree: dict[str, xr.Dataset], counts: xr.DataArray) -> None:
@@ -142,41 +139,34 @@ def with_a_dim(name: str, group: xr.Dataset) -> xr.Dataset:
     return group.assign({value.name: value.expand_dims(f"{value.name}_dim_0", axis=-1) for value in single})
 
 
-def describe(
-    model: Any,
-    definition: Any,
-    built: pm.Model,
-    counts: xr.DataArray,
-    own_priors: Mapping[str, Any] | None,
-    options: Mapping[str, Any],
-) -> dict[str, Any]:
+def describe(built: BuiltModel) -> dict[str, Any]:
     """Return attributes: the model, its priors and options, its file's description of the cells, and versions."""
-    position = positive(built, counts)
-    priors = priors_in_words(built)
+    position, options, facts = positive(built), built.options, built.fact("facts")
+    priors = priors_in_words(built.model)
     plain = json.dumps(options, default=lambda v: v.values.tolist() if isinstance(v, xr.DataArray) else repr(v))
     return {
-        attributes.MODEL: name_in_words(model),
+        attributes.MODEL: name_in_words(built.name),
         attributes.POSITIVE: -1 if position is None else position,
-        attributes.PRIOR: ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()) + _times(built, definition),
+        attributes.PRIOR: ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()) + _times(built),
         attributes.PRIORS: json.dumps(priors, ensure_ascii=False),
         attributes.OPTIONS: plain,
-        attributes.PREVALENCE_KNOWN: int(knows_prevalence(definition, own_priors, options)),
-        **_scope(getattr(definition, "ESTIMAND", "system"), {"dim": getattr(definition, "DIM", ""), **options}),
-        **(_over_a_dim(built, counts) if callable(definition) else {}),
-        attributes.REFUSAL: getattr(definition, "REFUSAL", ""),
-        attributes.NO_PREDICTION: getattr(definition, "NO_PREDICTION", ""),
-        **_groups(definition, options),
-        attributes.QUANTITIES: json.dumps(getattr(definition, "QUANTITIES", {})),
-        **(definition.facts(counts, **options) if hasattr(definition, "facts") else {}),
+        attributes.PREVALENCE_KNOWN: int(knows_prevalence(built)),
+        **_scope(built.fact("ESTIMAND", "system"), {"dim": built.fact("DIM", ""), **options}),
+        **(_over_a_dim(built.model, built.counts) if callable(built.definition) else {}),
+        attributes.REFUSAL: built.fact("REFUSAL", ""),
+        attributes.NO_PREDICTION: built.fact("NO_PREDICTION", ""),
+        **_groups(built),
+        attributes.QUANTITIES: json.dumps(built.fact("QUANTITIES", {})),
+        **(facts(built.counts, **options) if facts else {}),
         **{name: version(name.removesuffix("_version")) for name in attributes.VERSIONS},
     }
 
 
-def _times(model: pm.Model, definition: Any) -> str:
+def _times(built: BuiltModel) -> str:
     """Return what a prior is multiplied by: potentials of the caller's own, which may be of the likelihood as well."""
-    if not own_potentials(model, definition):
+    if not own_potentials(built):
         return ""
-    return "".join(f", times exp({potential.name})" for potential in model.potentials)
+    return "".join(f", times exp({potential.name})" for potential in built.model.potentials)
 
 
 def priors_in_words(model: pm.Model) -> dict[str, str]:
@@ -201,11 +191,11 @@ def _scope(estimand: str, options: Mapping[str, Any]) -> dict[str, str]:
     return {attributes.SCOPE: scope.as_text(), attributes.ESTIMAND: described(scope)}
 
 
-def _groups(definition: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+def _groups(built: BuiltModel) -> dict[str, Any]:
     """Return the dim of the groups that the cells are over, and how often each example was counted along it."""
-    if "dim of groups" not in getattr(definition, "OPTIONS", {}).values():
+    if "dim of groups" not in built.fact("OPTIONS", {}).values():
         return {}
-    return {attributes.GROUPS_DIM: options["dim"], attributes.REPEATS: options.get("repeats", 1)}
+    return {attributes.GROUPS_DIM: built.options["dim"], attributes.REPEATS: built.options.get("repeats", 1)}
 
 
 def _over_a_dim(model: pm.Model, counts: xr.DataArray) -> dict[str, Any]:

@@ -39,7 +39,6 @@ from bayesperf.sampling.fit_tree import (
     check_model,
     describe,
     finished,
-    knows_prevalence,
     observe,
     own_potentials,
     potentials_in_words,
@@ -47,7 +46,7 @@ from bayesperf.sampling.fit_tree import (
 )
 from bayesperf.sampling.forward import given_data, log_densities, log_likelihoods, predictions, prior_draws
 from bayesperf.sampling.interrupts import interruptible
-from bayesperf.sampling.model_data import fingerprint, named, prepared, resolve_model
+from bayesperf.sampling.model_data import BuiltModel, fingerprint, named, prepared, resolve_model
 from bayesperf.sampling.model_options import mapping
 
 if TYPE_CHECKING:
@@ -146,29 +145,28 @@ def fit(
         definition, model = resolve_model(model), named(model)
         asked = "mcmc" if asked == "auto" and isinstance(model, ModuleType) else asked
         counts, options = prepared(data, model, options, pos_label)
-        built = built_model(model, counts, priors, options)
-        check_model(built, definition, counts, metrics)
+        built = BuiltModel(model, definition, counts, priors, options, built_model(model, counts, priors, options))
+        check_model(built, metrics)
         # Fits of other data under the same seed are independent.
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
-        known = knows_prevalence(definition, priors, options)
-        finish = partial(finished, model=built, counts=counts, metrics=metrics, prevalence_known=known)
-        exact = _exact(asked, definition, built, counts, priors, options, (chains, draws), seed)
+        finish = partial(finished, built=built, metrics=metrics)
+        exact = _exact(asked, built, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
-        prior = _prior(built, definition, counts, options, draws, seeds[3:])
+        prior = _prior(built, draws, seeds[3:])
         tree = {name: finish(with_a_dim(name, group)) for name, group in prior.items()}
         if exact is None:
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
-            key = compilation_key(model, built, counts, options, priors)
-            sampler, groups = nuts.sample(built, sizes, seeds[0], progressbar, key, **settings)
-            nuts.warn_of_convergence(groups, built)
+            key = compilation_key(model, built.model, counts, options, priors)
+            sampler, groups = nuts.sample(built.model, sizes, seeds[0], progressbar, key, **settings)
+            nuts.warn_of_convergence(groups, built.model)
         else:
             sampler, groups = _NO_SAMPLER, {"posterior": exact}
-        around, left_out = _other_groups(groups["posterior"], built, definition, counts, options, seeds[1:3])
+        around, left_out = _other_groups(groups["posterior"], built, seeds[1:3])
     tree |= {name: finish(with_a_dim(name, group)) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
-        **describe(model, definition, built, counts, priors, options),
+        **describe(built),
         **_origin(exact is not None, sizes),
         **sampler,
         attributes.RANDOM_SEED: seed,
@@ -242,12 +240,12 @@ def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
     return "mcmc" if method == "auto" and (settings or tune != TUNE) else method
 
 
-def _exact(method: str, *arguments: Any) -> xr.Dataset | None:
+def _exact(method: str, built: BuiltModel, size: tuple[int, int], seed: int) -> xr.Dataset | None:
     """Return exact draws; None if there is no exact form and the method does not ask for one."""
     if method == "mcmc":
         return None
     try:
-        return exact_draws(*arguments)
+        return exact_draws(built, size, seed)
     except NotImplementedError as reason:
         if method == "exact":
             raise InputError("", str(reason)) from None
@@ -283,23 +281,15 @@ def built_model(
 # ── Other groups of the tree ──
 
 
-def _prior(
-    model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], draws: int, seeds: Sequence[int]
-) -> dict[str, xr.Dataset]:
+def _prior(built: BuiltModel, draws: int, seeds: Sequence[int]) -> dict[str, xr.Dataset]:
     """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
-    groups = {name: group for name, group in prior_draws(model, draws, seeds[0]).items() if group.data_vars}
-    groups["prior"] = _recovered_draws(groups["prior"], definition, xr.zeros_like(counts), options, seeds[1])
+    groups = {name: group for name, group in prior_draws(built.model, draws, seeds[0]).items() if group.data_vars}
+    groups["prior"] = _recovered_draws(groups["prior"], built, xr.zeros_like(built.counts), seeds[1])
     check_cells(groups["prior"])
-    _check_log_likelihood(groups["prior"], model, definition, counts, options)
+    # An edited file whose log-likelihood cannot be computed is refused: after sampling it would be too late.
+    if built.model.observed_RVs and built.fact("log_likelihood") and not _is_built_in(built.definition):
+        _log_likelihood(groups["prior"].isel(draw=slice(2)), built)
     return groups
-
-
-def _check_log_likelihood(
-    prior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
-) -> None:
-    """Refuse an edited file whose log-likelihood cannot be computed: after sampling it would be too late."""
-    if model.observed_RVs and hasattr(definition, "log_likelihood") and not _is_built_in(definition):
-        _log_likelihood(prior.isel(draw=slice(2)), model, definition, counts, options)
 
 
 def _is_built_in(definition: Any) -> bool:
@@ -324,49 +314,41 @@ def _edited_together(definition: Any, function: str) -> Iterator[None]:
         raise InputError("model", problem, "Change the function with the model, or delete it.") from error
 
 
-def _recovered_draws(
-    group: xr.Dataset, definition: Any, counts: xr.DataArray, options: Mapping[str, Any], seed: int
-) -> xr.Dataset:
+def _recovered_draws(group: xr.Dataset, built: BuiltModel, counts: xr.DataArray, seed: int) -> xr.Dataset:
     """Add draws of what was integrated out of the model."""
-    if not hasattr(definition, "recover"):
+    recover = built.fact("recover")
+    if recover is None:
         return group
-    with _edited_together(definition, "recover"):
-        return group.assign(definition.recover(group, counts, np.random.default_rng(seed), **options))
+    with _edited_together(built.definition, "recover"):
+        return group.assign(recover(group, counts, np.random.default_rng(seed), **built.options))
 
 
-def _other_groups(
-    posterior: xr.Dataset,
-    model: pm.Model,
-    definition: Any,
-    counts: xr.DataArray,
-    options: Mapping[str, Any],
-    seeds: Sequence[int],
-) -> tuple[dict[str, xr.Dataset], str]:
+def _other_groups(posterior: xr.Dataset, built: BuiltModel, seeds: Sequence[int]) -> tuple[dict[str, xr.Dataset], str]:
     """Return the complete posterior, predictions, log-likelihood and log-prior, and the reason for omissions."""
+    model = built.model
     groups, left_out = given_data(model), ""
     if not model.observed_RVs:
-        reason = getattr(definition, "POTENTIAL", f"the likelihood is {potentials_in_words(model)}")
+        reason = built.fact("POTENTIAL", f"the likelihood is {potentials_in_words(model)}")
         left_out = f"posterior_predictive, log_likelihood: {reason}"
     else:
         groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
-        groups["log_likelihood"], left_out = _log_likelihood(posterior, model, definition, counts, options)
-    if own_potentials(model, definition):
+        groups["log_likelihood"], left_out = _log_likelihood(posterior, built)
+    if own_potentials(built):
         without = f"prior, prior_predictive, log_prior: drawn and computed without {potentials_in_words(model)}"
         left_out = "; ".join([*filter(None, [left_out]), without])
     groups["log_prior"] = log_densities(model, model.free_RVs, posterior)
-    groups["posterior"] = _recovered_draws(posterior, definition, counts, options, seeds[1])
+    groups["posterior"] = _recovered_draws(posterior, built, built.counts, seeds[1])
     return {name: group for name, group in groups.items() if group.data_vars}, left_out
 
 
-def _log_likelihood(
-    posterior: xr.Dataset, model: pm.Model, definition: Any, counts: xr.DataArray, options: Mapping[str, Any]
-) -> tuple[xr.Dataset, str]:
+def _log_likelihood(posterior: xr.Dataset, built: BuiltModel) -> tuple[xr.Dataset, str]:
     """Return the group log_likelihood, empty if it is omitted, and the reason."""
-    if not hasattr(definition, "log_likelihood"):
-        densities, too_many = log_likelihoods(model, posterior)
+    log_likelihood = built.fact("log_likelihood")
+    if log_likelihood is None:
+        densities, too_many = log_likelihoods(built.model, posterior)
         return densities, _TOO_MANY if too_many else ""
-    with _edited_together(definition, "log_likelihood"):
-        of_units = definition.log_likelihood(posterior, counts, **options)
+    with _edited_together(built.definition, "log_likelihood"):
+        of_units = log_likelihood(posterior, built.counts, **built.options)
     if of_units is None or isinstance(of_units, str):
         return xr.Dataset(), _TOO_MANY if of_units is None else f"log_likelihood: {of_units}"
     return of_units.to_dataset(name="counts"), ""

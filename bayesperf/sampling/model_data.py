@@ -6,8 +6,9 @@ import difflib
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -21,12 +22,46 @@ from bayesperf.data.label_encoding import positive_label
 from bayesperf.sampling.data_kinds import DATA_KINDS
 from bayesperf.sampling.model_options import Options, check_options, mapping
 
+if TYPE_CHECKING:
+    import pymc as pm
+
 # Settings of PyTensor's have no value until they are read, and two threads may not do that at once.
 _first_reading = threading.Lock()
 # Names that a fit gives to its own dims and variables, whatever the model.
 RESERVED = ("cell", "example", "cells_median", "cells_group", "cells_new")
 # Dims of data that were arranged by the positive class when they were read: by class, and by what happened.
 ARRANGED = {"positive", "column"}
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltModel:
+    """A PyMC model, and what it was built from.
+
+    Attributes
+    ----------
+    name : str, callable or module
+        The model as it was named.
+    definition : module or callable
+        Its file, or the caller's own function.
+    counts : xarray.DataArray
+        The data, as `prepared` returns them.
+    priors : mapping or None
+        The caller's own priors.
+    options : mapping
+        The checked options.
+    model : pymc.Model
+    """
+
+    name: Any
+    definition: Any
+    counts: xr.DataArray
+    priors: Mapping[str, Any] | None
+    options: Mapping[str, Any]
+    model: pm.Model
+
+    def fact(self, name: str, default: Any = None) -> Any:
+        """Return what the model's file declares under a name."""
+        return getattr(self.definition, name, default)
 
 
 def named(model: Any) -> Any:
