@@ -214,7 +214,8 @@ def _independent[T: IndependentContrast](
         bounds,
     )
     form = LevelSets(applied(contrast.x_at), applied(contrast.y_at), increasing_outer=False)
-    return kind(x, y, form, applied(contrast.value), bounds, first, second, mirrored, equal)
+    value = applied(contrast.value)
+    return kind(x, y, form, value, bounds, first=first, second=second, mirrored=mirrored, equal=equal)
 
 
 def _inverse_moments(quantity: ExactDistribution) -> tuple[Array, Array, Array]:

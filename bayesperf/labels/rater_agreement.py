@@ -103,7 +103,10 @@ def posterior_of_agreement(
     if (np.ptp(drawn, axis=-1) < _NO_WIDTH).any():
         said = "raters agree about every item, or about none, so the interval has no width"
         warn(UserWarning, "BP701", f"ratings: {said}. That is no certainty: other items may differ.")
-    return _marginal(name, measure, level, new_raters, counts, groups, observed, drawn, random_seed)
+    score, joint = _labelled(observed, counts, groups), groups is not None
+    distribution = Draws.of(name, drawn.reshape(-1, 1, draws), measure.bounds)
+    facts: dict[str, Any] = {"inference": "Bayesian bootstrap", "random_seed": random_seed}
+    return Marginal(_quantity(name, level, new_raters), distribution, score * 0, joint=joint, score=score, **facts)
 
 
 def values_compared(name: str, level: str, labels: Sequence[Any]) -> Array | None:
@@ -171,27 +174,18 @@ def _coefficient_draws(
     return np.concatenate(parts)
 
 
-def _marginal(
-    name: str,
-    measure: Coefficient,
-    level: str,
-    new_raters: bool,
-    counts: xr.DataArray,
-    groups: Mapping[Any, Sequence[Any]] | None,
-    observed: Array,
-    drawn: Array,
-    random_seed: int,
-) -> Marginal:
-    """Return the marginal over groups of raters and populations, where there are several."""
+def _labelled(values: Array, counts: xr.DataArray, groups: Mapping[Any, Any] | None) -> xr.DataArray:
+    """Return values over groups of raters and populations, where there are several."""
     leading = counts.isel(pattern=0, drop=True).astype(float)
     if groups is not None:
         leading = leading.expand_dims(raters=list(groups))
+    return leading.copy(data=values.reshape(leading.shape))
+
+
+def _quantity(name: str, level: str, new_raters: bool) -> Quantity:
+    """Return what a coefficient describes: these raters or others like them, and items like these."""
+    measure = COEFFICIENTS[name]
     whose = "these and other raters" if new_raters else "these raters"
     of_level = "" if level == "nominal" or measure.of_numbers else f", answers taken as {level}"
     scope = Scope("own", detail=f"the agreement of {whose} about items like these{of_level}")
-    quantity = Quantity(name, scope, greater_is_better=True, words=metric_title(name), bounds=measure.bounds)
-    distribution = Draws.of(name, drawn.reshape(-1, 1, drawn.shape[-1]), measure.bounds)
-    score = leading.copy(data=observed.reshape(leading.shape))
-    inference = "Bayesian bootstrap"
-    joint = groups is not None
-    return Marginal(quantity, distribution, score * 0, None, inference, random_seed, joint=joint, score=score)
+    return Quantity(name, scope, greater_is_better=True, words=metric_title(name), bounds=measure.bounds)

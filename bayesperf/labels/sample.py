@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -129,18 +129,19 @@ class VerifiedSample(Saved, HasPositive):
         known = ~_missing(y_true)
         predicted, systems = ({}, ()) if y_pred is None else _predicted_columns(y_pred)
         judges = named_judges(judge)
-        return cls._counted(
-            ("y_true", _truth(y_true, known, "y_true")),
-            known,
-            predicted,
-            {name: ("judge" if name == JUDGE else f"judge[{name!r}]", values) for name, values in judges.items()},
-            systems,
-            None if strata is None else encode(strata, "strata", fractions=True),
-            None if cluster is None else cluster_column(cluster),
-            {} if by is None else by,
-            labels,
-            pos_label,
+        columns = _Columns(
+            truth=("y_true", _truth(y_true, known, "y_true")),
+            known=known,
+            predicted=predicted,
+            judges={name: ("judge" if name == JUDGE else f"judge[{name!r}]", each) for name, each in judges.items()},
+            systems=systems,
+            level=None if strata is None else encode(strata, "strata", fractions=True),
+            cluster=None if cluster is None else cluster_column(cluster),
+            by={} if by is None else by,
+            labels=None if labels is None else list(labels),
+            pos_label=pos_label,
         )
+        return cls._counted(columns)
 
     @classmethod
     @checked
@@ -214,44 +215,31 @@ class VerifiedSample(Saved, HasPositive):
         systems, judges = _names(predicted), _names(judge)
         refuse_missing_rows(values, rows, [*judges, *systems, *_names(strata), *_names(cluster), *by])
         known, named = ~_missing(values[actual]), {name: f"column {name!r}" for name in (actual, *judges, *systems)}
-        return cls._counted(
-            (named[actual], _truth(values[actual], known, named[actual])),
-            known,
-            {named[name]: encode(values[name], named[name]) for name in systems},
-            {JUDGE if isinstance(judge, str) else name: (named[name], values[name]) for name in judges},
-            () if isinstance(predicted, str) else tuple(systems),
-            None if strata is None else encode(values[strata], f"column {strata!r}", fractions=True),
-            None if cluster is None else cluster_column({cluster: values[cluster]}),
-            {name: values[name] for name in by},
-            labels,
-            pos_label,
-            rows,
+        columns = _Columns(
+            truth=(named[actual], _truth(values[actual], known, named[actual])),
+            known=known,
+            predicted={named[name]: encode(values[name], named[name]) for name in systems},
+            judges={JUDGE if isinstance(judge, str) else name: (named[name], values[name]) for name in judges},
+            systems=() if isinstance(predicted, str) else tuple(systems),
+            level=None if strata is None else encode(values[strata], f"column {strata!r}", fractions=True),
+            cluster=None if cluster is None else cluster_column({cluster: values[cluster]}),
+            by={name: values[name] for name in by},
+            labels=None if labels is None else list(labels),
+            pos_label=pos_label,
+            rows=rows,
         )
+        return cls._counted(columns)
 
     @classmethod
-    def _counted(
-        cls,
-        truth: tuple[str, Column],
-        known: Booleans,
-        predicted: Mapping[str, Column],
-        judges: Mapping[Any, tuple[str, Any]],
-        systems: tuple[Any, ...],
-        level: Column | None,
-        cluster: ClusterColumn | None,
-        by: Mapping[str, Any],
-        labels: Iterable[Any] | None,
-        pos_label: Any,
-        rows: Counts | None = None,
-    ) -> VerifiedSample:
-        """Count columns with the names used in errors; judges by their own names, the others are encoded."""
-        columns, said = _encoded(truth, predicted, judges, by, labels, pos_label, rows)
+    def _counted(cls, given: _Columns) -> VerifiedSample:
+        columns, said = given.encoded()
         actual, *votes = columns.cells.values()
-        classes = columns.classes.tolist()
-        levels = np.zeros(len(actual), int) if level is None else level.codes
-        clusters = np.zeros(len(actual), int) if cluster is None else cluster.codes
+        known, systems, rows, classes = given.known, given.systems, given.rows, columns.classes.tolist()
+        levels = np.zeros(len(actual), int) if given.level is None else given.level.codes
+        clusters = np.zeros(len(actual), int) if given.cluster is None else given.cluster.codes
         checks.equal_lengths({"y_true": len(actual), "strata": len(levels), "cluster": len(clusters)})
         check_dims([*columns.leading, *([MODEL] if systems else [])], ("stratum",))
-        by_voter = np.stack([*(each.codes for each in said.values()), *votes[len(votes) - len(predicted) :]], 1)
+        by_voter = np.stack([*(each.codes for each in said.values()), *votes[len(votes) - len(given.predicted) :]], 1)
         first, stratum = distinct_patterns(levels, by_voter, max(len(classes), int(by_voter.max()) + 1))
         coords = {name: column.labels for name, column in columns.leading.items()}
         shape = (*(len(values) for values in coords.values()), len(first))
@@ -270,9 +258,9 @@ class VerifiedSample(Saved, HasPositive):
             judges=tuple(said),
             cuts=tuple(each.cuts for each in said.values()),
             bins=tuple(each.bins for each in said.values()),
-            pos_label=positive_label(classes, pos_label),
+            pos_label=positive_label(classes, given.pos_label),
             rows=None if rows is not None or coords else np.where(known, -1, stratum),
-            clusters=None if cluster is None else _clusters(cluster, places, shape, actual, known, len(classes), rows),
+            clusters=given.clusters(places, shape, actual, len(classes)),
         )
 
     @property
@@ -384,51 +372,53 @@ def moved(table: csr_array, into: Codes, strata: int) -> csr_array:
     return csr_array(table @ tallied(np.arange(columns[0]), place, columns, np.int64))
 
 
-def _encoded(
-    truth: tuple[str, Column],
-    predicted: Mapping[str, Column],
-    judges: Mapping[Any, tuple[str, Any]],
-    by: Mapping[str, Any],
-    labels: Iterable[Any] | None,
-    pos_label: Any,
-    rows: Counts | None,
-) -> tuple[EncodedColumns, dict[Any, Judged]]:
-    """Encode all columns by common classes; return them, and what the judges say who tell examples apart."""
-    given = None if labels is None else list(labels)
-    found = {label for column in (truth[1], *predicted.values()) for label in column.labels.tolist()}
-    scores = {name: as_score(values, found if given is None else given) for name, (_, values) in judges.items()}
-    of_labels = {name: each for name, each in judges.items() if scores[name] is None}
-    columns = dict([truth]) | {argument: encode(values, argument) for argument, values in of_labels.values()}
-    columns |= predicted
-    lengths = {judges[name][0]: len(score) for name, score in scores.items() if score is not None}
-    checks.equal_lengths({name: len(column.codes) for name, column in columns.items()} | lengths)
-    encoded = encode_columns(columns, by, given, ("actual", *[*columns][1:]))
-    classes, said = encoded.classes.tolist(), {}
-    for name, (argument, _) in judges.items():
-        if (score := scores[name]) is None:
-            said[name] = Judged(encoded.cells[argument])
-        else:
-            positive = positive_label(classes, pos_label)
-            said[name] = in_bins(argument, score, rows, classes, None if positive is None else classes.index(positive))
-    # Without a system someone must say something.
-    return encoded, distinct(said) or dict([*said.items()][: not predicted])
+class _Columns(NamedTuple):
+    """Columns of examples, with the names used in errors: judges by their own names, the others encoded."""
 
+    truth: tuple[str, Column]
+    known: Booleans
+    predicted: Mapping[str, Column]
+    judges: Mapping[Any, tuple[str, Any]]
+    systems: tuple[Any, ...]
+    level: Column | None
+    cluster: ClusterColumn | None
+    by: Mapping[str, Any]
+    labels: list[Any] | None
+    pos_label: Any
+    rows: Counts | None = None
 
-def _clusters(
-    cluster: ClusterColumn,
-    places: Sequence[Codes],
-    shape: tuple[int, ...],
-    actual: Codes,
-    known: Booleans,
-    classes: int,
-    rows: Counts | None,
-) -> Clusters:
-    """Count the examples of each cluster in each stratum, and the verified ones by their true class."""
-    slots, number = 1 + classes, np.ones(len(actual), np.int64) if rows is None else rows
-    place = np.ravel_multi_index(places, shape) * slots
-    cells = np.concatenate([place, (place + 1 + actual)[known]])
-    entries = np.append(number, number[known]), (np.append(cluster.codes, cluster.codes[known]), cells)
-    return of_table(cluster.name, csr_array(entries, shape=(cluster.size, math.prod(shape) * slots)))
+    def encoded(self) -> tuple[EncodedColumns, dict[Any, Judged]]:
+        """Encode all columns by common classes; return them, and what the judges say who tell examples apart."""
+        judges, given = self.judges, self.labels
+        found = {label for column in (self.truth[1], *self.predicted.values()) for label in column.labels.tolist()}
+        scores = {name: as_score(values, found if given is None else given) for name, (_, values) in judges.items()}
+        of_labels = {name: each for name, each in judges.items() if scores[name] is None}
+        columns = dict([self.truth]) | {argument: encode(values, argument) for argument, values in of_labels.values()}
+        columns |= self.predicted
+        lengths = {judges[name][0]: len(score) for name, score in scores.items() if score is not None}
+        checks.equal_lengths({name: len(column.codes) for name, column in columns.items()} | lengths)
+        encoded = encode_columns(columns, self.by, given, ("actual", *[*columns][1:]))
+        classes, said = encoded.classes.tolist(), {}
+        for name, (argument, _) in judges.items():
+            if (score := scores[name]) is None:
+                said[name] = Judged(encoded.cells[argument])
+            else:
+                positive = positive_label(classes, self.pos_label)
+                place = None if positive is None else classes.index(positive)
+                said[name] = in_bins(argument, score, self.rows, classes, place)
+        # Without a system someone must say something.
+        return encoded, distinct(said) or dict([*said.items()][: not self.predicted])
+
+    def clusters(self, places: Sequence[Codes], shape: tuple[int, ...], actual: Codes, classes: int) -> Clusters | None:
+        """Count the examples of each cluster in each stratum, and the verified ones by their true class."""
+        if self.cluster is None:
+            return None
+        slots, number = 1 + classes, np.ones(len(actual), np.int64) if self.rows is None else self.rows
+        place = np.ravel_multi_index(places, shape) * slots
+        cells = np.concatenate([place, (place + 1 + actual)[self.known]])
+        clusters = np.append(self.cluster.codes, self.cluster.codes[self.known])
+        entries = np.append(number, number[self.known]), (clusters, cells)
+        return of_table(self.cluster.name, csr_array(entries, shape=(self.cluster.size, math.prod(shape) * slots)))
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:

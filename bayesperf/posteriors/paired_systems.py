@@ -186,7 +186,15 @@ def marginal_of_systems(
     # A proportion of cells of a Dirichlet distribution.
     proportion = cast(Beta, each.distribution)
     drawn = DrawsOfPatterns(
-        patterns, metric, prior, draws, random_seed, each.leading, weights, proportion, metric.bounds
+        patterns=patterns,
+        metric=metric,
+        prior=prior,
+        n_draws=draws,
+        random_seed=random_seed,
+        leading=each.leading,
+        weights=weights,
+        alone=proportion,
+        bounds=metric.bounds,
     )
     return replace(each, distribution=drawn, origin=None, score=each.observed, random_seed=random_seed, joint=True)
 
