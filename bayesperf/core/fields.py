@@ -89,13 +89,12 @@ def fields_of(thing: Any) -> dict[str, Any]:
 
 
 def by_name[F: Callable[..., Any]](function: F) -> F:
-    """Decorate a function of this package that objects may hold by name, as `Applied`."""
-    _register(_FUNCTIONS, _name_of(function), function, function)
+    """Decorate a function of this package that objects may hold by name, as `Applied`.
+
+    The name is its own, or its class's and its own, in whatever file it stands.
+    """
+    _register(_FUNCTIONS, function.__qualname__, function, function)
     return function
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    return f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}"
 
 
 @held
@@ -125,7 +124,7 @@ class Applied:
 def applied(function: Callable[..., Any], *arguments: Any) -> Applied:
     """Return a function or method of this package, which objects hold `by_name`, applied to its first arguments."""
     owner = getattr(function, "__self__", None)
-    return Applied(_name_of(function), arguments if owner is None else (owner, *arguments))
+    return Applied(function.__qualname__, arguments if owner is None else (owner, *arguments))
 
 
 def _named[T](table: dict[str, T], name: Any) -> T:

@@ -34,7 +34,7 @@ from bayesperf.core.hdf5 import arrays_in, facts_in, member
 if TYPE_CHECKING:
     import h5py
 
-FORMAT = 2
+FORMAT = 3
 # The longest text that a fact is.
 _MOST_CHARACTERS = 200
 

@@ -18,7 +18,7 @@ from bayesperf.core.field_checks import MOST_DEPTH, check_contents
 from bayesperf.core.fields import Applied, Contents, contents_of, made_of
 
 POST = bp.posterior(bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=0, tn=5), "flat")
-FLAT = {"class": "Applied", "fields": {"name": "prior.in_every_cell", "arguments": {"kind": "tuple", "values": [1.0]}}}
+FLAT = {"class": "Applied", "fields": {"name": "in_every_cell", "arguments": {"kind": "tuple", "values": [1.0]}}}
 
 
 def file_of(path, parts, arrays=None):
@@ -36,7 +36,7 @@ def file_of(path, parts, arrays=None):
 
 def with_argument(value):
     """Return parts with any value as a field of a class that is there."""
-    return [FLAT, {"class": "Applied", "fields": {"name": "prior.in_every_cell", "arguments": value}}]
+    return [FLAT, {"class": "Applied", "fields": {"name": "in_every_cell", "arguments": value}}]
 
 
 def array(**fields):
@@ -280,6 +280,6 @@ def test_save_refuses_what_load_would_refuse(tmp_path):
 def test_texts_of_very_different_lengths_come_back():
     y = np.array(["no", "yes", "y" * 8000] * 750)
     assert y.nbytes > 2**26
-    contents = contents_of(Applied("prior.one_in_all", (y,)))
+    contents = contents_of(Applied("one_in_all", (y,)))
     check_contents(contents)
     assert made_of(contents).arguments[0].tolist() == y.tolist()

@@ -161,7 +161,7 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=str)
 def test_values_of_fields(value):
-    found = contents_of(fields.Applied("prior.one_in_all", (value,)))
+    found = contents_of(fields.Applied("one_in_all", (value,)))
     parts = json.loads(json.dumps(found.parts))
     (loaded,) = made_of(Contents(parts, found.arrays)).arguments
     assert type(loaded) is type(value)
@@ -356,10 +356,10 @@ def test_several_levels(tmp_path):
 def test_values_of_other_types():
     for value in (object(), b"bytes", 1j * np.ones(2)):
         with pytest.raises(TypeError, match=r"arguments: an? .* cannot be saved"):
-            contents_of(fields.Applied("prior.one_in_all", (value,)))
+            contents_of(fields.Applied("one_in_all", (value,)))
 
 
 def test_an_array_that_two_objects_hold_is_written_once(tmp_path):
     cells = np.zeros(10**6)
-    twice = fields.Applied("prior.one_in_all", (cells, fields.Applied("prior.one_in_all", (cells,))))
+    twice = fields.Applied("one_in_all", (cells, fields.Applied("one_in_all", (cells,))))
     assert len(contents_of(twice).arrays) == 1
