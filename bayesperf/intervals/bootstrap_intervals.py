@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -38,40 +38,6 @@ _LONG = 2**27
 _ROUNDING = 1e-12
 
 
-@overload
-def bootstrap(
-    cm: ConfusionMatrix,
-    metric: str | Metric,
-    confidence: float = ...,
-    method: str = ...,
-    n_resamples: int = ...,
-    random_seed: Any = ...,
-    *,
-    contrast: str | None = ...,
-    design: str = ...,
-    cluster: str | None = ...,
-    progressbar: bool = ...,
-    return_samples: Literal[False] = ...,
-) -> xr.DataArray: ...
-
-
-@overload
-def bootstrap(
-    cm: ConfusionMatrix,
-    metric: str | Metric,
-    confidence: float = ...,
-    method: str = ...,
-    n_resamples: int = ...,
-    random_seed: Any = ...,
-    *,
-    contrast: str | None = ...,
-    design: str = ...,
-    cluster: str | None = ...,
-    progressbar: bool = ...,
-    return_samples: Literal[True],
-) -> tuple[xr.DataArray, xr.DataArray]: ...
-
-
 @checked
 def bootstrap(
     cm: ConfusionMatrix,
@@ -85,8 +51,7 @@ def bootstrap(
     design: str = "joint",
     cluster: str | None = None,
     progressbar: bool = True,
-    return_samples: bool = False,
-) -> xr.DataArray | tuple[xr.DataArray, xr.DataArray]:
+) -> xr.DataArray:
     """Return bootstrap confidence intervals of any metric.
 
     Parameters
@@ -111,16 +76,12 @@ def bootstrap(
         metric is computed from their sum; the result lacks the dim. Ten groups are too few.
     progressbar : bool
         Whether to show a progress bar; only on a terminal, and for long computations.
-    return_samples : bool
-        Whether to return the resampled values in addition to the limits.
 
     Returns
     -------
-    limits : xarray.DataArray
-        Over the leading dims (and ``label`` for ``_per_class``) and ``ci_bound``, with the coordinate
+    xarray.DataArray
+        Limits over the leading dims (and ``label`` for ``_per_class``) and ``ci_bound``, with the coordinate
         ``standard_error``. ``attrs`` has the seed and, as ``undefined``, the largest proportion of omitted resamples.
-    samples : xarray.DataArray
-        With `return_samples`: the values of all resamples, with last dim ``resample``; NaN if they are undefined.
 
     Raises
     ------
@@ -144,9 +105,6 @@ def bootstrap(
     >>> cm = bp.ConfusionMatrix.from_counts(tp=70, fn=30, fp=20, tn=80)
     >>> bp.intervals.bootstrap(cm, "f1", method="bca", random_seed=1).values.round(2)
     array([0.66, 0.8 ])
-    >>> limits, samples = bp.intervals.bootstrap(cm, "f1", n_resamples=999, random_seed=1, return_samples=True)
-    >>> bool(limits.coords["standard_error"] == samples.std("resample", ddof=1))
-    True
     """
     from rich.progress import track
 
@@ -159,27 +117,17 @@ def bootstrap(
     rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
     work = list(zip(matrices, observed.reshape(len(matrices), -1), rngs, strict=True))
     shown = progressbar and len(matrices) * n_resamples * matrices[0].number.size > _LONG and sys.stderr.isatty()
-    intervals, samples = [], []
+    intervals = []
     for units, observed_values, rng in track(work, "Resampling", transient=True, disable=not shown):
         values = units.resample(statistic, n_resamples, rng)
         acceleration = units.acceleration(statistic) if method == "bca" else None
         intervals.append(limits_of(statistic.metric.name, observed_values, values, method, tail, acceleration))
-        samples += [values] if return_samples else []
     limits = np.clip(np.stack([each.limits for each in intervals]), *statistic.bounds).reshape(*observed.shape, 2)
     warn_of_resamples(statistic.metric.name, intervals, limits)
     facts = {"confidence": confidence, "method": method, "n_resamples": n_resamples, "design": design,
              "random_seed": seed, "undefined": max(each.undefined for each in intervals)}  # fmt: skip
     errors = np.stack([each.standard_error for each in intervals]).reshape(observed.shape)
-    answer = limits_over(limits, statistic.leading, statistic.metric.name, errors, **facts)
-    return (answer, _labelled_samples(samples, statistic)) if return_samples else answer
-
-
-def _labelled_samples(samples: list[Array], statistic: Statistic) -> xr.DataArray:
-    """Return the values of each matrix, (n,) or (n, K), over the leading dims and ``resample``."""
-    leading, n = statistic.leading, len(samples[0])
-    values = np.moveaxis(np.stack(samples), 1, -1).reshape(*leading.shape, n)
-    coords = {**leading.coords, "resample": np.arange(n)}
-    return xr.DataArray(values, coords, (*leading.dims, "resample"), name=statistic.metric.name)
+    return limits_over(limits, statistic.leading, statistic.metric.name, errors, **facts)
 
 
 def _resampled_units(statistic: Statistic, design: str, cluster: str | None) -> tuple[Statistic, list[Units]]:

@@ -4,12 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-import xarray as xr
 from scipy import stats
 
 import bayesperf as bp
+from bayesperf.core.random_streams import streams
 from bayesperf.intervals import bootstrap, bootstrap_intervals
-from bayesperf.intervals.bootstrap_intervals import Units, bca_levels
+from bayesperf.intervals.bootstrap_intervals import Units, _resampled_units, bca_levels
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.counts import pair_of
 from tests.shared.golden import golden
@@ -435,19 +435,22 @@ def test_the_standard_error_is_beside_the_limits():
 # ── Samples ──
 
 
+def samples_of(cm, metric, n, seed, contrast=None, cluster=None):
+    """The values of a metric in the resamples of each matrix, (matrix, resample, …)."""
+    statistic, matrices = _resampled_units(Statistic.of(cm, metric, contrast), "joint", cluster)
+    rngs = streams(seed, "bootstrap", statistic.of_matrices, [units.content for units in matrices])
+    return np.stack([units.resample(statistic, n, rng) for units, rng in zip(matrices, rngs, strict=True)])
+
+
 @pytest.mark.parametrize("metric", ["f1", "accuracy", "recall_per_class"])
 def test_limits_are_quantiles_of_the_samples(metric):
     cm = bp.ConfusionMatrix.from_table(
         [[[9, 1], [2, 8]], [[8, 2], [3, 7]], [[6, 4], [3, 7]]], dims={"model": ["A", "B", "C"]}
     )
     options = {"n_resamples": 400, "random_seed": 3, "confidence": 0.8}
-    limits, samples = bootstrap(cm, metric, **options, return_samples=True)
-    xr.testing.assert_identical(limits, bootstrap(cm, metric, **options))
-    assert samples.dims == (*limits.dims[:-1], "resample")
-    assert samples.sizes["resample"] == 400
-    expected = samples.quantile([0.1, 0.9], "resample").transpose(..., "quantile")
-    np.testing.assert_allclose(limits, expected, rtol=1e-12)
-    np.testing.assert_allclose(limits["standard_error"], samples.std("resample", ddof=1), rtol=1e-12)
+    limits, samples = bootstrap(cm, metric, **options), samples_of(cm, metric, 400, 3)
+    np.testing.assert_allclose(limits, np.moveaxis(np.quantile(samples, [0.1, 0.9], axis=1), 0, -1), rtol=1e-12)
+    np.testing.assert_allclose(limits["standard_error"], samples.std(1, ddof=1), rtol=1e-12)
     # Of 20 examples a share is a whole number of twentieths.
     if metric == "accuracy":
         np.testing.assert_allclose(samples * 20, (samples * 20).round(), atol=1e-9)
@@ -455,8 +458,8 @@ def test_limits_are_quantiles_of_the_samples(metric):
 
 def test_samples_follow_the_distribution_of_the_resampled_metric():
     """Of 10 examples the number correct is binomial with the observed share."""
-    _, samples = bootstrap(SMALL, "accuracy", n_resamples=20_000, random_seed=0, return_samples=True)
-    found = np.bincount((samples.values * 10).round().astype(int), minlength=11)
+    samples = samples_of(SMALL, "accuracy", 20_000, 0)
+    found = np.bincount((samples[0] * 10).round().astype(int), minlength=11)
     probability = stats.binom.pmf(np.arange(11), 10, 0.7)
     assert np.all(np.abs(found - 20_000 * probability) < 4.5 * np.sqrt(20_000 * probability * (1 - probability)) + 1)
 
@@ -464,19 +467,18 @@ def test_samples_follow_the_distribution_of_the_resampled_metric():
 def test_undefined_samples_are_missing():
     few = bp.ConfusionMatrix.from_counts(tp=1, fn=0, fp=1, tn=3)
     with pytest.warns(UserWarning, match="undefined"):
-        limits, samples = bootstrap(few, "precision", n_resamples=500, random_seed=0, return_samples=True)
-    assert np.isnan(samples).mean().item() == limits.attrs["undefined"] > 0
-    assert samples.name == "precision"
+        limits = bootstrap(few, "precision", n_resamples=500, random_seed=0)
+    assert np.isnan(samples_of(few, "precision", 500, 0)).mean() == limits.attrs["undefined"] > 0
 
 
 def test_samples_of_pairs_and_clusters():
     paired = pair_of([0, 1, 1, 0, 1, 0], [0, 1, 0, 0, 1, 1], [0, 1, 1, 1, 0, 0])
-    limits, samples = bootstrap(
-        paired, "accuracy", contrast="difference", n_resamples=300, random_seed=1, return_samples=True
-    )
+    limits = bootstrap(paired, "accuracy", contrast="difference", n_resamples=300, random_seed=1)
+    samples = samples_of(paired, "accuracy", 300, 1, contrast="difference")
     np.testing.assert_allclose(limits, np.quantile(samples, [0.025, 0.975]), atol=1e-12)
     folds = bp.ConfusionMatrix.from_table(
         np.random.default_rng(0).integers(1, 9, (2, 5, 2, 2)), dims={"m": [0, 1], "site": list(range(5))}
     )
-    _, samples = bootstrap(folds, "f1", n_resamples=50, random_seed=1, cluster="site", return_samples=True)
-    assert samples.dims == ("m", "resample")
+    limits = bootstrap(folds, "f1", n_resamples=50, random_seed=1, cluster="site")
+    expected = np.quantile(samples_of(folds, "f1", 50, 1, cluster="site"), [0.025, 0.975], axis=1)
+    np.testing.assert_allclose(limits, expected.T, rtol=1e-12)
