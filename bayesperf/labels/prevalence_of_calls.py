@@ -47,6 +47,15 @@ _CONTRADICTION = 0.001
 _RATES = ("recall", "specificity")
 
 
+class Calls(NamedTuple):
+    """Calls of examples as they were given: labels, by other columns, or how many of `n` are positive."""
+
+    values: Any
+    n: Any
+    by: Mapping[str, Any] | None
+    pos_label: Any
+
+
 class KnownRate(NamedTuple):
     """A rate that is known from elsewhere: a number, or a distribution with its range but for a negligible mass.
 
@@ -188,10 +197,11 @@ def prevalence(
     >>> bp.labels.prevalence(50, validated, n=3330, prior="flat").hdi().round(3).values
     array([0.002, 0.02 ])
     """
+    given = Calls(calls, n, by, pos_label)
     if pooled or (isinstance(errors, ConfusionMatrix) and len(errors.labels) > 2):
-        return _by_sampling(calls, errors, n, prior, pos_label, by, pooled, random_seed)
+        return _by_sampling(given, errors, prior, pooled, random_seed)
     recall, specificity, labels = _rates(errors, pos_label)
-    positive, total = _counts(calls, n, by, labels, pos_label)
+    positive, total = _counts(given, labels)
     weights = weights_of_rate(prior)
     if not min(weights) > 0:
         raise InputError(
@@ -274,20 +284,18 @@ def _rate(name: str, known: Any) -> KnownRate:
     return KnownRate(value)
 
 
-def _counts(
-    calls: Any, n: Any, by: Mapping[str, Any] | None, known: list[Any] | None, pos_label: Any
-) -> tuple[xr.DataArray, xr.DataArray]:
+def _counts(given: Calls, known: list[Any] | None) -> tuple[xr.DataArray, xr.DataArray]:
     """Return how many examples were called positive, and how many there are; `known` are labels, the positive last."""
-    if n is not None:
-        if by is not None:
+    if given.n is not None:
+        if given.by is not None:
             raise InputError("by", "is for predicted labels; numbers have dims of their own.", "Give DataArrays.")
-        positive, total = labelled_arrays({"calls": calls, "n": n}, None)
+        positive, total = labelled_arrays({"calls": given.values, "n": given.n}, None)
         for name, values in (("calls", positive.values), ("n", total.values)):
             checks.whole_numbers(name, np.asarray(values))
         if (positive > total).any() or (total < 1).any():
             raise InputError("calls", "more are called positive than there are examples, or there is none.")
         return positive.astype(float), total.astype(float)
-    counts = _predicted(calls, by)
+    counts, pos_label = _predicted(given), given.pos_label
     labels = counts["predicted"].values.tolist()
     if known is not None:
         counts, labels, pos_label = _of_known_classes(counts, known), known, known[-1]
@@ -301,10 +309,10 @@ def _counts(
     return called.sum("predicted").astype(float), counts.sum("predicted").astype(float)
 
 
-def _predicted(calls: Any, by: Mapping[str, Any] | None) -> xr.DataArray:
+def _predicted(given: Calls) -> xr.DataArray:
     """Return the counts (…, predicted) of predicted labels; refuse combinations of `by` without an example."""
-    columns = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in (by or {}).items()}
-    columns |= {"predicted": encode(calls, "calls")}
+    columns = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in (given.by or {}).items()}
+    columns |= {"predicted": encode(given.values, "calls")}
     names = {name: "calls" if name == "predicted" else name for name in columns}
     checks.equal_lengths({names[name]: len(each.codes) for name, each in columns.items()})
     coords = {name: each.labels for name, each in columns.items()}
@@ -318,16 +326,7 @@ def _predicted(calls: Any, by: Mapping[str, Any] | None) -> xr.DataArray:
 # ── More than two classes, or parts that share a population ──
 
 
-def _by_sampling(
-    calls: Any,
-    errors: Any,
-    n: Any,
-    prior: Any,
-    pos_label: Any,
-    by: Mapping[str, Any] | None,
-    pooled: bool,
-    random_seed: Any,
-) -> Marginal:
+def _by_sampling(given: Calls, errors: Any, prior: Any, pooled: bool, random_seed: Any) -> Marginal:
     """Return the posterior by the model ``prevalence``."""
     from bayesperf.sampling.fitting import fit
 
@@ -343,7 +342,7 @@ def _by_sampling(
             "is for two classes, each part by itself.",
             "Sample with your own prior: bp.fit(errors, 'prevalence', priors={'prevalence': …}, options={'calls': …}).",
         )
-    seen = _calls_of_classes(calls, errors, n, by, pos_label)
+    seen = _calls_of_classes(given, errors)
     if pooled and seen.ndim == 1:
         raise InputError("pooled", "there is one part, and nothing that parts could have in common.", "Name `by`.")
     # The prevalence of a rare class moves slowly: a thousand draws of a chain are often too few.
@@ -355,23 +354,21 @@ def _by_sampling(
     return post["prevalence" if len(errors.labels) == 2 else "prevalence_per_class"]
 
 
-def _calls_of_classes(
-    calls: Any, errors: ConfusionMatrix, n: Any, by: Mapping[str, Any] | None, pos_label: Any
-) -> xr.DataArray:
+def _calls_of_classes(given: Calls, errors: ConfusionMatrix) -> xr.DataArray:
     """Return the counts (…, predicted) of calls in the order of the classes; a class that was never called has none."""
     labels = list(errors.labels)
-    if isinstance(calls, xr.DataArray) and "predicted" in calls.dims:
-        return calls
-    if n is not None:
+    if isinstance(given.values, xr.DataArray) and "predicted" in given.values.dims:
+        return given.values
+    if given.n is not None:
         if len(labels) > 2:
             raise InputError(
                 "n", f"a number of positive calls is of two classes, and there are {len(labels)}.", "Give labels."
             )
-        positive, total = _counts(calls, n, by, None, None)
-        called = {errors.pos_label if pos_label is None else pos_label: positive}
+        positive, total = _counts(given, None)
+        called = {errors.pos_label if given.pos_label is None else given.pos_label: positive}
         of_class = [called.get(label, total - positive) for label in labels]
         return xr.concat(of_class, xr.DataArray(labels, dims="predicted", name="predicted"))
-    return _of_known_classes(_predicted(calls, by), labels)
+    return _of_known_classes(_predicted(given), labels)
 
 
 def _of_known_classes(counts: xr.DataArray, labels: list[Any]) -> xr.DataArray:

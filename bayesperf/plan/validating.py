@@ -139,7 +139,7 @@ def area(
     known = is_known(auc, prevalence) and assurance is None and requirement is None
     number = 1 if known else draws
     study = AreaStudy(drawn("auc", auc, number, rng), drawn("prevalence", prevalence, number, rng), known, seed)
-    return _plan(study, study.title, width, requirement, assurance, confidence, f"area {auc}, prevalence {prevalence}")
+    return _plan(study, width, requirement, assurance, confidence, f"area {auc}, prevalence {prevalence}")
 
 
 @checked
@@ -224,7 +224,7 @@ def calibration(
     intercept, slope = (np.full(number, each) for each in _two_numbers("line", line))
     study = CalibrationStudy(measure, mean, sd, values, intercept, slope, known, seed)
     basis = "probabilities of a sample" if len(values) else f"log-odds ~ Normal({mean.mean():.3g}, {sd.mean():.3g}²)"
-    return _plan(study, study.title, width, None, assurance, confidence, basis)
+    return _plan(study, width, None, assurance, confidence, basis)
 
 
 @checked
@@ -285,7 +285,7 @@ def net_benefit(
     found, right, share = (drawn(name, belief, 1 if known else draws, rng) for name, belief in beliefs.items())
     study = NetBenefitStudy(found, right, share, at, known, seed)
     basis = ", ".join(f"{name} {belief}" for name, belief in beliefs.items())
-    return _plan(study, f"{study.title} at threshold {at:g}", width, requirement, assurance, confidence, basis)
+    return _plan(study, width, requirement, assurance, confidence, basis)
 
 
 def _two_numbers(name: str, given: Any) -> tuple[float, float]:
@@ -303,7 +303,6 @@ def _stream(draws: Any, random_seed: Any) -> tuple[np.random.Generator, int]:
 
 def _plan(
     study: ValidationStudy,
-    title: str,
     width: float | None,
     requirement: float | None,
     assurance: float | None,
@@ -323,10 +322,10 @@ def _plan(
     model = Validation(study, confidence, width, requirement, assurance is not None)
     sign = 1 if assurance is None else -1
     n = smallest_by_bisection(lambda m: m > 1 and sign * model.values(m).mean() <= sign * target)
-    interval = f"{percentage(confidence)} interval of {title}"
+    interval = f"{percentage(confidence)} interval of {study.title}"
     claim = f"expected width of the {interval}"
     if assurance is not None:
-        claim = f"{title} > {requirement:g}" if width is None else f"a {interval} of width {width:g} at most"
+        claim = f"{study.title} > {requirement:g}" if width is None else f"a {interval} of width {width:g} at most"
     limit = 0.0 if assurance is None else 1.0 if requirement is None else float((study.true > requirement).mean())
     if n is None:
         why = (

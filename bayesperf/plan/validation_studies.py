@@ -209,7 +209,10 @@ class NetBenefitStudy(Held):
     threshold: float
     known: bool
     random_seed: int
-    title: ClassVar[str] = "net benefit"
+
+    @property
+    def title(self) -> str:
+        return f"net benefit at threshold {self.threshold:g}"
 
     @property
     def true(self) -> Array:
