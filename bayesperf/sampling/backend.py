@@ -1,7 +1,7 @@
-"""Private or unstable parts of PyMC, PyTensor, nutpie and Numba: no other file of the package touches them.
+"""Private or unstable parts of PyMC, PyTensor, nutpie and Numba, which only this file and `simplex_transform` touch.
 
-`models.building` alone defines random variables of its own, and `simplex_transform` operations, which are PyTensor's
-documented ways to extend it; `loops` alone knows PyTensor's operations by the names of their classes.
+`models.building` alone defines random variables of its own, which is PyTensor's documented way to extend it; `loops`
+alone knows PyTensor's operations as well, by the names of their classes.
 
 Compiled models, of which the built-in ones are kept: compiling takes seconds, and sampling less than one. Draws that
 PyMC would make one after the other, made together. Where one of these parts is missing (`unmet`), `pymc.sample` and
