@@ -12,7 +12,6 @@ import xarray as xr
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.errors import InputError
 from bayesperf.data.counted import Counted
-from bayesperf.data.response_patterns import ResponsePatterns
 from bayesperf.intervals.difference_sequences import difference_sequence, paired_sequence
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
@@ -54,13 +53,16 @@ def difference_so_far(
         joint = replace(pair.patterns, counts=_cumulated(counts, dim))
         pair, examples = margins(joint), joint.counts.sum("pattern")
         compared = compare(pair, metric=metric, dim=along, prior=prior)
-        marginal, limits = compared.difference.isel(pair=0), _of_pairs(joint, metric, confidence)
+        marginal = compared.difference.isel(pair=0)
     else:
         pair = pair.holding(_cumulated(pair.counts, dim))
         first, second = (pair.sel(**{along: name}) for name in versus)
         compared = compare(posterior(first, prior), posterior(second, prior), metric, independent=True)
-        marginal, limits = compared.difference, _of_two(first, second, metric, confidence)
-        examples = first.total + second.total
+        marginal, examples = compared.difference, first.total + second.total
+    numbers, limits = _numbers_behind(pair, metric, along), None
+    if numbers is not None:
+        sequence = paired_sequence if pair.patterns is not None else difference_sequence
+        limits = sequence(*numbers, confidence=confidence)
     observed = score(pair, metric)
     gap = observed.sel({along: versus[0]}, drop=True) - observed.sel({along: versus[1]}, drop=True)
     return replace(marginal, score=gap.transpose(*marginal.dims)), limits, examples, compared.basis
@@ -72,41 +74,24 @@ def counts_of_difference(pair: Counted, metric: Metric, along: str) -> tuple[int
     Three on the same examples (only the first succeeds, only the second, trials), as `paired_sequence` takes them, and
     four on others (successes and trials of both), as `difference_sequence` does.
     """
+    numbers = _numbers_behind(pair, metric, along)
+    return None if numbers is None else tuple(int(each) for each in numbers)
+
+
+def _numbers_behind(pair: Counted, metric: Metric, along: str) -> Sequence[xr.DataArray] | None:
+    """Return what `counts_of_difference` does, over the other leading dims."""
     if pair.patterns is not None:
-        found = discordant_counts(pair.patterns, metric)
-        return None if found is None else tuple(int(each) for each in found)
-    given: list[int] = []
+        return discordant_counts(pair.patterns, metric)
+    numbers: list[xr.DataArray] = []
     for place in range(2):
         side = pair.isel(**{along: place})
         trials = metric.trials(side.cells.values, side.positive)
         if trials is None:
             return None
-        share = score(side, metric).fillna(0).item()
-        given += [round(share * float(trials)), round(float(trials))]
-    return tuple(given)
+        share = score(side, metric)
+        numbers += [(share.fillna(0) * trials).round(), share.copy(data=trials)]
+    return [each.drop_attrs() for each in numbers]
 
 
 def _cumulated(counts: xr.DataArray, dim: str) -> xr.DataArray:
     return counts.copy(data=np.cumsum(counts.values, axis=counts.get_axis_num(dim)))
-
-
-def _of_pairs(joint: ResponsePatterns, metric: Metric, confidence: float) -> xr.DataArray | None:
-    """Return the anytime limits of the difference of two systems on the same examples."""
-    found = discordant_counts(joint, metric)
-    if found is None:
-        return None
-    limits: xr.DataArray = paired_sequence(*found, confidence=confidence)
-    return limits
-
-
-def _of_two(first: Counted, second: Counted, metric: Metric, confidence: float) -> xr.DataArray | None:
-    """Return the anytime limits of the difference of two systems on examples of their own."""
-    given = []
-    for side in (first, second):
-        trials = metric.trials(side.cells.values, side.positive)
-        if trials is None:
-            return None
-        share = score(side, metric)
-        given += [(share.fillna(0) * trials).round(), share.copy(data=trials)]
-    limits: xr.DataArray = difference_sequence(*(each.drop_attrs() for each in given), confidence=confidence)
-    return limits

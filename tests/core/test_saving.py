@@ -288,7 +288,9 @@ def test_formats_of_other_versions(tmp_path):
     path = tmp_path / "file.nc"
     POST.save(path)
     rewritten(path, bayesperf_format=saving.FORMAT + 1, bayesperf_version="9.0")
-    with pytest.raises(ValueError, match=rf"is of format {saving.FORMAT + 1}, written by bayesperf 9.0; .* Update bayesperf"):
+    with pytest.raises(
+        ValueError, match=rf"is of format {saving.FORMAT + 1}, written by bayesperf 9.0; .* Update bayesperf"
+    ):
         bp.load(path)
     rewritten(path, bayesperf_format=1, bayesperf_version="0.1.0")
     with pytest.raises(ValueError, match=r"is of format 1, .* written by bayesperf 0.1.0: load it there"):
