@@ -14,12 +14,10 @@ import xarray as xr
 from bayesperf.core.arrays import Counts, decoded
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.words import listed
-from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import Clusters, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.cross_tabulation import EncodedColumns, cross_tabulate, encode_columns
 from bayesperf.data.label_encoding import encode
-from bayesperf.data.response_patterns import ResponsePatterns, of_columns
 
 # How an engine is asked for the totals, where that is not as Narwhals asks by itself. The in-memory engine of Polars
 # would hold all rows at once. Totals of DuckDB as pandas need no PyArrow, and an ENUM keeps its labels.
@@ -154,32 +152,8 @@ def tabulate(
     return cross_tabulate(encode_totals(values, rows, [actual, predicted], by, labels), rows)
 
 
-def tabulate_systems(
-    values: Mapping[str, Any],
-    rows: Counts,
-    actual: str,
-    predicted: Sequence[str],
-    by: Sequence[str],
-    labels: Iterable[Any] | None = None,
-    pos_label: Any = None,
-) -> ResponsePatterns:
-    """Return the response patterns of systems with predictions in columns of one frame; arguments as for `tabulate`."""
-    encoded = encode_totals(values, rows, [actual, *predicted], by, labels, (actual, *predicted))
-    return of_columns(encoded, MODEL, predicted, pos_label, rows)
-
-
-def clusters_of_totals(
-    values: Mapping[str, Any],
-    rows: Counts,
-    actual: str,
-    predicted: str | Sequence[str],
-    by: Sequence[str],
-    labels: Iterable[Any] | None,
-    cluster: str,
-) -> Clusters:
-    """Return the clusters of counts; `predicted` is a column, or one per system; other arguments as for `tabulate`."""
-    systems = [predicted] if isinstance(predicted, str) else list(predicted)
-    columns = encode_totals(values, rows, [actual, *systems], by, labels, (actual, *systems))
+def clusters_of_totals(values: Mapping[str, Any], rows: Counts, cluster: str, columns: EncodedColumns) -> Clusters:
+    """Return the clusters of a table of totals, given its other columns as `encode_totals` returns them."""
     refuse_missing_rows(values, rows, [cluster])
     return clusters_of_rows(cluster_column({cluster: values[cluster]}), columns, rows)
 

@@ -42,7 +42,7 @@ from bayesperf.data.cross_tabulation import (
 )
 from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats
 from bayesperf.data.display import matrix_html, matrix_text
-from bayesperf.data.frames import clusters_of_totals, count_rows, lazy_frame, tabulate, tabulate_systems
+from bayesperf.data.frames import clusters_of_totals, count_rows, encode_totals, lazy_frame
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
 from bayesperf.data.matched_rows import match_rows
 from bayesperf.data.response_patterns import (
@@ -500,11 +500,13 @@ class ConfusionMatrix(Counted):
         within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
         lazy_frame(frame, [actual, *systems, *keys, *within])
         values, rows = count_rows(frame, [actual, *systems, *keys, *within[:1]])
-        clusters = clusters_of_totals(values, rows, actual, systems, keys, labels, within[0]) if within else None
+        dims = CELL_DIMS if len(systems) == 1 else (actual, *systems)
+        columns = encode_totals(values, rows, [actual, *systems], keys, labels, dims)
+        clusters = clusters_of_totals(values, rows, within[0], columns) if within else None
         if len(systems) > 1:
-            patterns = tabulate_systems(values, rows, actual, systems, keys, labels, pos_label)
+            patterns = of_columns(columns, MODEL, systems, pos_label, rows)
             return cls(patterns.margins(), pos_label, patterns, clusters)
-        counts = tabulate(values, rows, actual, systems[0], keys, labels)
+        counts = cross_tabulate(columns, rows)
         if example is None:
             return cls(counts, pos_label, None, clusters)
         patterns = match_rows(frame, actual, systems[0], keys, example, counts, pos_label, *within[:1])

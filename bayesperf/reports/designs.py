@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
 def clustered_counts(predictions: Predictions, settings: Settings, labels: list[Any] | None) -> ConfusionMatrix:
     """Count the rows of a frame, each of which stands for several examples, with their clusters."""
-    from bayesperf.data.frames import clusters_of_totals, tabulate
+    from bayesperf.data.cross_tabulation import cross_tabulate
+    from bayesperf.data.frames import clusters_of_totals, encode_totals
     from bayesperf.data.matrix import ConfusionMatrix
 
-    columns = {str(name): column for name, column in predictions.frame.items()}
-    named = columns, predictions.sizes, settings.actual, settings.predicted, settings.by, labels
-    return ConfusionMatrix(tabulate(*named), clusters=clusters_of_totals(*named, str(settings.cluster)))
+    values, rows = {str(name): column for name, column in predictions.frame.items()}, predictions.sizes
+    columns = encode_totals(values, rows, [settings.actual, settings.predicted], settings.by, labels)
+    clusters = clusters_of_totals(values, rows, str(settings.cluster), columns)
+    return ConfusionMatrix(cross_tabulate(columns, rows), clusters=clusters)
 
 
 def about_clusters(source: ClusterWeights, within: Sequence[str]) -> str:
