@@ -65,7 +65,7 @@ def open_comparison(analysis: Analysis) -> list[str]:
     The posterior of the difference is taken for normal. Nothing is said of examples that belong together.
     """
     found = [each.comparison for each in analysis.headline_comparison]
-    if not found or found[0].greater_is_better is None or found[0].difference.dims != ("pair",):
+    if not found or found[0].quantity.greater_is_better is None or found[0].difference.dims != ("pair",):
         return []
     if analysis.alike_in or analysis.settings.judge is not None or len(found[0].names) > MOST_IN_PAIRS:
         return []
