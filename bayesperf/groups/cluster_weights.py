@@ -26,7 +26,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import DependenceWarning, InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import about_few, check_enough, tallied
-from bayesperf.core.words import over_places, place_names, places_in_words, plural, sentence
+from bayesperf.core.words import enumerated, over_places, place_names, places_in_words, plural, sentence
 from bayesperf.data.clusters import Clusters, of_dim, within
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.draws import Draws
@@ -124,7 +124,8 @@ class ClusterWeights(StoredDraws):
         -------
         xarray.DataArray
             An array over the leading dims: about 1 if examples of a cluster are no more alike than others; 2 if twice
-            as many examples are needed as with independent ones.
+            as many examples are needed as with independent ones. If all examples are right, or all wrong, it is the
+            prior's alone.
 
         References
         ----------
@@ -171,13 +172,26 @@ class ClusterWeights(StoredDraws):
         few = [sentence(self.few)] if self.few else []
         if metric.average == "per_class":
             return few
+        return [*self._costs_in_words(post[metric], metric, places_in_words(post.leading)), *few]
+
+    def _costs_in_words(self, found: Marginal, metric: Metric, names: Sequence[str]) -> list[str]:
+        """Return sentences on the design effect, which is the prior's alone where all examples are right, or wrong."""
+        observed = np.ravel(found.observed)
+        shown = np.isfinite(observed) & ~np.isin(observed, metric.bounds)
         parts = self.design_effect(metric), self.summed.total, self.independent_examples(metric)
-        effects, totals, worth = (part.values.ravel().tolist() for part in parts)
-        what = within(self.dim, self.cm.graded)
-        each = [f"{effect:.2g} ({total:,} {what} say as much as {independent:,.0f} independent ones)"
-                for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
-        places = over_places(each, places_in_words(post.leading), effects)
-        return [sentence(f"the design effect is {places}"), *few]
+        effects, totals, worth = (part.values.ravel()[shown].tolist() for part in parts)
+        of_data, alike = ([name for name, is_shown in zip(names, shown, strict=True) if is_shown == wanted]
+                          for wanted in (True, False))  # fmt: skip
+        said, what = [], within(self.dim, self.cm.graded)
+        if of_data:
+            each = [f"{effect:.2g} ({total:,} {what} say as much as {independent:,.0f} independent ones)"
+                    for effect, total, independent in zip(effects, totals, worth, strict=True)]  # fmt: skip
+            said.append(sentence(f"the design effect is {over_places(each, of_data, effects)}"))
+        if alike:
+            whose = f" for {enumerated(alike)}" if any(alike) else ""
+            title = found.quantity.title
+            said.append(f"All {plural(self.dim)} have the same {title}{whose}, and show no design effect.")
+        return said
 
     # ── Several attempts ──
 

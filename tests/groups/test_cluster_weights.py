@@ -255,6 +255,20 @@ def test_what_clusters_cost_is_said_of_a_metric_of_all_classes():
     assert "design effect" not in pooled.in_words("recall_per_class")
 
 
+@pytest.mark.filterwarnings(
+    "ignore::bayesperf.core.errors.PriorWarning", "ignore::bayesperf.core.errors.DependenceWarning"
+)
+def test_clusters_that_are_all_right_show_no_design_effect():
+    question = {"question": np.repeat(range(20), 5)}
+    alone = bp.pool(bp.Outcomes.from_correct([1] * 100, cluster=question), draws=200).in_words()
+    assert "All questions have the same pass rate, and show no design effect." in alone
+    assert "say as much as" not in alone
+    both = bp.Outcomes.from_correct({"a": [1] * 100, "b": [1, 0, 0, 1, 0] * 10 + [1] * 50}, cluster=question)
+    said = bp.pool(both, draws=200).in_words()
+    assert "All questions have the same pass rate for a, and show no design effect." in said
+    assert said.count("say as much as") == 1
+
+
 def test_few_clusters_are_said():
     cm = tables(8, 2, seed=14, size=40)
     with pytest.warns(DependenceWarning, match=r"8 patients are few.*model='groups'"):
