@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ class Clusters(Held):
         for array in (self.cluster, self.cell, self.counts):
             array.setflags(write=False)
 
-    @property
+    @cached_property
     def table(self) -> csr_array:
         """The counts, (cluster, cell)."""
         return csr_array((self.counts, (self.cluster, self.cell)), shape=(self.size, self.cells))

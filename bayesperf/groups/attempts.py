@@ -93,6 +93,17 @@ def expected_credit(passing: NDArray[Any], failing: NDArray[Any], credit: Array,
     return np.where(whole >= k, expected, np.nan) if added < 0 else expected
 
 
+def unbiased_credit(passed: NDArray[Any], attempts: NDArray[Any], credit: Array) -> Array:
+    """Return the mean credit of all choices of k of the attempts at each question; NaN with fewer than k."""
+    # Few numbers occur among many questions, and each pair of them is computed once.
+    most = int(attempts.max(initial=0)) + 1
+    if most**2 > attempts.size:
+        return expected_credit(passed, attempts - passed, credit, -1)
+    made, passing = np.mgrid[:most, :most]
+    known = expected_credit(passing, (made - passing).clip(0), credit, -1)
+    return known[attempts.astype(np.intp), passed.astype(np.intp)]
+
+
 def variance_of_credit(passing: Array, failing: Array, credit: Array) -> Array:
     """Return the variance of the credit that questions of these kinds have on average over their attempts.
 
@@ -172,7 +183,7 @@ def as_parts_of_examples(clusters: Clusters, cells: tuple[int, int], right: tupl
     of_row = clusters.table[:, columns.ravel()].toarray().reshape(clusters.size, systems, classes)
     attempts, passed = of_row.sum(-1), of_row[..., place]
     refuse_too_few(attempts, rule.k, clusters.name)
-    return in_parts(clusters.name, expected_credit(passed, attempts - passed, rule.credit, -1), attempts > 0)
+    return in_parts(clusters.name, unbiased_credit(passed, attempts, rule.credit), attempts > 0)
 
 
 def in_parts(name: str, scores: Array, asked: Booleans) -> Clusters:

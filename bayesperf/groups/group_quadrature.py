@@ -29,7 +29,7 @@ from bayesperf.data.count_arrays import CELL_DIMS
 from bayesperf.data.counted import Counted
 from bayesperf.distributions.beta import Beta
 from bayesperf.distributions.draws import Draws
-from bayesperf.groups.attempts import Rule, expected_credit, place_of_right, refuse_too_few
+from bayesperf.groups.attempts import Rule, place_of_right, refuse_too_few, unbiased_credit
 from bayesperf.groups.group_draws import PREVALENCE, GroupShares, PooledDraws
 from bayesperf.posteriors.marginal import Marginal, Origin
 from bayesperf.posteriors.posterior import Posterior
@@ -181,7 +181,7 @@ class GroupsModel(Held):
         values = np.stack([rates.credit(credit)[..., place], rates.credit_over_groups(credit, place)], 1)
         quantity = rule.quantity(Scope("itself"))
         systems = self._systems.expand_dims(of=[f"a new {self.dim}", f"these {plural(self.dim)}"], axis=-1)
-        unbiased = np.nanmean(expected_credit(passed, attempts - passed, credit, -1), 1)
+        unbiased = np.nanmean(unbiased_credit(passed, attempts, credit), 1)
         return Marginal(
             quantity,
             Draws.of(quantity.metric, values.reshape(-1, 1, self.n_draws), (0.0, 1.0)),

@@ -10,7 +10,7 @@ from scipy import special, stats
 import bayesperf as bp
 from bayesperf.core.errors import DependenceWarning, PriorWarning
 from bayesperf.groups import group_draws
-from bayesperf.groups.attempts import Rule, expected_credit, variance_of_credit
+from bayesperf.groups.attempts import Rule, expected_credit, unbiased_credit, variance_of_credit
 
 
 def asked(passed, times, **options):
@@ -240,6 +240,8 @@ def test_enough_of_k_pass_as_counted_over_all_choices():
         stable = np.mean([np.mean([each >= 3, each >= 4]) for each in chosen])
         found = expected_credit(np.array(passed), np.array(6 - passed), Rule(4, None).credit, -1)
         assert found == pytest.approx(stable, abs=1e-15)
+        many = np.full(100, passed)
+        np.testing.assert_array_equal(unbiased_credit(many, np.full(100, 6), Rule(4, None).credit), np.full(100, found))
     # Of an odd number, 2/5 (P(≥ 4) + P(5)): not a mean, and at most 4/5.
     assert Rule(5, None).credit == pytest.approx([0, 0, 0, 0, 0.4, 0.8])
 
