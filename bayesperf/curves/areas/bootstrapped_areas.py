@@ -72,7 +72,7 @@ def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, p
         of_classes = np.split(weights.T, [binned.with_positives])
         drawn.append([binned.areas(*of_classes), *(of_class.sum(0) for of_class in of_classes)])
     areas, *seen = np.concatenate(drawn, axis=1)
-    of_system: Array = with_unseen(areas[None], beyond / (seen + beyond), ranks)[0]
+    of_system: Array = areas_with_unseen(areas[None], beyond / (seen + beyond), ranks)[0]
     return of_system
 
 
@@ -149,12 +149,12 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
         beyond = unseen[:, None] * rng.standard_gamma(HALF / averaged, seen.shape)
         ranks = rng.random((2, 1 + order.max(), weights.shape[1]))[:, order]
         drawn = [bins.areas(*of_classes) for (bins, _), of_classes in zip(systems, of_bins, strict=True)]
-        return with_unseen(np.stack(drawn), beyond / (seen + beyond), ranks)
+        return areas_with_unseen(np.stack(drawn), beyond / (seen + beyond), ranks)
 
     return areas
 
 
-def with_unseen(areas: Array, unseen: Array, ranks: Array) -> Array:
+def areas_with_unseen(areas: Array, unseen: Array, ranks: Array) -> Array:
     """Return areas (S, draws) of populations in which a proportion of each class, (2, draws), was not seen.
 
     Its ranks (2, S, draws) are the proportions of the other class on the right side of it.
