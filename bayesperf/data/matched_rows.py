@@ -12,33 +12,8 @@ import xarray as xr
 from bayesperf.core.arrays import Counts
 from bayesperf.core.errors import InputError
 from bayesperf.data.count_arrays import check_dims
-from bayesperf.data.frames import collect, encode_totals, engine_errors, lazy_frame, select
-from bayesperf.data.response_patterns import ResponsePatterns, dim_of_systems, of_columns
-
-
-def match_rows(
-    frame: Any,
-    actual: str,
-    predicted: str,
-    by: Sequence[str],
-    example: str,
-    counts: xr.DataArray,
-    pos_label: Any,
-    cluster: str | None = None,
-) -> ResponsePatterns:
-    """Match rows, one per system and example, by the ids of their examples, and count the response patterns.
-
-    `counts` counts the rows without regard to the ids; its coordinates name the systems and the classes. Missing ids, a
-    system with an example twice or not at all, and rows of an example that disagree, also in their `cluster`, are
-    refused.
-    """
-    matched = matched_columns(frame, [actual], predicted, by, example, counts, cluster)
-    columns = {actual: matched.facts[actual]} | matched.predicted
-    labels = counts["actual"].values.tolist()
-    encoded = encode_totals(
-        columns | matched.facts, matched.rows, list(columns), matched.leading, labels, tuple(columns)
-    )
-    return of_columns(encoded, matched.dim, matched.systems, pos_label, matched.rows)
+from bayesperf.data.frames import collect, engine_errors, lazy_frame, select
+from bayesperf.data.response_patterns import dim_of_systems
 
 
 class MatchedColumns(NamedTuple):
@@ -64,7 +39,12 @@ def matched_columns(
     counts: xr.DataArray,
     cluster: str | None = None,
 ) -> MatchedColumns:
-    """Match rows as `match_rows` does; `actual` names the columns besides `by` in which systems must agree."""
+    """Match rows, one per system and example, by the ids of their examples.
+
+    `actual` names the columns besides `by` in which systems must agree. `counts` counts the rows without regard to the
+    ids; its coordinates name the systems. Missing ids, a system with an example twice or not at all, and rows of an
+    example that disagree, also in their `cluster`, are refused.
+    """
     dim = dim_of_systems(by)
     check_dims(list(by), ("pattern",))
     of_clusters = [] if cluster is None else [cluster]

@@ -44,7 +44,7 @@ from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, 
 from bayesperf.data.display import matrix_html, matrix_text
 from bayesperf.data.frames import clusters_of_totals, count_rows, encode_totals, lazy_frame
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
-from bayesperf.data.matched_rows import match_rows
+from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.response_patterns import (
     ResponsePatterns,
     mark_same_examples,
@@ -509,8 +509,10 @@ class ConfusionMatrix(Counted):
         counts = cross_tabulate(columns, rows)
         if example is None:
             return cls(counts, pos_label, None, clusters)
-        patterns = match_rows(frame, actual, systems[0], keys, example, counts, pos_label, *within[:1])
-        return cls(counts, pos_label, patterns, clusters)
+        found = matched_columns(frame, [actual], systems[0], keys, example, counts, *within[:1])
+        named, classes = (actual, *found.predicted), counts["actual"].values.tolist()
+        matched = encode_totals(found.predicted | found.facts, found.rows, named, found.leading, classes, named)
+        return cls(counts, pos_label, of_columns(matched, found.dim, found.systems, pos_label, found.rows), clusters)
 
     @classmethod
     @checked
