@@ -55,58 +55,53 @@ class OneCount(Held):
 
     def shown_up_to(self, most: int, either_way: bool) -> Array:
         """Return the probability that the claim (or either) is shown by n trials, for n = 0, 1, …, most."""
-        probability = probability_settled if either_way else probability_shown
-        return probability(self.a, self.b, self.x, self.confidence, most)
+        shown = self._shown(most)
+        return shown + OneCount(self.b, self.a, 1 - self.x, self.confidence)._shown(most) if either_way else shown
 
+    def _shown(self, most: int) -> Array:
+        """Return the probability that n trials show S > x, for n = 0, 1, …, most.
 
-def probability_shown(a: float, b: float, x: float, confidence: float, most: int) -> Array:
-    """Return the probability that n trials show S > x, for n = 0, 1, …, most.
+        One more trial moves the probability of at least k successes by one term of the Beta-binomial, and the critical
+        k by 0 or 1: the probabilities are running sums, accurate to about 1e-8.
+        """
+        critical, a, b = self.critical_successes(most), self.a, self.b
+        n, k = np.arange(most), critical[:-1]
+        # The next trial matters if its success makes k − 1 into k, or if its failure leaves k short of k + 1.
+        rises = critical[1:] > k
+        at = np.where(rises, k, k - 1)
+        steps = beta_binomial_pmf(at, n, a, b) * np.where(rises, k - n - b, a + at) / (a + b + n)
+        return np.clip(np.cumsum(np.concatenate([[float(critical[0] == 0)], steps])), 0, 1)
 
-    One more trial moves the probability of at least k successes by one term of the Beta-binomial, and the critical k
-    by 0 or 1: the probabilities are running sums, accurate to about 1e-8.
-    """
-    critical = critical_successes(a, b, x, confidence, most)
-    n, k = np.arange(most), critical[:-1]
-    # The next trial matters if its success makes k − 1 into k, or if its failure leaves k short of k + 1.
-    rises = critical[1:] > k
-    at = np.where(rises, k, k - 1)
-    steps = beta_binomial_pmf(at, n, a, b) * np.where(rises, k - n - b, a + at) / (a + b + n)
-    return np.clip(np.cumsum(np.concatenate([[float(critical[0] == 0)], steps])), 0, 1)
+    def critical_successes(self, most: int) -> Counts:
+        """Return the smallest k that shows S > x of n trials, or n + 1 if there is none, for n = 0, 1, …, most."""
+        low = smallest.fewest_successes(self._is_shown, np.arange(min(most, _EVERY) + 1))
+        return low if most <= _EVERY else np.concatenate([low, self._fewest_of_many_trials(most)])
 
+    def _is_shown(self, k: Any, n: Any) -> Any:
+        return special.betaincc(self.a + k, self.b + n - k, self.x) >= self.confidence
 
-def probability_settled(a: float, b: float, x: float, confidence: float, most: int) -> Array:
-    """Return the probability that n trials show S > x or show S < x, for n = 0, 1, …, most."""
-    return probability_shown(a, b, x, confidence, most) + probability_shown(b, a, 1 - x, confidence, most)
+    def _fewest_of_many_trials(self, most: int) -> Counts:
+        """Return critical numbers for n above `_EVERY`, by a spline through the real k with P(S > x | k) = confidence.
+
+        Less x n, that k is nearly a straight line in √n. Where the spline is near a whole number, that number is tried.
+        """
+        from scipy.interpolate import CubicSpline
+
+        a, b, x = self.a, self.b, self.x
+        knots = np.unique(np.geomspace(_EVERY, max(most, _EVERY + _KNOTS), _KNOTS).round())
+        # P(S > x) of Beta(a + k, b + n − k) is the probability of at most a + k − 1 successes in a + b + n − 1 trials
+        # at x.
+        real = special.bdtrik(self.confidence, a + b + knots - 1, x) - a + 1
+        n = np.arange(_EVERY + 1, most + 1)
+        critical = x * n + CubicSpline(np.sqrt(knots), real - x * knots)(np.sqrt(n))
+        whole, nearest = np.ceil(critical), np.round(critical)
+        doubtful = np.flatnonzero((np.abs(critical - nearest) < _NEAR_WHOLE) & (nearest <= n))
+        tried = nearest[doubtful]
+        whole[doubtful] = np.where(self._is_shown(tried, n[doubtful]), tried, tried + 1)
+        return np.clip(whole, 0, n + 1).astype(np.int64)
 
 
 def beta_binomial_pmf(k: Any, n: Any, a: float, b: float) -> Array:
     """Return the Beta-binomial probability of k successes in n trials, 0 outside 0 … n."""
     possible = (k >= 0) & (k <= n)
     return np.where(possible, beta_binomial(np.where(possible, k, 0), n, a, b), 0.0)
-
-
-def critical_successes(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
-    """Return the smallest k with P(S > x | k of n) ≥ confidence, or n + 1 if there is none, for n = 0, 1, …, most."""
-    few = np.arange(min(most, _EVERY) + 1)
-    low = smallest.fewest_successes(lambda k, n: special.betaincc(a + k, b + n - k, x) >= confidence, few)
-    return low if most <= _EVERY else np.concatenate([low, _fewest_of_many_trials(a, b, x, confidence, most)])
-
-
-def _fewest_of_many_trials(a: float, b: float, x: float, confidence: float, most: int) -> Counts:
-    """Return `critical_successes` for n above `_EVERY`, by a spline through the real k with P(S > x | k) = confidence.
-
-    Less x n, that k is nearly a straight line in √n. Where the spline is near a whole number, that number is tried.
-    """
-    from scipy.interpolate import CubicSpline
-
-    knots = np.unique(np.geomspace(_EVERY, max(most, _EVERY + _KNOTS), _KNOTS).round())
-    # P(S > x) of Beta(a + k, b + n − k) is the probability of at most a + k − 1 successes in a + b + n − 1 trials at x.
-    real = special.bdtrik(confidence, a + b + knots - 1, x) - a + 1
-    n = np.arange(_EVERY + 1, most + 1)
-    critical = x * n + CubicSpline(np.sqrt(knots), real - x * knots)(np.sqrt(n))
-    whole, nearest = np.ceil(critical), np.round(critical)
-    doubtful = np.flatnonzero((np.abs(critical - nearest) < _NEAR_WHOLE) & (nearest <= n))
-    tried = nearest[doubtful]
-    enough = special.betaincc(a + tried, b + n[doubtful] - tried, x) >= confidence
-    whole[doubtful] = np.where(enough, tried, tried + 1)
-    return np.clip(whole, 0, n + 1).astype(np.int64)

@@ -9,6 +9,7 @@ from scipy import integrate, special, stats
 
 import bayesperf as bp
 from bayesperf.plan import one_count
+from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.plan_result import UnreachableError
 from bayesperf.plan.sample_sizes import interval_width, sample_size
 from bayesperf.plan.simulated_counts import ProbabilityMet, SimulatedCounts
@@ -68,7 +69,7 @@ SHARES = [(5, 2, 0.7, 0.95), (0.5, 0.5, 0.3, 0.9), (41, 11, 0.7, 0.99), (1, 1, 0
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 @pytest.mark.parametrize("both", [False, True])
 def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
-    found = (one_count.probability_settled if both else one_count.probability_shown)(a, b, x, confidence, 4000)
+    found = OneCount(a, b, x, confidence).shown_up_to(4000, either_way=both)
     for n in (0, 1, 2, 7, 100, 1023, 1024, 1025, 2500, 4000):
         assert found[n] == pytest.approx(enumerated(n, a, b, x, confidence, both), abs=1e-10)
 
@@ -76,7 +77,7 @@ def test_running_sums_are_sums_over_outcomes(a, b, x, confidence, both):
 @pytest.mark.parametrize(("a", "b", "x", "confidence"), SHARES)
 def test_the_critical_number_of_successes_of_many_trials(a, b, x, confidence):
     most = 200_000
-    critical = one_count.critical_successes(a, b, x, confidence, most)
+    critical = OneCount(a, b, x, confidence).critical_successes(most)
     assert set(np.unique(np.diff(critical))) <= {0, 1}
     n = np.random.default_rng(1).integers(1025, most, 300)
     k = critical[n]
@@ -90,11 +91,11 @@ def test_the_critical_number_of_successes_of_many_trials(a, b, x, confidence):
 def test_many_trials_by_another_way():
     # K ≥ k exactly if the k-th smallest of n uniforms, Beta(k, n − k + 1), is below S: an integral, not a sum.
     a, b, x, confidence, n = 5, 2, 0.7, 0.95, 150_000
-    k = one_count.critical_successes(a, b, x, confidence, n)[n]
+    k = OneCount(a, b, x, confidence).critical_successes(n)[n]
     order = stats.beta(k, n - k + 1)
     low, high = order.ppf([1e-14, 1 - 1e-14])
     expected = integrate.quad(lambda t: order.pdf(t) * stats.beta.sf(t, a, b), low, high, epsabs=1e-12)[0]
-    assert one_count.probability_shown(a, b, x, confidence, n)[n] == pytest.approx(expected, abs=1e-8)
+    assert OneCount(a, b, x, confidence).shown_up_to(n, either_way=False)[n] == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_plan_for_many_trials_holds_from_there_on():
