@@ -100,8 +100,9 @@ def run(
         return [_stacked(of_one, shape) for of_one in zip(*found, strict=True)]
 
     settings = {**grid, **fixed, "simulations": simulations, "random_seed": random_seed}
-    results = running.run_batches(simulate, simulations, settings, study.batch,
-                                  n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
+    results = running.run(
+        simulate, simulations, settings, study.batch, n_jobs=n_jobs, progressbar=progressbar, folder=folder
+    )
     dims = (*grid, *rows)
     figures = {
         name: value if isinstance(value, tuple) else (dims[: np.ndim(value)], value)

@@ -19,7 +19,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.interval_methods import METHODS, MonteCarlo, applicable, interval_names
 from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.running import run_batches
+from bayesperf.studies.running import run
 
 # Simulations whose intervals are computed at once; no result depends on it.
 _BATCH = 250
@@ -143,8 +143,7 @@ def coverage(
         intervals = _intervals(tables, resolved, names, confidence, simulation)
         return [{"intervals": of_one} for of_one in intervals.reshape(*counts.shape[:-1], -1, 2)]
 
-    results = run_batches(simulate, simulations, settings, _BATCH,
-                          n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
+    results = run(simulate, simulations, settings, _BATCH, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results["intervals"], resolved.evaluate(systems.values, 1), systems, names, sizes, settings)
 
 

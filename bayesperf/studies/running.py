@@ -24,9 +24,10 @@ BatchOfSimulations = Callable[[Sequence[int], Sequence[np.random.Generator]], It
 
 
 def run(
-    simulate: Simulation,
+    simulate: BatchOfSimulations,
     count: int,
     settings: Mapping[str, Any],
+    batch_size: int = 1,
     *,
     n_jobs: int | None = None,
     progressbar: bool = True,
@@ -34,28 +35,12 @@ def run(
 ) -> Arrays:
     """Run simulations 0, 1, …, count − 1 and stack their results: arrays by name, with a first axis of length `count`.
 
-    `simulate(index, rng)` returns a mapping of arrays. Its generator is keyed by seed and index, so the results do not
-    depend on `n_jobs`, on the order in which simulations end, on interruptions, or on the number of later simulations.
-    A folder stores the result of each simulation. A folder with results from other settings (plain values, including
-    ``random_seed``) is refused; the number of ``simulations`` is not such a setting, so a folder can be extended.
-    """
-    return run_batches(partial(_one_by_one, simulate), count, settings, 1,
-                       n_jobs=n_jobs, progressbar=progressbar, folder=folder)  # fmt: skip
-
-
-def run_batches(
-    simulate: BatchOfSimulations,
-    count: int,
-    settings: Mapping[str, Any],
-    batch_size: int,
-    *,
-    n_jobs: int | None = None,
-    progressbar: bool = True,
-    folder: str | Path | None = None,
-) -> Arrays:
-    """Run simulations as `run` does, several at once if that is faster, at most `batch_size`.
-
-    `simulate(indices, rngs)` yields a mapping of arrays for each simulation; none may depend on the others of a batch.
+    `simulate(indices, rngs)` yields a mapping of arrays for each simulation of a batch; none may depend on the others.
+    `one_by_one` makes it of a function of one index and generator. Generators are keyed by seed and index, so the
+    results do not depend on `n_jobs`, on the order in which simulations end, on interruptions, or on the number of
+    later simulations. A folder stores the result of each simulation. A folder with results from other settings (plain
+    values, including ``random_seed``) is refused; the number of ``simulations`` is not such a setting, so a folder can
+    be extended.
     """
     from joblib import Parallel, delayed
     from joblib.parallel import get_active_backend
@@ -85,6 +70,11 @@ def parallel_map(function: Callable[..., Any], arguments: Iterable[tuple[Any, ..
     from joblib import Parallel, delayed
 
     return list(Parallel(n_jobs=n_jobs)(delayed(function)(*values) for values in arguments))
+
+
+def one_by_one(simulate: Simulation) -> BatchOfSimulations:
+    """Return a function of batches that simulates one after the other."""
+    return partial(_one_by_one, simulate)
 
 
 def _one_by_one(
