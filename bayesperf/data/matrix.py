@@ -20,7 +20,7 @@ from bayesperf.core.arguments import checked, refuse_unreadable
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.axis_names import LABEL, MODEL
 from bayesperf.data.classifier_scores import Scores
-from bayesperf.data.clusters import ClusterColumn, Clusters, check_within, cluster_column, clusters_of_rows
+from bayesperf.data.clusters import Clusters, check_within, cluster_column, clusters_of_rows
 from bayesperf.data.count_arrays import (
     CELL_DIMS,
     UNCOUNTED,
@@ -361,31 +361,18 @@ class ConfusionMatrix(Counted):
                 raise InputError(
                     "y_pred", "name two systems or more, with a column each, and then no example: a row is one."
                 )
-            return cls._from_systems(y_true, y_pred, {} if by is None else by, labels, pos_label, of_clusters)
+            named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
+            encoded = {name: encode(values, name) for name, values in named.items()}
+            columns = encode_columns(encoded, {} if by is None else by, labels, tuple(named))
+            systems = of_columns(columns, MODEL, list(y_pred), pos_label)
+            clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
+            return cls(systems.margins(), pos_label, systems, clusters)
         columns = encode_predictions(y_true, y_pred, {} if by is None else by, labels)
         patterns = None if example is None else of_examples(columns, example, pos_label)
         if example is not None and of_clusters is not None:
             check_within(of_clusters.codes, example)
         clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
         return cls(cross_tabulate(columns), pos_label, patterns, clusters)
-
-    @classmethod
-    def _from_systems(
-        cls,
-        y_true: Any,
-        y_pred: Mapping[Any, Any],
-        by: Mapping[str, Any],
-        labels: Any,
-        pos_label: Any,
-        of_clusters: ClusterColumn | None,
-    ) -> ConfusionMatrix:
-        """Count the predictions of several systems for the same examples, one column per system."""
-        named = {"y_true": y_true} | {f"y_pred[{name!r}]": values for name, values in y_pred.items()}
-        encoded = {name: encode(values, name) for name, values in named.items()}
-        columns = encode_columns(encoded, by, labels, tuple(named))
-        patterns = of_columns(columns, MODEL, list(y_pred), pos_label)
-        clusters = None if of_clusters is None else clusters_of_rows(of_clusters, columns)
-        return cls(patterns.margins(), pos_label, patterns, clusters)
 
     @classmethod
     @checked
