@@ -21,12 +21,14 @@ from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile, sql_text
 from bayesperf.files.kinds import kind_of, usual_columns
 from bayesperf.files.roles import (
+    ATTEMPT_COLUMNS,
     CLUSTER_COLUMNS,
     CORRECT_COLUMNS,
     EXAMPLE_COLUMNS,
     FOLD_COLUMNS,
     PART_COLUMNS,
     QUESTION_COLUMNS,
+    RESULT_COLUMNS,
     SYSTEM_COLUMNS,
 )
 from bayesperf.files.sources import PROBABILITY, faults_of, open_sources
@@ -257,10 +259,13 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
     "system": lambda c: c.name.lower() in SYSTEM_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "fold": lambda c: c.name.lower() in FOLD_COLUMNS and c.distinct > 1,
     "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
-    "correct": lambda c: c.name.lower() in CORRECT_COLUMNS and _says_right(c),
+    "correct": lambda c: _says_right(c) and (c.name.lower() in (CORRECT_COLUMNS if c.numbers else _RIGHT_COLUMNS)),
     "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
     "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct >= (_NEARLY_ALL if not c.numbers else 1) * c.rows,
 }
+
+
+_RIGHT_COLUMNS = (*CORRECT_COLUMNS, *RESULT_COLUMNS)
 
 
 def _says_right(column: _Column) -> bool:
@@ -281,6 +286,8 @@ def _roles(columns: Sequence[_Column]) -> list[str]:
         asked = [column.name.lower() in QUESTION_COLUMNS for column in columns]
         roles = ["cluster" if is_question and 1 < column.distinct < column.rows else role
                  for is_question, column, role in zip(asked, columns, roles, strict=True)]  # fmt: skip
+        roles = ["" if "cluster" in roles and column.numbers and column.name.lower() in ATTEMPT_COLUMNS else role
+                 for column, role in zip(columns, roles, strict=True)]  # fmt: skip
     elif pairs := _pairs(columns):
         said = dict.fromkeys(pairs, "actual") | dict.fromkeys(pairs.values(), "predicted")
         roles = [said.get(place, "" if role in ("actual", "predicted") else role) for place, role in enumerate(roles)]

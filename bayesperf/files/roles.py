@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 # Usual names of columns that identify examples, systems, and parts of the data.
 EXAMPLE_COLUMNS = ("example", "example_id", "id", "item", "item_id", "sample", "sample_id")
 SYSTEM_COLUMNS = (
-    "algorithm", "annotator", "bot", "classifier", "estimator", "llm", "method", "model", "model_id", "model_name",
-    "modell", "modello", "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system", "système",
-    "variant",
+    "agent", "algorithm", "annotator", "bot", "classifier", "estimator", "llm", "method", "model", "model_id",
+    "model_name", "modell", "modello", "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system",
+    "système", "variant",
 )  # fmt: skip
 FOLD_COLUMNS = ("cv_fold", "falte", "falz", "faltung", "fold", "fold_id", "folds", "kfold", "pli", "pliegue")
 PART_COLUMNS = ("part", "partition", "set", "split", "subset")
@@ -31,6 +31,10 @@ CLUSTER_COLUMNS = (
 CORRECT_COLUMNS = (
     "correct", "exact_match", "is_correct", "pass", "passed", "resolved", "reward", "right", "solved", "success",
 )  # fmt: skip
+# The same if they hold words such as pass and fail.
+RESULT_COLUMNS = ("outcome", "result", "status", "verdict")
+# What number the attempts at a question have, if it is not the name of a system.
+ATTEMPT_COLUMNS = ("run", "seed")
 QUESTION_COLUMNS = ("doc_id", "instance_id", "problem", "problem_id", "question", "question_id", "task", "task_id")
 # The columns of what readers say of cases, by their roles.
 READ_COLUMNS = {

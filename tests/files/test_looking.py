@@ -241,6 +241,23 @@ def test_a_number_is_a_score_if_it_is_no_whole_one_or_is_called_so_and_no_label(
     assert "correct" not in bp.files.look(tmp_path / "f.csv")["role"].tolist()
 
 
+def test_numbered_runs_of_questions_are_attempts_and_results_in_words_are_right_or_wrong(tmp_path):
+    task, run = np.repeat(np.arange(10), 3), np.tile([1, 2, 3], 10)
+    log = pd.DataFrame({"task_id": task, "run": run, "result": np.where(RNG.random(30) < 0.5, "pass", "fail")})
+    log.to_csv(tmp_path / "one.csv", index=False)
+    pd.concat([log.assign(agent="new"), log.assign(agent="old")]).to_csv(tmp_path / "two.csv", index=False)
+    log.assign(run=np.tile(["large", "small", "tiny"], 10)).to_csv(tmp_path / "named.csv", index=False)
+    log.assign(result=np.where(log["result"] == "pass", 1, 0)).to_csv(tmp_path / "numbers.csv", index=False)
+    one, two, named, numbers = (
+        bp.files.look(tmp_path / f"{name}.csv").set_index("column")["role"].to_dict()
+        for name in ("one", "two", "named", "numbers")
+    )
+    assert one == {"task_id": "cluster", "run": "group", "result": "correct"}
+    assert two == {**one, "agent": "system"}
+    assert named == {**one, "run": "system"}
+    assert numbers["result"] != "correct"
+
+
 def test_judged_pairs_are_told_by_their_names_and_the_systems_that_both_columns_hold(tmp_path):
     met = {"model_a": [*"xyzx"] * 3, "model_b": [*"yzxz"] * 3, "winner": ["model_a", "tie", "model_b"] * 4}
     pd.DataFrame(met | {"question": range(12)}).to_csv(tmp_path / "votes.csv", index=False)
