@@ -252,6 +252,8 @@ def _holds(column: _Column) -> str:
 
 # ── What columns are ──
 
+# Columns of right and wrong, if they hold words.
+_RIGHT_COLUMNS = (*CORRECT_COLUMNS, *RESULT_COLUMNS)
 _IS: Mapping[str, Callable[[_Column], bool]] = {
     "actual": lambda c: axis_role(c.name) == "actual" and c.is_filled and not PROBABILITY.search(c.name),
     "predicted": lambda c: axis_role(c.name) == "predicted" and c.is_filled and not PROBABILITY.search(c.name),
@@ -263,9 +265,6 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
     "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
     "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct >= (_NEARLY_ALL if not c.numbers else 1) * c.rows,
 }
-
-
-_RIGHT_COLUMNS = (*CORRECT_COLUMNS, *RESULT_COLUMNS)
 
 
 def _says_right(column: _Column) -> bool:
