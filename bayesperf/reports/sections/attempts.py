@@ -31,8 +31,12 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def _of_k(analysis: Analysis, source: ClusterWeights, k: int) -> Iterator[str]:
-    """Yield how probably one of k attempts passes, all of them, or most; and which system is better in that."""
+    """Yield what is asked; how probably one of k attempts passes, all, or most; and which system is better in that."""
     settings = analysis.settings
+    yield (
+        f"Pass@{k} says how often at least one of {k} attempts at a new {source.dim} passes, and pass^{k} how often "
+        "all do."
+    )
     one, every = (source.credit_of_k(Rule(k, enough)) for enough in (1, k))
     for found in (one, every, *([] if analysis.voted is None else [analysis.voted])):
         yield found.in_words(ci_prob=settings.ci_prob)
