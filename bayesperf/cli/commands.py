@@ -152,22 +152,22 @@ def look(file: File) -> None:
     from rich.text import Text
 
     from bayesperf.core.words import printable
-    from bayesperf.files import looking
+    from bayesperf.files.first_look import ROLES, look_at
 
     (path,) = existing([file])
-    found, console = looking.look(path), Console()
+    found, console = look_at(path), Console()
     console.print(
-        Text(f"{printable(str(path))}: {_number(found.attrs['rows'], 'row')}, {_number(len(found), 'column')}.")
+        Text(f"{printable(str(path))}: {_number(found.rows, 'row')}, {_number(len(found.columns), 'column')}.")
     )
-    for note in found.attrs["notes"]:
+    for note in found.notes:
         console.print(Text(printable(note)))
     table = Table()
     for heading in ("column", "holds", "probably"):
         table.add_column(heading, overflow="fold")
-    for name, holds, role in zip(found["column"], found["holds"], found["role"], strict=True):
-        table.add_row(*(Text(printable(str(cell))) for cell in (name, holds, looking.ROLES[role][1])))
+    for name, holds, *_, role in found.columns:
+        table.add_row(*(Text(printable(cell)) for cell in (name, holds, ROLES[role][1])))
     console.print(table)
-    if not found.attrs["commands"]:
+    if not found.commands:
         console.print(
             Text(
                 "No column is called as actual and predicted labels are. Name them by --actual, and by --predicted "
@@ -176,7 +176,7 @@ def look(file: File) -> None:
         )
         return
     console.print(Text("What it can answer, and what to type. Change what is not as you mean it."))
-    for question, command in found.attrs["commands"].items():
+    for question, command in found.commands.items():
         console.print(Text(f"\n{question}", style="bold"))
         # Whole, however long: it is there to be pasted.
         print(f"  {printable(command)}")

@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import FOLD, LABEL
@@ -17,6 +15,7 @@ from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
+    import pandas as pd
     from duckdb import DuckDBPyConnection
 
 # More different values than this are not systems.

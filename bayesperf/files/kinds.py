@@ -8,15 +8,16 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, NamedTuple
 
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.roles import CORRECT_COLUMNS, EXAMPLE_COLUMNS, QUESTION_COLUMNS, READ_COLUMNS, SYSTEM_COLUMNS
 from bayesperf.files.sources import open_sources
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Kind(NamedTuple):

@@ -37,13 +37,28 @@ def test_what_reads_no_file_imports_nothing_that_takes_long(line):
     assert found.stdout.splitlines()[-1] == "loaded []"
 
 
+ARRAYS = {"numpy", "pandas", "xarray", "scipy"}
+
+
 @pytest.mark.slow
-def test_a_summary_loads_only_what_it_uses(tmp_path):
+@pytest.mark.parametrize(
+    ("line", "unused"),
+    [
+        ("p.csv", ARRAYS),
+        ("summary other.csv", ARRAYS),
+        ("summary p.csv --actual misspelt", ARRAYS),
+        (
+            "summary p.csv",
+            {"scipy.stats", "scipy.optimize", "matplotlib", "pymc", "dask.array", "bayesperf.labels.verifying",
+             "bayesperf.groups.accuracy_over_studies", "bayesperf.plan.deciding"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_command_loads_only_what_it_uses(line, unused, tmp_path):
     (tmp_path / "p.csv").write_text("actual,predicted\n1,1\n0,0\n1,0\n")
-    unused = {"scipy.stats", "scipy.optimize", "matplotlib", "pymc", "dask.array", "bayesperf.labels.verifying",
-              "bayesperf.groups.accuracy_over_studies", "bayesperf.plan.deciding"}  # fmt: skip
+    (tmp_path / "other.csv").write_text("width,height\n1,1.5\n0,2.5\n")
     program = (
-        "import sys\nfrom bayesperf.cli import commands as cli\nsys.argv = ['bayesperf', 'summary', 'p.csv']\n"
+        f"import sys\nfrom bayesperf.cli import commands as cli\nsys.argv = ['bayesperf', *{line.split()}]\n"
         f"try:\n    cli.main()\nexcept SystemExit:\n    pass\nprint('loaded', sorted({unused} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
