@@ -282,10 +282,11 @@ class Pooled(AnswersOverGroups):
             return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
         dim = self.dim
         number = self.model.cm.counts.sizes[dim]
+        alike, these = ("this one", f"this {dim}") if number == 1 else (f"these {number}", f"these {number} {plural(dim)}")
         answers = {
-            f"over all {plural(dim)} like these {number}, mean": self.mean,
+            f"over all {plural(dim)} like {alike}, mean": self.mean,
             f"for a new {dim},": self.new_group,
-            f"among these {number} {plural(dim)},": self.by_group,
+            f"{'at' if number == 1 else 'among'} {these},": self.by_group,
         }
         said = answers_in_words(answers, [metric], ci_prob, ci_kind)
         return " ".join(map(sentence, [*said, *self.model.about_repeats()]))

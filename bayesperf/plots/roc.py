@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["curve"]
 
-_TITLES = {"roc": "ROC curve", "precision_recall": "Precision–recall curve", "det": "Detection error tradeoff"}
+_TITLES = {
+    "roc": ("ROC curve", "ROC curves"),
+    "precision_recall": ("Precision–recall curve", "Precision–recall curves"),
+    "det": ("Detection error tradeoff", "Detection error tradeoffs"),
+}
 _AXES = {"fpr": "false positive rate", "fnr": "false negative rate", "recall": "recall", "precision": "precision"}
 _AREAS = {"roc": "AUC", "precision_recall": "average precision"}
 _LEGENDS: dict[str, Literal["lower right", "lower left", "upper right"]] = {
@@ -124,7 +128,9 @@ def curve(
                         title_fontsize="small", loc=_LEGENDS[name])  # fmt: skip
     shape = next(iter(named.values())).curve_kind
     label_edges(panels, _AXES[shape.x], _AXES[shape.y], ax)
-    words = f"{_TITLES[name]} of the system", f"{kind} {percentage(prob)} band ({_METHODS[method or own_method]})"
+    one, several = _TITLES[name]
+    shown = f"{one} of the system" if len(named) == 1 else f"{several} of {len(named)} systems"
+    words = shown, f"{kind} {percentage(prob)} band ({_METHODS[method or own_method]})"
     if not apart:
         panels[0].set_title("\n".join(words), fontsize="medium")
         return figure

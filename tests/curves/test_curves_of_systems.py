@@ -198,7 +198,7 @@ def test_words_name_the_systems(make):
         ([0, 1, 1], {"a": [0.1, 0.4, 0.9], "b": [0.2, np.inf, 1]}, {}, "score of 'b' holds inf"),
         ([0, 1, 1], {"a": [[0.1, 0.4, 0.9]]}, {}, "score of 'a' must be one-dimensional"),
         ([0, 1, 1], {}, {}, "y_score must map names of systems to their scores; it is empty"),
-        ([0, 1, 1], {"a": [1, 2, 3]}, {"method": "binormal"}, "method, of several systems, must be one of 'bayesian_b"),
+        ([0, 1, 1], {"a": [1, 2, 3]}, {"method": "binormal"}, "'binormal' is for one system, and y_score has sev"),
         ([0, 1, 1, 0], {"a": [1, 2, 3, 4]}, {"cluster": [1, 2]}, "y_true 4, cluster 2"),
     ],
 )  # fmt: skip

@@ -290,6 +290,9 @@ def test_one_group_and_an_empty_one():
     one = matrix([15], [20])
     with pytest.warns(bp.errors.PriorWarning, match="the data say nothing of the dispersion between folds"):
         alone = bp.pool(one)
+    said = alone.in_words("recall")
+    assert said.startswith("Over all folds like this one, mean recall is ")
+    assert " At this fold, recall is " in said
     with_empty = bp.ConfusionMatrix.from_table(
         np.concatenate([one.counts.values, np.zeros((1, 2, 2), int)]), dims=["fold"]
     )

@@ -54,6 +54,7 @@ def test_several_systems_have_a_colour_and_a_name_each():
     curves = {name: bp.roc_curve(Y, sign * SCORES, draws=100) for name, sign in (("up", 1), ("down", -1))}
     (axes,) = plots.curve(curves).axes
     assert [text.partition(":")[0] for text in texts(axes)] == ["up", "down", "95 % band, pointwise, of each"]
+    assert axes.get_title().startswith("ROC curves of 2 systems\n")
     colours = {line.get_color() for line in axes.get_lines()[:2]}
     assert len(colours) == 2
 
@@ -146,7 +147,7 @@ def test_more_systems_than_colours_have_a_panel_each():
     panels = [axes for axes in figure.axes if axes.lines]
     assert [axes.get_title() for axes in panels] == list(curves)
     assert figure.get_size_inches()[0] < 15
-    assert figure.get_suptitle() == "ROC curve of the system\npointwise 95 % band (Bayesian bootstrap)"
+    assert figure.get_suptitle() == "ROC curves of 9 systems\npointwise 95 % band (Bayesian bootstrap)"
     for axes, (name, each) in zip(panels, curves.items(), strict=True):
         np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), each.dataset["recall"])
         assert ("threshold 0.5" in texts(axes)) == (name == "s4")

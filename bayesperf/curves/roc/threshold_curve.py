@@ -666,8 +666,12 @@ def _curve(
     if method != "beta":
         checks.none_given("applies to method='beta' only.", prior=prior)
     priors.resolve(prior, 2)
-    if systems_of(y_score) is not None:
-        checks.one_of("method, of several systems,", method, METHODS[:2])
+    if systems_of(y_score) is not None and method not in METHODS[:2]:
+        raise InputError(
+            "method",
+            f"{method!r} is for one system, and y_score has several.",
+            f"Take one of {', '.join(map(repr, METHODS[:2]))}, or draw each system's curve by itself.",
+        )
     if method != "bayesian_bootstrap":
         checks.none_given("applies to method='bayesian_bootstrap' only, which draws clusters.", cluster=cluster)
     parts = system_scores(y_true, y_score, pos_label, cluster)
