@@ -282,7 +282,9 @@ class Pooled(AnswersOverGroups):
             return self.mean.in_words(metric, ci_prob=ci_prob, ci_kind=ci_kind)
         dim = self.dim
         number = self.model.cm.counts.sizes[dim]
-        alike, these = ("this one", f"this {dim}") if number == 1 else (f"these {number}", f"these {number} {plural(dim)}")
+        alike, these = (
+            ("this one", f"this {dim}") if number == 1 else (f"these {number}", f"these {number} {plural(dim)}")
+        )
         answers = {
             f"over all {plural(dim)} like {alike}, mean": self.mean,
             f"for a new {dim},": self.new_group,

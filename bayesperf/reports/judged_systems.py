@@ -19,10 +19,12 @@ from bayesperf.plan.next_outcomes import best_system, next_pairs
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.tree_attributes import fit_of
 from bayesperf.reports.answers import Part
-from bayesperf.reports.blocks import Block, Column, Note, Sentence, rows_table
+from bayesperf.reports.blocks import Block, Column, Folded, Note, Sentence, rows_table
 
 # With more systems the table of all pairs is left to JSON; so many pairs are advised.
 _MOST_IN_PAIRS, _ADVISED = 8, 3
+# Of more judges than this only the extreme ones are shown, so many on each side.
+_MOST_JUDGES, _EXTREME_JUDGES = 20, 5
 # More votes that are planned for, in multiples of those there are.
 _TIMES = (1, 3, 10)
 
@@ -124,7 +126,17 @@ class JudgedSystems:
             Column(self._heading("weight"), ("mean", "ci_lower", "ci_upper"), "estimate"),
         ]
         about = "A judge of weight 1 sees as much as these judges on average; a judge of weight 0 guesses."
-        return [rows_table("Judges", columns, records, name=("judges",)), Sentence(about)]
+        every = rows_table("Judges", columns, records, name=("judges",))
+        if len(records) <= _MOST_JUDGES:
+            return [every, Sentence(about)]
+        by_weight = sorted(records, key=lambda record: record["mean"])
+        least, most = by_weight[:_EXTREME_JUDGES], by_weight[-_EXTREME_JUDGES:]
+        return [
+            rows_table("Weigh most", columns, most[::-1]),
+            rows_table("Weigh least", columns, least),
+            Sentence(f"{about} {len(records) - 2 * _EXTREME_JUDGES:,} more judges weigh between these."),
+            Folded(f"All {len(records):,} judges", [every], is_printed=False),
+        ]
 
     def _order(self) -> list[Block]:
         """Return a sentence on the advantage of the answer that is shown first."""

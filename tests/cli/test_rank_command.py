@@ -1,13 +1,20 @@
 """The command ``bayesperf rank``: votes in files as people have them."""
 
+import io
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
+from rich.console import Console
 
 import bayesperf as bp
 from bayesperf.files.kinds import KINDS, kind_of, recognised
+from bayesperf.reports.blocks import Table
+from bayesperf.reports.judged_systems import JudgedSystems
+from bayesperf.reports.render.json import in_json
+from bayesperf.reports.render.terminal import print_blocks
 
 
 @pytest.fixture
@@ -109,3 +116,21 @@ def test_systems_that_never_met_are_named(shell, tmp_path, sampler):
     done = shell("rank", "apart.csv")
     assert done.returncode == 0
     assert "2 groups that were never compared with each other: v and w; x and y." in done.stderr
+
+
+def test_of_many_judges_the_extreme_ones_are_printed():
+    names = [f"j{number:02}" for number in range(60)]
+    weights = np.random.default_rng(0).lognormal(np.linspace(-1, 1, 60), 0.1, (2, 500, 60))
+    weight = xr.DataArray(weights, {"judge": names}, ("chain", "draw", "judge"))
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"judge_weight": weight})})
+    blocks = JudgedSystems("", (), 600, tree, None, 0.95)._judges()
+    order = weight.mean(["chain", "draw"]).to_series().sort_values(ascending=False).index
+    most, least = (block for block in blocks if isinstance(block, Table))
+    assert [record["judge"] for record in most.records] == [*order[:5]]
+    assert [record["judge"] for record in least.records] == [*order[:-6:-1]]
+    shown = io.StringIO()
+    print_blocks(blocks, Console(file=shown, width=100))
+    assert len(shown.getvalue().splitlines()) < 40
+    assert "50 more judges weigh between these." in " ".join(shown.getvalue().split())
+    # Programs get all of them.
+    assert [row["judge"] for row in json.loads(in_json({}, blocks))["judges"]] == names
