@@ -111,17 +111,16 @@ def compare(files: Files, settings: Settings) -> None:
 
 
 def report(files: Files, settings: Settings) -> None:
-    """Write a self-contained HTML page with densities, intervals, comparisons and folds; with -o NAME.md, Markdown."""
+    """Write an HTML page with densities, intervals, comparisons and folds; with -o NAME.md, Markdown."""
     output = settings.output or Path("report.html")
     refuse_input(output, files)
     refuse_unwritable(output)
     shown = answers_in(files, settings) or analysed(files, settings, compared=True)
     from bayesperf.core.saving import write_whole
-    from bayesperf.reports.documents import as_html, as_json, as_markdown
+    from bayesperf.reports.documents import as_json, document
 
     say_warnings(shown.warnings)
-    written = as_markdown if output.suffix == ".md" else as_html
-    write_whole(output, written(shown, settings.title, [*map(str, files)]))
+    write_whole(output, document(shown, output, settings.title, [*map(str, files)]))
     print(as_json(shown, "report") if settings.json else f"The report is in {output}")
 
 
@@ -194,7 +193,7 @@ def demo(settings: Settings) -> None:
     from bayesperf.core.saving import write_whole
     from bayesperf.files.reading import Predictions
     from bayesperf.reports.analysing import analyse
-    from bayesperf.reports.documents import as_html, print_answer
+    from bayesperf.reports.documents import document, print_answer
 
     output = settings.output or Path("bayesperf-demo.html")
     refuse_unwritable(output)
@@ -208,7 +207,8 @@ def demo(settings: Settings) -> None:
     compared = analyse(predictions, replace(settings, metrics=("recall",), require=()))
     print_answer(compared, "compare", console, first=False)
     folds = analyse(predictions, replace(settings, by=("model", "fold"), score="score"))
-    write_whole(output, as_html(replace(folds, command="bayesperf demo"), "Three classifiers of breast cancer"))
+    folds = replace(folds, command="bayesperf demo")
+    write_whole(output, document(folds, output, "Three classifiers of breast cancer"))
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesperf.cli.options_for_typer import refuse_together
 from bayesperf.core.errors import InputError
-from bayesperf.files.option_table import OPTIONS, flags_of
+from bayesperf.files.option_table import OPTIONS, flags_of, no_page
 
 if TYPE_CHECKING:
     from bayesperf.files.kinds import FileOfKind
@@ -251,9 +251,11 @@ def warnings_said() -> Iterator[None]:
 
 
 def refuse_unwritable(output: Path) -> None:
-    """Refuse a file that cannot be written, before there is anything to write."""
+    """Refuse a file that cannot be written, or has the ending of another format, before there is anything to write."""
     if output.is_dir():
         raise InputError(f"--output {output}", "it is a folder.", "Name a file in it.")
+    if problem := no_page(output):
+        raise InputError("--output", problem)
     if output.exists() and not output.is_file():
         return
     try:

@@ -23,6 +23,9 @@ ROW = "row"
 # The column of predicted labels that stand beside those which a threshold makes.
 BESIDE = "--predicted"
 
+# The endings of pages.
+PAGES = (".html", ".htm", ".md", ".json")
+
 
 class Option(NamedTuple):
     """A row of the table of options.
@@ -87,6 +90,11 @@ def _no_error(value: str) -> str:
 
 def _no_format(value: str) -> str:
     return "" if value in ("text", "markdown", "json") else f"must be text, markdown or json; it is {value!r}."
+
+
+def no_page(path: Path) -> str:
+    """Return what is wrong with the name of a page: its ending says the format, and one without an ending is HTML."""
+    return "" if path.suffix.lower() in ("", *PAGES) else f"must end in .html, .md or .json; it is {path.name!r}."
 
 
 def _no_encoding(value: str) -> str:
@@ -268,8 +276,9 @@ class Settings:
     # What is written.
     title: str | None = _option(None, "Title of the page.", "report")
     output: Path | None = _option(
-        None, "Where to write the page. [report.html, bayesperf-demo.html]", "report demo", "--output", "-o"
-    )
+        None, "Where to write the page: .html, .md or .json. [report.html, bayesperf-demo.html]", "report demo",
+        "--output", "-o",
+    )  # fmt: skip
     json: bool = _option(False, "Print JSON instead of tables.", f"{_SHOW} plan")
     format: str = _option("text", "text, markdown or json.", "check rank", fault=_no_format)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayesperf.reports.analysis import Analysis
@@ -20,6 +21,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 TITLE = "Classifier performance"
+
+
+def document(shown: Analysis | Answers, path: Path, title: str | None = None, sources: Sequence[str] = ()) -> str:
+    """Return a report as the ending of a file says: Markdown for .md, JSON for .json, else a page of HTML."""
+    match path.suffix.lower():
+        case ".md":
+            return as_markdown(shown, title, sources)
+        case ".json":
+            return as_json(shown, REPORT)
+    return as_html(shown, title, sources)
 
 
 def as_html(shown: Analysis | Answers, title: str | None = None, sources: Sequence[str] = ()) -> str:

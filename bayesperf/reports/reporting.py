@@ -25,7 +25,7 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.cross_validation import mean_of_repeats, repeated_dim
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.files.option_table import Settings
+from bayesperf.files.option_table import Settings, no_page
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
@@ -35,7 +35,7 @@ from bayesperf.posteriors.requirement import Requirement, bounds_of
 from bayesperf.posteriors.tree_attributes import RANDOM_SEED, figures_of
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.answers import Answers, answers_of
-from bayesperf.reports.documents import as_html, as_markdown
+from bayesperf.reports.documents import as_html, as_markdown, document
 from bayesperf.reports.sliced import refuse_unsliceable
 
 __all__ = ["Report", "report"]
@@ -74,9 +74,22 @@ class Report:
         return as_markdown(self.analysis, self.title)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the report to a file: Markdown if the name of the file ends in ``.md``, else a page of HTML."""
+        """Write the report to a file, as its ending says: ``.md`` is Markdown, ``.json`` its figures, ``.html`` a page.
+
+        Parameters
+        ----------
+        path : path
+            The file; a name without an ending is a page.
+
+        Raises
+        ------
+        ValueError
+            If the ending is another.
+        """
         path = Path(path)
-        write_whole(path, self.markdown if path.suffix == ".md" else self.html)
+        if problem := no_page(path):
+            raise InputError("path", problem)
+        write_whole(path, document(self.analysis, path, self.title))
 
     def _repr_markdown_(self) -> str:
         return self.markdown

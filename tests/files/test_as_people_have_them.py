@@ -615,6 +615,7 @@ def test_nothing_is_read_for_a_page_that_cannot_be_written(tmp_path, call, monke
     ONE.to_csv(tmp_path / "p.csv", index=False)
     for arguments in (["report", "p.csv"], ["demo"]):
         assert refusal(call(*arguments, "-o", output)).startswith(f"--output {output}: ")
+        assert refusal(call(*arguments, "-o", "page.pdf")).startswith("--output must end in .html, .md or .json")
     assert list((tmp_path / "folder").iterdir()) == []
 
 

@@ -149,11 +149,14 @@ def test_a_section_of_ones_own_is_one_function_of_an_analysis():
 
 
 @pytest.mark.slow
-def test_a_report_is_markdown_by_the_name_of_its_file(tmp_path):
+def test_the_name_of_its_file_says_the_format_of_a_report(tmp_path):
     cm = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
     page = bp.report(cm, title="Spam | filter", requirements={"recall": 0.7})
-    for name in ("page.md", "page.html"):
+    for name in ("page.md", "page.html", "page.json"):
         page.save(tmp_path / name)
+    assert json.loads((tmp_path / "page.json").read_text())["verdicts"][0]["requirement"] == "recall ≥ 0.7"
+    with pytest.raises(bp.InputError, match=r"path must end in \.html, \.md or \.json; it is 'page\.pdf'"):
+        page.save(tmp_path / "page.pdf")
     text = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert text == page._repr_markdown_()
     assert text.startswith("# Spam \\| filter\n")
