@@ -24,8 +24,22 @@ _WORDS = {
     ),
 }
 _WEAK_WORDS = {"actual": "label labels target targets observed test ytest y human etiqueta etiquette"}
+# Days, weeks, months, quarters and years that stand in order as texts.
+_TIME = re.compile(r"(19|20)[0-9]{2}([-/.]?([0-9]{2}|Q[1-4]|W[0-9]{2})([-/.]?[0-9]{2})?)?( 00:00:00)?")
 # What pandas calls the axes of a cross-tabulation of columns without names.
 _NAMELESS = (None, "row_0", "col_0")
+
+
+def are_times(labels: Sequence[Hashable]) -> bool:
+    """Return whether labels are times in order, the earliest first.
+
+    Examples
+    --------
+    >>> are_times(["2026-01", "2026-02"]), are_times(["2026-02", "2026-01"]), are_times(["May", "June"])
+    (True, False, False)
+    """
+    texts = [*map(str, labels)]
+    return all(map(_TIME.fullmatch, texts)) and texts == sorted(texts)
 
 
 def axis_role(name: Hashable) -> str | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bayesperf.core.errors import FileFaultError
 from bayesperf.core.words import listed
-from bayesperf.data.axis_names import axis_role
+from bayesperf.data.axis_names import are_times, axis_role
 from bayesperf.files.class_names import MISSING, plain
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile, sql_text
@@ -76,7 +76,7 @@ _WITHOUT_LABELS = {
     "ratings": "How well do the raters agree?",
 }
 _PAGE = "A page for a colleague"
-_ALIKE = "Are groups treated alike?"
+_ALIKE, _OVER_TIME = "Are groups treated alike?", "Does it get worse over time?"
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 # Two columns hold the same labels if this proportion of all their labels occurs in both.
@@ -85,6 +85,9 @@ _SHARED = 0.5
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 # Words are ids, of which some repeat by mistake, if this proportion of them differs.
 _NEARLY_ALL = 0.9
+# What columns of judges are called, and columns of ids.
+_JUDGE = re.compile("judge|grader|evaluator|llm", re.IGNORECASE)
+_ID = re.compile(r"(^|.*[ _.-])(id|no|nr|num|number|key)", re.IGNORECASE)
 # How lists and objects begin.
 _NESTED = ('["', "[{", '{"')
 
@@ -239,7 +242,10 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
     "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "correct": lambda c: _says_right(c) and (c.name.lower() in (CORRECT_COLUMNS if c.numbers else _RIGHT_COLUMNS)),
     "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
-    "id": lambda c: c.name.lower() in EXAMPLE_COLUMNS or c.distinct >= (_NEARLY_ALL if not c.numbers else 1) * c.rows,
+    "id": lambda c: (
+        c.name.lower() in EXAMPLE_COLUMNS
+        or c.distinct >= (_NEARLY_ALL if not c.numbers or _ID.fullmatch(c.name) else 1) * c.rows
+    ),
 }
 
 
@@ -434,10 +440,21 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     required = "auc>=0.8" if not wide else "recall>=0.8" if is_binary else "accuracy>=0.8"
     commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
     commands[_PAGE] = ["report", *reading, *folds, *positive, *clustered]
-    if wide and is_binary and "group" in of and not (several or is_paired or clustered):
-        slices = ["--slice", of["group"][0].name]
-        commands[_ALIKE] = ["report", *reading, *positive, *slices]
+    if wide and is_binary and not (several or is_paired or clustered):
+        commands |= _sliced_commands([*reading, *positive], of.get("group", []))
     return _typed(path, commands)
+
+
+def _sliced_commands(reading: Sequence[str], groups: Sequence[_Column]) -> dict[str, list[str]]:
+    """Return a command for the first column of times, and for the first of other groups, of names before numbers."""
+    times = [column for column in groups if are_times(sorted(column.values))]
+    others = sorted((column for column in groups if column not in times), key=lambda column: column.numbers > 0)
+    asked = {_OVER_TIME: times[:1], _ALIKE: others[:1]}
+    return {
+        question: ["report", *reading, "--slice", column.name]
+        for question, of_one in asked.items()
+        for column in of_one
+    }
 
 
 def _pair_options(columns: Sequence[_Column]) -> list[str]:
@@ -483,19 +500,21 @@ def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str
         commands["Which is better?"] = ["compare", *reading, *(clustered or once)]
     commands["Is it good enough?"] = ["check", *reading, *clustered, "--require", "pass_rate>=0.8"]
     commands[_PAGE] = ["report", *reading, *clustered]
-    if "group" in of and not (systems or clustered):
-        commands[_ALIKE] = ["report", *reading, "--slice", of["group"][0].name]
-    return commands
+    return commands if systems or clustered else commands | _sliced_commands(reading, of.get("group", []))
 
 
 def _judged_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]]:
     """Return a command for each question on answers that a judge calls right or wrong, and people some of them.
 
-    None if people's verdicts are complete, or labels are not right and wrong.
+    None if people's verdicts are complete, or labels are not right and wrong. Yes and no, good and bad may be classes:
+    good and bad are verdicts beside a column that is called as judges are.
     """
     people, judges, systems = of["actual"][0], of.get("predicted", []), of.get("system", [])[:1]
     words = {value.strip().lower() for value in people.values}
-    if not (people.missing and words <= RIGHT_OR_WRONG.keys() - {"yes", "no"} and len(judges) == 1):
+    is_judged = len(judges) == 1 and people.missing
+    if not is_judged or not words <= RIGHT_OR_WRONG.keys() - {"yes", "no"}:
+        return {}
+    if words & {"good", "bad"} and not _JUDGE.search(judges[0].name):
         return {}
     named = [word for each in systems for word in ("--system", each.name)]
     reading = ["--correct", people.name, "--judge", judges[0].name, *named]

@@ -23,8 +23,8 @@ _COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1
 # The sign of a percentage.
 PERCENT_SIGN = r"\s*%\s*$"
 # Words that say whether a row is right.
-RIGHT_OR_WRONG = dict.fromkeys(("pass", "passed", "right", "correct", "yes"), "true") | dict.fromkeys(
-    ("fail", "failed", "wrong", "incorrect", "no"), "false"
+RIGHT_OR_WRONG = dict.fromkeys(("pass", "passed", "right", "correct", "yes", "good"), "true") | dict.fromkeys(
+    ("fail", "failed", "wrong", "incorrect", "no", "bad"), "false"
 )
 # Rows of different files have different numbers: at most this many rows per file.
 _ROWS = 1 << 40

@@ -282,3 +282,31 @@ def test_a_column_of_groups_leads_to_the_question_whether_they_are_treated_alike
         tmp_path / "colours.csv", index=False
     )
     assert "Are groups treated alike?" not in bp.files.look(tmp_path / "colours.csv").attrs["commands"]
+
+
+def test_a_column_of_times_leads_to_the_question_whether_it_gets_worse(tmp_path):
+    months = np.array([f"2026-{month:02}" for month in (3, 1, 2)])
+    columns = {"actual": TRUTH, "predicted": TRUTH[::-1], "ward": np.arange(N) % 4, "month": months[np.arange(N) % 3]}
+    pd.DataFrame(columns | {"sex": np.where(TRUTH, "f", "m")}).to_csv(tmp_path / "wards.csv", index=False)
+    commands = bp.files.look(tmp_path / "wards.csv").attrs["commands"]
+    assert commands["Does it get worse over time?"].endswith("--slice month")
+    # Of other groups, those with names come before numbers.
+    assert commands["Are groups treated alike?"].endswith("--slice sex")
+
+
+@pytest.mark.parametrize(("judge", "option"), [("autograder", "--correct"), ("forecast", "--actual")])
+def test_good_and_bad_are_verdicts_beside_a_judge(tmp_path, judge, option):
+    words = np.array(["bad", "good"])
+    verified = np.where(np.arange(N) % 5, "", words[TRUTH])
+    columns = {"bot": np.array(["v7", "v8"])[np.arange(N) % 2], judge: words[TRUTH[::-1]], "reviewer": verified}
+    pd.DataFrame(columns).to_csv(tmp_path / "answers.csv", index=False)
+    command = bp.files.look(tmp_path / "answers.csv").attrs["commands"]["How good is it?"]
+    assert f"{option} reviewer" in command
+
+
+def test_numbers_called_as_ids_of_which_a_few_repeat_are_ids(tmp_path):
+    ids = np.where(np.arange(N) % 40, np.arange(N), np.maximum(np.arange(N) - 1, 0))
+    pd.DataFrame({"case_no": ids, "y_true": TRUTH, "y_pred": TRUTH[::-1]}).to_csv(tmp_path / "f.csv", index=False)
+    found = bp.files.look(tmp_path / "f.csv")
+    assert found["role"].tolist() == ["id", "actual", "predicted"]
+    assert any("'case_no' looks like ids of examples, and 4 of 200 rows repeat one" in n for n in found.attrs["notes"])

@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 import bayesperf as bp
+from bayesperf.core.words import chance, estimate
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.reports.analysing import analyse
+from bayesperf.reports.sections import slices
 from tests.shared.fits import groups_of_prior, without_nuts
 
 RNG = np.random.default_rng(5)
@@ -79,6 +81,23 @@ def test_one_column_is_sliced_without_a_sampler(call):
         for name in ("mean", "prob_above", "prior_above"):
             np.testing.assert_allclose([row[name] for row in found["gaps"]["site"]], expected.gap("site", metric)[name])
     assert document["which_dim"]["rows"][0]["prior_mean"] == pytest.approx(0.1, rel=0.1)
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("recall", 1), ("fnr", -1)])
+def test_of_times_the_first_and_the_last_are_compared(metric, sign):
+    months = {"west": "2026-03", "north": "2026-01", "east": "2026-02"}
+    frame = FIRST.assign(month=FIRST["site"].map(months))
+    analysis = analyse(Predictions(frame), Settings(slices=("month",), pos_label="sick", metrics=(metric,)))
+    first, *others = slices.in_words(analysis)
+    gaps = analysis.slices.found.gap("month", metric).set_index(["month", "month_other"]).loc["2026-01", "2026-03"]
+    change = estimate(-gaps["mean"], -gaps["ci_upper"], -gaps["ci_lower"], 0.95, "hdi")
+    worse = gaps["prob_greater"] if sign > 0 else 1 - gaps["prob_greater"]
+    assert (
+        f"From month 2026-01, the first, to 2026-03, the last, {analysis.metric(metric).title} changes by {change}: "
+        in first
+    )
+    assert first.endswith(f"worse in the last with probability {chance(worse)}.")
+    assert others == analysis.slices.found.sentences(metric)
 
 
 @pytest.mark.slow

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 
 from bayesperf import metrics
-from bayesperf.core.words import enumerated, sentence, short_interval_name
+from bayesperf.core.words import chance, enumerated, estimate, printable, sentence, short_interval_name
+from bayesperf.data.axis_names import are_times
 from bayesperf.groups.slice_rows import rows_of_slices
 from bayesperf.groups.sliced_metrics import Slices
 from bayesperf.reports.analysis import Analysis
@@ -41,7 +42,8 @@ def in_words(analysis: Analysis) -> list[str]:
     sliced = analysis.slices
     if sliced is None or not sliced.metrics:
         return []
-    return sliced.found.sentences(sliced.metrics[0], ci_prob=analysis.settings.ci_prob)
+    metric, ci_prob = sliced.metrics[0], analysis.settings.ci_prob
+    return [*_over_time(sliced.found, metric, ci_prob), *sliced.found.sentences(metric, ci_prob=ci_prob)]
 
 
 def _about(analysis: Analysis) -> str:
@@ -55,6 +57,25 @@ def _about(analysis: Analysis) -> str:
         "towards the others, more strongly the fewer examples (n) it has."
         f"{several if len(found.dims) > 1 else ''}"
     )
+
+
+def _over_time(found: Slices, metric: str, ci_prob: float) -> list[str]:
+    """Return a sentence on the first and the last level of each dim whose levels are times."""
+    said, title = [], found[metric].quantity.title
+    for dim in found.dims:
+        names = found.cm.counts[dim].values.tolist()
+        if not are_times(names):
+            continue
+        gaps = found.gap(dim, metric, ci_prob=ci_prob)
+        (row,) = gaps[(gaps[dim] == names[0]) & (gaps[f"{dim}_other"] == names[-1])].to_dict("records")
+        is_worse = row["prob_greater"] if metrics.get(metric).better > 0 else 1 - row["prob_greater"]
+        change = estimate(-row["mean"], -row["ci_upper"], -row["ci_lower"], ci_prob, "hdi")
+        first, last = (printable(str(names[place])) for place in (0, -1))
+        said.append(
+            f"From {dim} {first}, the first, to {last}, the last, {title} changes by {change}: it is worse in the last "
+            f"with probability {chance(is_worse)}."
+        )
+    return said
 
 
 def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
@@ -74,7 +95,7 @@ def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
     ]
     title = found[metric].quantity.title
     draw = strips(records, [record["name"] for record in records], title, marked="observed")
-    sentences = found.sentences(metric, ci_prob=ci_prob)
+    sentences = [*_over_time(found, metric, ci_prob), *found.sentences(metric, ci_prob=ci_prob)]
     return [
         *(Sentence(text, name=("slices", "metrics", metric, "in_words")) for text in sentences),
         Table("", columns, [Rows(records, title, about(metrics.get(metric)), draw)], reading=_READING),
