@@ -75,7 +75,7 @@ def _rule(analysis: Analysis) -> str:
     """Return which systems meet all requirements, and by which rule."""
     if len(analysis.systems) == 1:
         return in_one_sentence(analysis.verdicts, by_probability(CONFIDENCE))
-    jointly = " The last column is the probability that all are met." if len(analysis.requirements) > 1 else ""
+    jointly = f" {_ALL.capitalize()} is the probability that all are met." if len(analysis.requirements) > 1 else ""
     return (
         "P is the probability that the system itself, not its score on these examples, meets the requirement: "
         f"{by_probability(CONFIDENCE)}. Anything between is open: the table says how many more examples would "
