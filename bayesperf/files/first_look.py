@@ -85,7 +85,8 @@ _SHARED = 0.5
 _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 # Words are ids, of which some repeat by mistake, if this proportion of them differs.
 _NEARLY_ALL = 0.9
-# What columns of judges are called, and columns of ids.
+# Verdicts beside a judge; elsewhere they may be classes. What columns of judges are called, and columns of ids.
+_GOOD_OR_BAD = {"good", "bad"}
 _JUDGE = re.compile("judge|grader|evaluator|llm", re.IGNORECASE)
 _ID = re.compile(r"(^|.*[ _.-])(id|no|nr|num|number|key)", re.IGNORECASE)
 # How lists and objects begin.
@@ -251,7 +252,7 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
 
 def _says_right(column: _Column) -> bool:
     """Return whether a column holds right and wrong alone."""
-    numbers_too = {"0", "1", "0.0", "1.0", "false", "true", *RIGHT_OR_WRONG}
+    numbers_too = {"0", "1", "0.0", "1.0", "false", "true", *RIGHT_OR_WRONG} - _GOOD_OR_BAD
     return bool(column.values) and {value.strip().lower() for value in column.values} <= numbers_too
 
 
@@ -514,7 +515,7 @@ def _judged_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]
     is_judged = len(judges) == 1 and people.missing
     if not is_judged or not words <= RIGHT_OR_WRONG.keys() - {"yes", "no"}:
         return {}
-    if words & {"good", "bad"} and not _JUDGE.search(judges[0].name):
+    if words & _GOOD_OR_BAD and not _JUDGE.search(judges[0].name):
         return {}
     named = [word for each in systems for word in ("--system", each.name)]
     reading = ["--correct", people.name, "--judge", judges[0].name, *named]
