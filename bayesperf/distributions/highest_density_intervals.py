@@ -14,6 +14,9 @@ from bayesperf.distributions.quantiles import WIDEST, Invertible, invert
 _CONVERGED = 1e-5
 # Intervals whose widths differ by less than this fraction have the same width.
 _SAME = 1e-9
+# Fraction of the interval over which the slope of the density is taken, and the factor of it and of the last step for a
+# density that may have several peaks, and so bend sharply.
+_NUDGE, _FINE = 1e-4, 1e-2
 # Number of intervals that are compared to find the shortest one roughly.
 _COMPARED = 25
 # Range of the search for a shorter interval around the shortest one's tail, relative to the largest tail.
@@ -51,21 +54,27 @@ def highest_density(distribution: Continuous, prob: float, start: Array | None =
     """
     if start is None:
         start = distribution.guess(np.array([[(1 - prob) / 2, (1 + prob) / 2]]))
-    ends, converged = newton(distribution, start, prob)
-    rest = np.flatnonzero(~(converged & distribution.one_peak()))
+    ends, found = start.copy(), distribution.one_peak().copy()
+    known = np.flatnonzero(found)
+    if len(known):
+        part = distribution if found.all() else distribution.take(known)
+        ends[known], found[known] = newton(part, start[known], prob)
+    rest = np.flatnonzero(~found)
     if len(rest):
         ends[rest] = _shortest(distribution.take(rest), prob)
     return ends
 
 
-def newton(distribution: Invertible, ends: Array, prob: float, most: int = 12) -> tuple[Array, Booleans]:
+def newton(
+    distribution: Invertible, ends: Array, prob: float, most: int = 12, finer: float = 1.0
+) -> tuple[Array, Booleans]:
     """Iterate from initial ends; return the final ends and which of them converged."""
     ends = ends.copy()
     active, converged = np.arange(len(ends)), np.zeros(len(ends), bool)
     for _ in range(most):
-        ends[active], moved, good = _newton_step(distribution, ends[active], prob)
+        ends[active], moved, good = _newton_step(distribution, ends[active], prob, finer * _NUDGE)
         # Steps end where the interval is not the shortest, too: further ones would only repeat the last.
-        still = moved <= _CONVERGED
+        still = moved <= finer * _CONVERGED
         converged[active] = still & good
         left = np.flatnonzero(~still)
         if len(left) == len(active):
@@ -77,7 +86,7 @@ def newton(distribution: Invertible, ends: Array, prob: float, most: int = 12) -
     return ends, converged
 
 
-def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Array, Array, Booleans]:
+def _newton_step(distribution: Invertible, ends: Array, prob: float, nudge: float) -> tuple[Array, Array, Booleans]:
     """Move both ends by one Newton step; return them, their relative movement, and whether it may be the last.
 
     It may not if the step was clipped, or if the interval is not shorter than those beside it. The movement is relative
@@ -88,11 +97,11 @@ def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Ar
     unbounded = np.isinf(high)
     v = np.log(np.clip(ends, 1 / WIDEST, WIDEST)) if unbounded else ends
     width = v[:, 1] - v[:, 0]
-    nudge = 1e-4 * width
-    near = v[:, [0, 0, 1, 1]] + nudge[:, None] * [0, 1, -1, 0]
+    apart = nudge * width
+    near = v[:, [0, 0, 1, 1]] + apart[:, None] * [0, 1, -1, 0]
     cdf, logpdf = distribution.cdf_logpdf(_exp(near) if unbounded else near)
     with np.errstate(all="ignore"):
-        rise, fall = (logpdf[:, 1] - logpdf[:, 0]) / nudge, (logpdf[:, 3] - logpdf[:, 2]) / nudge
+        rise, fall = (logpdf[:, 1] - logpdf[:, 0]) / apart, (logpdf[:, 3] - logpdf[:, 2]) / apart
         pdf_lower, pdf_upper = np.exp(logpdf[:, [0, 3]]).T * (ends.T if unbounded else 1)
         unequal, excess = logpdf[:, 3] - logpdf[:, 0], cdf[:, 3] - cdf[:, 0] - prob
         determinant = fall * pdf_lower - rise * pdf_upper
@@ -104,7 +113,7 @@ def _newton_step(distribution: Invertible, ends: Array, prob: float) -> tuple[Ar
     new = np.stack([np.minimum(np.maximum(wanted[:, 0], least), middle),
                     np.minimum(np.maximum(wanted[:, 1], middle), greatest)], -1)  # fmt: skip
     finite = np.isfinite(wanted).all(-1)
-    good = finite & (rise > 0) & (fall < 0) & (new == wanted).all(-1)
+    good = finite & (determinant < 0) & (new == wanted).all(-1)
     with np.errstate(invalid="ignore", divide="ignore"):  # Ends may have met, at a bound or each other.
         moved = (np.abs(new - v) / np.minimum(room, width[:, None])).max(-1)
     result = _exp(new) if unbounded else new
@@ -190,7 +199,7 @@ def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) ->
     for turn in range(40):
         current = distribution.take(active)
         if turn % 4 == 0:
-            refined, converged = newton(current, ends[active], prob, most=6)
+            refined, converged = newton(current, ends[active], prob, 6, _FINE)
             converged &= np.diff(refined)[:, 0] <= 1.01 * np.diff(ends[active])[:, 0]
             ends[active[converged]] = refined[converged]
             settled = np.ptp(outer, axis=1).max(-1) <= _SAME * np.diff(ends[active])[:, 0]
