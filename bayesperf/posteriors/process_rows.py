@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from scipy import sparse
 
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.weights import indicators
@@ -46,25 +47,27 @@ def class_sums(
     """
     systems, classes, _ = alpha.shape
     weight = alpha[0].sum(-1)
-    rows = indicators(actual, classes)
+    # Examples, then hits and false alarms of each system, of all classes: one product copies the masses once.
     hits = [indicators(actual, classes, right) for right in actual == predicted.T]
     false_alarms = [indicators(of_one, classes, of_one != actual) for of_one in predicted.T]
+    columns = sparse.hstack([indicators(actual, classes), *hits, *false_alarms], "csr")
     places = [_Places(of_one) for of_one in alpha]
     for block in blocks(n, max((STICKS + 2) * classes, len(counts)), _BLOCK):
         size = block.stop - block.start
         seen = gamma_of_counts(rng, counts.astype(float), size)
         prior = _pieces(rng, weight, size)
-        mass = seen @ rows + prior.sum(1)
+        of_rows, *of_systems = np.split(seen @ columns, 1 + 2 * systems, axis=1)
+        mass = of_rows + prior.sum(1)
         total = mass.sum(-1, keepdims=True)
         sums = np.empty((3, systems, size, classes))
         for system in range(systems):
             atoms = places[system].draw(rng, prior.shape)
             right = atoms == np.arange(classes)
-            tp = seen @ hits[system] + (prior * right).sum(1)
+            tp = of_systems[system] + (prior * right).sum(1)
             wrong = ~right
             cell = (atoms + classes * np.arange(size)[:, None, None])[wrong]
             fp = np.bincount(cell, prior[wrong], size * classes).reshape(size, classes)
-            sums[:, system] = tp, mass - tp, fp + seen @ false_alarms[system]
+            sums[:, system] = tp, mass - tp, fp + of_systems[systems + system]
             _fill_columns(rng, sums[:, system], total, places[system].on_diagonal)
         # A class without any piece has the smallest mass whose ratios are still normal numbers.
         yield GivenSums(*np.maximum(sums / total, LEAST_MASS))
