@@ -19,6 +19,7 @@ from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array, Booleans, Codes, coordinate, labelled
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import BEST_OF_MANY
+from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Sampled
 from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.quantity import Quantity
@@ -150,8 +151,8 @@ class Comparison(Answer):
         If computed from draws, ``attrs`` hold the largest Monte Carlo error, ``mcse``, and the largest fraction of
         omitted draws, ``undefined``.
         """
-        greater = self._greater_of_pairs
-        return self._square(greater, 0.5, 1 - greater.values).rename("prob_greater")
+        greater, facts = self._greater_of_pairs
+        return self._labelled(self._square(greater, 0.5, 1 - greater), "prob_greater", facts)
 
     @cached_property
     def prob_better(self) -> xr.DataArray:
@@ -169,60 +170,65 @@ class Comparison(Answer):
         self._need_direction("prob_better")
         first, second = np.triu_indices(len(self.names), 1)
         pairs = np.flatnonzero((first == place) | (second == place))
-        greater = replace(self, contrast=self.contrast.isel(pair=pairs))._greater_of_pairs.values
+        greater, _ = replace(self, contrast=self.contrast.isel(pair=pairs))._greater_of_pairs
         first_is_better = greater if self.quantity.better > 0 else 1 - greater
         return np.insert(np.where(first[pairs] == place, first_is_better, 1 - first_is_better), place, 0.5)
 
     @cached_property
     def prob_rope(self) -> xr.DataArray:
         """Probabilities that the contrast is below, inside and above the `region`, along a last dim ``rope``."""
-        below, inside, above = self._regions
+        (below, inside, above), facts = self._regions
         # With the systems exchanged, the probabilities below and above are exchanged too.
         parts = [
             self._square(below, 0.0, above), self._square(inside, 1.0, inside), self._square(above, 0.0, below)
         ]  # fmt: skip
-        return _stacked(parts, _ROPE, {**above.attrs, "rope": self.rope}, "prob_rope")
+        return self._labelled(np.stack(parts, -1), "prob_rope", {**facts, "rope": self.rope}, _ROPE)
 
     @cached_property
     def expected_loss(self) -> xr.DataArray:
         """Expected loss, in units of the metric, from choosing a when b may be better: E[max(b − a, 0)]."""
         self._need_direction("expected_loss")
-        below = self.difference.shortfall()
-        above = (self.difference.mean() + below).clip(0)
+        below, mean = self.difference.shortfall().values, self.difference.mean().values
+        facts = {}
         if isinstance(draws := self.difference.distribution, Sampled):
-            error = max(largest_mcse(draws, partial(_excess, sign)) for sign in (1, -1))
-            below, above = (side.assign_attrs(mcse=error) for side in (below, above))
-        loss, reverse = (below, above)[:: self.quantity.better]
-        return self._square(loss, 0.0, reverse).rename("expected_loss")
+            facts["mcse"] = max(largest_mcse(draws, partial(_excess, sign)) for sign in (1, -1))
+        loss, reverse = (below, (mean + below).clip(0))[:: self.quantity.better]
+        return self._labelled(self._square(loss, 0.0, reverse), "expected_loss", facts)
 
     @cached_property
-    def _greater_of_pairs(self) -> xr.DataArray:
-        """P(a > b) for each pair, with ties counted half."""
-        above, below = self._tail_probabilities(*[1.0 if self.of_ratio else 0.0] * 2)
-        return labelled(0.5 * (1 + above.values - below.values), above, attrs=above.attrs)
+    def _greater_of_pairs(self) -> tuple[Array, dict[Any, float]]:
+        """P(a > b) for each pair, with ties counted half, and facts about the computation."""
+        above, below, facts = self._tail_probabilities(*[1.0 if self.of_ratio else 0.0] * 2)
+        return 0.5 * (1 + above - below), facts
 
     @cached_property
-    def _regions(self) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
-        """Probabilities below, inside and above the rope for each pair."""
-        above, below = self._tail_probabilities(*self.region)
-        inside = labelled((1 - above.values - below.values).clip(0), above)
-        return below, inside, above
+    def _regions(self) -> tuple[tuple[Array, Array, Array], dict[Any, float]]:
+        """Probabilities below, inside and above the rope for each pair, and facts about the computation."""
+        above, below, facts = self._tail_probabilities(*self.region)
+        return (below, (1 - above - below).clip(0), above), facts
 
-    def _tail_probabilities(self, low: float, high: float) -> tuple[xr.DataArray, xr.DataArray]:
-        """Return the probabilities that the contrast is above the higher and below the lower of two values."""
-        draws = self.contrast.distribution
-        if not isinstance(draws, Sampled):
-            above = self.contrast.sf(high)
-            # A continuous contrast is either above or below a value.
-            split = low == high and self.contrast.method == "quadrature"
-            below = labelled(1 - above.values, above) if split else self.contrast.cdf(np.nextafter(low, -np.inf))
-            return above, below
-        if low < high:
+    def _tail_probabilities(self, low: float, high: float) -> tuple[Array, Array, dict[Any, float]]:
+        """Return the probabilities that the contrast is above the higher and below the lower of two values.
+
+        If they are computed from draws, the facts are the largest Monte Carlo error and fraction of omitted draws.
+        """
+        contrast, draws = self.contrast, self.contrast.distribution
+        # A continuous contrast is either above or below a value.
+        split = low == high and contrast.method == "quadrature"
+        if isinstance(draws, Sampled) and low < high:
             # A difference of whole examples that lies on the edge may miss it by a rounding error.
             low, high = low - 1e-9 * abs(low), high + 1e-9 * abs(high)
-        above, below = self.contrast.sf(high), self.contrast.cdf(np.nextafter(low, -np.inf))
+        below_low, beyond = np.array([[np.nextafter(low, -np.inf)]]), np.array([[high]])
+
+        def tails(part: Distribution) -> Array:
+            above = part.sf(beyond)
+            return np.hstack([above, 1 - above if split else part.cdf(below_low)])
+
+        above, below = np.moveaxis(draws.each(tails).reshape(*contrast.leading.shape, 2), -1, 0)
+        if not isinstance(draws, Sampled):
+            return above, below, {}
         error = max(largest_mcse(draws, partial(_exceeds, sign, sign * edge)) for sign, edge in ((1, high), (-1, low)))
-        return above.assign_attrs(mcse=error, undefined=self.contrast.undefined().values.max().item()), below
+        return above, below, {"mcse": error, "undefined": contrast.undefined().values.max().item()}
 
     # ── Several systems ──
 
@@ -308,9 +314,9 @@ class Comparison(Answer):
         """Return the summary, given which of the pairs of systems the contrast is of."""
         table = summary_rows([self.contrast], ci_prob, ci_kind).drop(columns=["pair"] * self.many)
         sides = np.resize(np.array(self._sides(), dtype=object)[pairs], (len(table), 2))
-        figures = {"prob_greater": self._greater_of_pairs, **dict(zip(REGIONS, self._regions, strict=True))}
+        figures = {"prob_greater": self._greater_of_pairs[0], **dict(zip(REGIONS, self._regions[0], strict=True))}
         table = _with_columns(table, "mean", dict(zip("ab", sides.T, strict=True)))
-        table = _with_columns(table, "method", {name: values.values.ravel() for name, values in figures.items()})
+        table = _with_columns(table, "method", {name: np.ravel(values) for name, values in figures.items()})
         summary = Summary(table)
         low, high = self.region
         width = f"{low:.3g} to {high:.3g}" if self.of_ratio else f"±{self.rope:g}"
@@ -416,15 +422,22 @@ class Comparison(Answer):
         first, second = np.triu_indices(len(self.names), 1)
         return [(self.names[i], self.names[j]) for i, j in zip(first, second, strict=True)]
 
-    def _square(self, upper: xr.DataArray, diagonal: float, reverse: xr.DataArray | Array) -> xr.DataArray:
+    def _square(self, upper: Array, diagonal: float, reverse: Array) -> Array:
         """Return values of pairs and of reversed pairs as a matrix of systems; for two systems, return `upper`."""
         if not self.many:
             return upper
         first, second = np.triu_indices(len(self.names), 1)
         values = np.full(self._both_systems.shape, diagonal)
-        values[..., first, second] = upper.values
+        values[..., first, second] = upper
         values[..., second, first] = reverse
-        return labelled(values, self._both_systems, attrs=upper.attrs)
+        return values
+
+    def _labelled(
+        self, values: Array, name: str, facts: Mapping[Any, float], last: xr.DataArray | None = None
+    ) -> xr.DataArray:
+        """Label values over both systems of each pair, or of two systems, and a last coordinate."""
+        leading = self._both_systems if self.many else self.contrast.leading
+        return labelled(np.asarray(values), leading, last, name, facts)
 
     @cached_property
     def _both_systems(self) -> xr.DataArray:

@@ -33,15 +33,12 @@ _KNOWN = frozenset({"builtins", "numpy", "pandas", "xarray", "bayesperf"})
 
 def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     """Return a decorator of a function that refuses unreadable arguments; see `refuse_unreadable`."""
-    signature = inspect.signature(function)
+    names = list(inspect.signature(function).parameters)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            given = signature.bind(*args, **kwargs).arguments
-        except TypeError:
-            return function(*args, **kwargs)
-        refuse_unreadable(given)
+        # Arguments that do not fit are the function's own error.
+        refuse_unreadable({**dict(zip(names, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
     return call
