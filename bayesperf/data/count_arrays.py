@@ -83,18 +83,19 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
     counts = counts.copy(deep=False, data=values)
+    counts.name = "counts"
     if missing:
         counts = counts.assign_coords(missing)
     for dim in counts.dims[: -len(cell_dims)]:
         if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
             raise InputError("dims", f"{dim!r} must have coordinates, each of them once.")
-    along = {dim: counts[dim].values for dim in cell_dims}
+    along = {dim: counts.coords.variables[dim].values for dim in cell_dims}
     labels = check_labels(along[cell_dims[0]], fractions=len(cell_dims) == 1)
     for dim, own in along.items():
         if own.tolist() != labels.tolist():
             raise InputError("counts", f"must have the labels of {cell_dims[0]} along {dim}, in the same order.")
     other_kind = {dim: labels for dim, own in along.items() if own.dtype != labels.dtype}
-    return (counts.assign_coords(other_kind) if other_kind else counts).rename("counts")
+    return counts.assign_coords(other_kind) if other_kind else counts
 
 
 def has_uncounted_negatives(counts: xr.DataArray | None) -> bool:

@@ -111,7 +111,8 @@ def count_combinations(codes: Sequence[Codes], shape: tuple[int, ...], weights: 
 
 def _counted_in_pairs(first: Codes, second: Codes) -> Counts:
     """Return how often each pair of codes 0 and 1 occurs: three sums take an eighth of the time of a general count."""
-    ones, others, both = np.count_nonzero(first), np.count_nonzero(second), int(first @ second)
+    one, other = first.astype(bool), second.astype(bool)
+    ones, others, both = (np.count_nonzero(column) for column in (one, other, one & other))
     return np.array([[len(first) - ones - others + both, others - both], [ones - both, both]])
 
 

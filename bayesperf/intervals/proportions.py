@@ -78,8 +78,8 @@ def proportion(
     (k, n), leading = broadcast({"successes": successes, "trials": trials})
     check_counts(k, n, "successes", "trials")
     # One trial stands in where there are none; the interval is then [0, 1], whatever the method.
-    lower, upper = limits_of(k, np.where(n > 0, n, 1), confidence, z)
-    limits = np.clip(np.stack([np.where(n > 0, lower, 0), np.where(n > 0, upper, 1)], -1), 0, 1)
+    limits = np.stack(limits_of(k, np.maximum(n, 1), confidence, z), -1).clip(0, 1)
+    limits[n == 0] = 0, 1
     warn_of_no_width(limits, f"method={method!r}", "take method='wilson', which has one.")
     return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, method=method)
 
@@ -226,9 +226,8 @@ def proportion_difference(
     )
     check_counts(k_a, n_a, "successes_a", "trials_a")
     check_counts(k_b, n_b, "successes_b", "trials_b")
-    tried = (n_a > 0) & (n_b > 0)
-    lower, upper = limits_of(k_a, np.where(n_a > 0, n_a, 1), k_b, np.where(n_b > 0, n_b, 1), z)
-    limits = np.clip(np.stack([np.where(tried, lower, -1), np.where(tried, upper, 1)], -1), -1, 1)
+    limits = np.stack(limits_of(k_a, np.maximum(n_a, 1), k_b, np.maximum(n_b, 1), z), -1).clip(-1, 1)
+    limits[(n_a == 0) | (n_b == 0)] = -1, 1
     warn_of_no_width(limits, f"method={method!r}", "take method='newcombe', which has one.")
     return limits if leading is None else limits_over(limits, leading, None, confidence=confidence, method=method)
 
