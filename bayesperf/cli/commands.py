@@ -173,12 +173,13 @@ def look(file: File) -> None:
                 "or --score."
             )
         )
-        return
-    console.print(Text("What it can answer, and what to type. Change what is not as you mean it."))
-    for question, command in found.commands.items():
+    else:
+        console.print(Text("What it can answer, and what to type. Where a column is guessed wrong, type another."))
+    in_python = {question: f"in Python: {call}" for question, call in found.in_python.items()}
+    for question, typed in (found.commands | in_python).items():
         console.print(Text(f"\n{question}", style="bold"))
         # Whole, however long: it is there to be pasted.
-        print(f"  {printable(command)}")
+        print(f"  {printable(typed)}")
 
 
 def _number(n: int, noun: str) -> str:

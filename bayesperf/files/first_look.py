@@ -137,7 +137,9 @@ class _Column(NamedTuple):
     @property
     def labels(self) -> set[str]:
         """Its labels as they are compared with those of others: joined ones apart, spelt alike, none for missing."""
-        return {plain(label) for value in self.values for label in value.split(JOINT)} - MISSING
+        # Whole numbers beside missing values may be written as 1.0.
+        end = ".0" if self.whole else ""
+        return {plain(label.removesuffix(end)) for value in self.values for label in value.split(JOINT)} - MISSING
 
 
 class FirstLook(NamedTuple):
@@ -154,12 +156,15 @@ class FirstLook(NamedTuple):
         Sentences on the format, and on what looks like a mistake.
     commands : dict
         A command for each question that the file can answer.
+    in_python : dict
+        What to call in Python for each question that no command answers.
     """
 
     columns: list[tuple[str, str, int, int, str]]
     rows: int
     notes: list[str]
     commands: dict[str, str]
+    in_python: dict[str, str]
 
 
 def look_at(path: Path) -> FirstLook:
@@ -182,7 +187,7 @@ def look_at(path: Path) -> FirstLook:
     described = [
         (each.name, _holds(each), each.distinct, each.missing, role) for each, role in zip(columns, roles, strict=True)
     ]
-    return FirstLook(described, columns[0].rows, notes, _commands(path, columns, roles))
+    return FirstLook(described, columns[0].rows, notes, _commands(path, columns, roles), _in_python(columns, roles))
 
 
 # ── What columns hold ──
@@ -338,6 +343,8 @@ def _first_of_the_same_labels(columns: Sequence[_Column], roles: Sequence[str]) 
     same = [
         place for place in free if any(_share(columns[place], columns[other]) for other in others if other != place)
     ]
+    if "predicted" in roles and all(len(columns[other].labels) == 2 for other in others):
+        same = [place for place in same if len(columns[place].labels) == 2]
     if same:
         return max(same, key=lambda place: columns[place].missing > 0 and not _is_joined(columns[place]))
     two = [place for place in free if columns[place].distinct == 2]
@@ -422,6 +429,7 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
         return {}
     if judged := _judged_commands(of):
         return _typed(path, judged)
+    of = _with_judge(of)
     wide, is_paired = of.get("predicted", []), len(of["actual"]) > 1
     systems = of.get("system", []) if len(wide) < 2 else []
     reading = _pair_options(columns) if is_paired else _of_one_label(of)
@@ -444,6 +452,32 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     if wide and is_binary and not (several or is_paired or clustered):
         commands |= _sliced_commands([*reading, *positive], of.get("group", []))
     return _typed(path, commands)
+
+
+def _with_judge(of: dict[str, list[_Column]]) -> dict[str, list[_Column]]:
+    """Return the columns by role, with a judge of what a system predicts if people have labelled only some examples."""
+    predicted = of.get("predicted", [])
+    judges = [column for column in predicted if of["actual"][0].missing and _JUDGE.search(column.name)]
+    others = [column for column in predicted if column not in judges[:1]]
+    return of | {"predicted": others, "judge": judges[:1]} if judges and others else of
+
+
+def _in_python(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, str]:
+    """Return what to call in Python for each question that no command answers."""
+    if _kind(columns)[0] in _WITHOUT_LABELS:
+        return {}
+    named = {axis_role(column.name) for column in columns}
+    asked = {}
+    if "actual" not in named and "predicted" in named:
+        asked["How many are positive, if nobody labelled them?"] = "bp.labels.prevalence"
+    if "score" in roles and "actual" not in roles:
+        asked["How good is it, if no labels have come yet?"] = "bp.curves.expected_metrics"
+    if "actual" in roles and not named & {"actual", "predicted"}:
+        asked["How well do they agree, if none of them is the truth?"] = "bp.Ratings.from_table"
+    groups = [column.name for column, role in zip(columns, roles, strict=True) if role == "group"]
+    if groups and {"actual", "predicted"} <= set(roles):
+        asked["What if the population has other shares of these groups?"] = f"bp.posterior(…, strata={groups[0]!r})"
+    return asked
 
 
 def _sliced_commands(reading: Sequence[str], groups: Sequence[_Column]) -> dict[str, list[str]]:
@@ -473,10 +507,12 @@ def _of_one_label(of: Mapping[str, Sequence[_Column]]) -> list[str]:
     (actual,) = of["actual"]
     # Joined labels are missing where a row has none.
     is_sample = actual.missing and not _is_joined(actual)
+    judges = of.get("judge", [])
     return [
         *("--actual", actual.name),
         *(word for column in of[option] for word in (f"--{option}", column.name)),
-        *(["--drop-missing"] if is_sample else []),
+        *(word for column in judges for word in ("--judge", column.name)),
+        *(["--drop-missing"] if is_sample and not judges else []),
     ]
 
 
@@ -543,4 +579,4 @@ def _is_joined(actual: _Column) -> bool:
 
 def _say_themselves(actual: _Column) -> bool:
     """Return whether labels say which is positive."""
-    return {label.lower() for label in actual.values} in _PLAIN
+    return actual.labels in _PLAIN

@@ -28,6 +28,7 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
         "prompt", "judge", or empty) and ``option`` of the command line. ``attrs["rows"]`` is the number of rows,
         ``attrs["notes"]`` what had to be found out of the format, ``attrs["commands"]`` a command for each question
         that the file can answer; none if it has no column of actual labels, of right and wrong, or of winners.
+        ``attrs["in_python"]`` is what to call in Python for each question that no command answers.
 
     Raises
     ------
@@ -51,5 +52,5 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     seen = look_at(Path(path))
     rows = [(*column, ROLES[column[-1]][0]) for column in seen.columns]
     found = pd.DataFrame(rows, columns=["column", "holds", "distinct", "missing", "role", "option"])
-    found.attrs = {"notes": seen.notes, "rows": seen.rows, "commands": seen.commands}
+    found.attrs = {"notes": seen.notes, "rows": seen.rows, "commands": seen.commands, "in_python": seen.in_python}
     return found

@@ -310,3 +310,32 @@ def test_numbers_called_as_ids_of_which_a_few_repeat_are_ids(tmp_path):
     found = bp.files.look(tmp_path / "f.csv")
     assert found["role"].tolist() == ["id", "actual", "predicted"]
     assert any("'case_no' looks like ids of examples, and 4 of 200 rows repeat one" in n for n in found.attrs["notes"])
+
+
+def test_questions_that_no_command_answers_name_what_to_call_in_python(tmp_path):
+    """A column of three sites is no truth of calls 0 and 1; whole numbers beside missing values are labels."""
+    files = {
+        "calls.csv": ("predicted,site\n" + "1,0\n0,1\n0,2\n" * 4, "How many are positive, if nobody labelled them?"),
+        "scores.csv": ("id,prob\n" + "1,0.25\n2,0.5\n", "How good is it, if no labels have come yet?"),
+        "raters.csv": ("ann,bob\n" + "a,a\nb,a\nb,b\n" * 4, "How well do they agree, if none of them is the truth?"),
+        "strata.csv": (
+            "actual,predicted,stratum\n" + "1,1,x\n0,1,y\n0,0,x\n" * 4,
+            "What if the population has other shares of these groups?",
+        ),
+    }
+    for name, (text, question) in files.items():
+        (tmp_path / name).write_text(text)
+        found = bp.files.look(tmp_path / name)
+        assert list(found.attrs["in_python"]) == [question]
+        function = eval(found.attrs["in_python"][question].partition("(")[0], {"bp": bp})
+        assert callable(function)
+    assert bp.files.look(tmp_path / "calls.csv").attrs["commands"] == {}
+
+
+def test_a_judge_of_a_system_is_no_second_system(tmp_path):
+    rows = ["1.0,1,1", "0.0,0,1", ",1,1", ",0,0"] * 3
+    (tmp_path / "judged.csv").write_text("\n".join(["human,bot,judge", *rows]))
+    commands = bp.files.look(tmp_path / "judged.csv").attrs["commands"]
+    reading = "judged.csv --actual human --predicted bot --judge judge"
+    assert commands["How good is it?"].endswith(reading)
+    assert "Which is better?" not in commands
