@@ -361,22 +361,27 @@ def test_clusters_are_drawn_as_wholes():
     assert (ignored.posterior["hter"].sd() < 0.5 * alone.posterior["hter"].sd()).all()
 
 
-def test_clusters_by_a_loop():
-    """One weight a cluster, for both systems, and a resample of clusters in the source's test."""
+@pytest.mark.filterwarnings("ignore:cluster. 12 are few")
+def test_clusters_by_weights_of_their_own():
+    """One weight a cluster, for both systems; few clusters have weights that vary more, and so have large ones."""
     data = correlated((2.0, 1.6), 120)
     cluster = np.random.default_rng(1).integers(12, size=120)
     names = np.array(list("abcdefghijkl"))[cluster]
-    curve = both(*data, alphas=[0.4], prior="haldane", cluster=names, draws=4000)
-    found = curve.contrast(question="thresholds").difference.joint_draws(4000).values.ravel()
-    rng = np.random.default_rng(2)
+    draws = 20_000
+    curve = both(*data, alphas=[0.4], prior="haldane", cluster=names, draws=draws)
+    found = curve.contrast(question="thresholds").difference.joint_draws(draws).values.ravel()
     y = data[0][1][0]
-    called = [of[1][1] >= one.dataset["threshold"].item() for of, one in zip(data, curve.each().values(), strict=True)]
-    expected = []
-    for _ in range(1000):
-        w = rng.standard_exponential(cluster.max() + 1)[cluster]
-        rates = [(w * c * (1 - y)).sum() / (w * (1 - y)).sum() + (w * ~c * y).sum() / (w * y).sum() for c in called]
-        expected.append((rates[0] - rates[1]) / 2)
+    share = np.bincount(cluster) / 120
+    shape = (1 - 2 * (share**2).sum()) * (1 - share) / (1 - 1 / 12)
+    w = (np.random.default_rng(2).standard_gamma(shape, (draws, 12)) / shape)[:, cluster]
+    hter = []
+    for of, one in zip(data, curve.each().values(), strict=True):
+        called = of[1][1] >= one.dataset["threshold"].item()
+        hter.append((w @ (called * (1 - y)) / (w @ (1 - y)) + w @ (~called * y) / (w @ y)) / 2)
+    expected = hter[0] - hter[1]
     assert stats.ks_2samp(expected, found).pvalue > 1e-3
+    # Four standard errors of a ratio of two standard deviations.
+    assert found.std() / expected.std() == pytest.approx(1, abs=4 / np.sqrt(draws))
 
 
 def test_development_clusters_are_drawn_as_wholes():
@@ -389,6 +394,8 @@ def test_development_clusters_are_drawn_as_wholes():
         epc(test=TEST, folds=np.arange(150) % 3, dev_cluster=np.arange(150))
     with pytest.raises(ValueError, match="cluster: there is only one"):
         epc(DEV, TEST, cluster=np.zeros(150))
+    with pytest.raises(ValueError, match="cluster: 2 say little of others"):
+        epc(DEV, TEST, cluster=np.arange(150) % 2)
     with pytest.raises(ValueError, match="columns of unequal length: test 150, cluster 3"):
         epc(DEV, TEST, cluster=[1, 2, 3])
 

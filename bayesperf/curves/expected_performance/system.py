@@ -21,7 +21,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
-from bayesperf.core.weights import alike, blocks_of_draws, tallied
+from bayesperf.core.weights import alike, blocks_of_draws, cluster_weights, tallied
 from bayesperf.curves.expected_performance.criteria import (
     Criterion,
     candidates,
@@ -29,8 +29,8 @@ from bayesperf.curves.expected_performance.criteria import (
     minimisers,
     thinned,
 )
-from bayesperf.curves.scored_systems import NAMELESS, systems_of
-from bayesperf.data.classifier_scores import Scores, clusters_of, labelled_scores
+from bayesperf.curves.scored_systems import NAMELESS, clusters_of_examples, systems_of
+from bayesperf.data.classifier_scores import Scores, labelled_scores
 from bayesperf.data.label_encoding import encode
 from bayesperf.distributions.drawing import gamma_masses
 
@@ -58,7 +58,7 @@ class Examples(Held):
             positive, score = labelled_scores(data[0], data[1], pos_label)
         except InputError as error:
             raise type(error)(name, str(error)) from None
-        return cls(positive, score, None if cluster is None else clusters_of(cluster, len(score), name))
+        return cls(positive, score, clusters_of_examples(cluster, len(score), name))
 
     def same_as(self, other: Examples) -> bool:
         """Whether these are the same labels and scores in the same order."""
@@ -351,8 +351,9 @@ class ResampledTables:
     tested: int
     # Examples in each of u groups (1 for a cluster), and the weights of q pseudo-examples, (u + q,).
     weights: Array
-    # u, how many groups.
+    # u, how many groups; if they are clusters, the numbers of their examples, (u,).
     groups: int
+    sizes: Counts | None
     # Matrices that sum draws of the groups to draws of each table, (size, u + q).
     sums: Sequence[Any]
 
@@ -369,9 +370,10 @@ class ResampledTables:
         codes = np.stack([table.codes for table in tables])
         if cluster is None:
             example, weights = alike(codes)
-            codes, group = codes[:, example], np.arange(len(weights))
+            codes, group, sizes = codes[:, example], np.arange(len(weights)), None
         else:
-            group, weights = cluster, np.ones(cluster.max() + 1, np.int64)
+            sizes = np.bincount(cluster)
+            group, weights = cluster, np.ones_like(sizes)
         pseudo_codes, pseudo_weights = _pseudo_examples(tested, alpha)
         pseudo = len(weights) + np.arange(len(pseudo_weights))
         sums = []
@@ -382,7 +384,7 @@ class ResampledTables:
             inside = row >= 0
             shape = int(np.prod(table.shape)), len(weights) + len(pseudo)
             sums.append(tallied(row[inside], column[inside], shape))
-        return cls(tables, len(tested), np.concatenate([weights, pseudo_weights]), len(weights), sums)
+        return cls(tables, len(tested), np.concatenate([weights, pseudo_weights]), len(weights), sizes, sums)
 
     @property
     def width(self) -> int:
@@ -399,12 +401,19 @@ class ResampledTables:
         if method == "bootstrap":
             population = rng.multinomial(size, self.weights / size, n).astype(float)
         else:
-            population = gamma_masses(rng, self.weights, (n, len(self.weights)))
+            population = self._population(rng, n)
         drawn = [population] * self.tested
         if self.tested < len(self.tables):
             drawn += [self._data_set(rng, population, size, method)] * (len(self.tables) - self.tested)
         for total, mass, table in zip(self.sums, drawn, self.tables, strict=True):
             yield table, (total @ mass.T).T.reshape(n, *table.shape)
+
+    def _population(self, rng: np.random.Generator, n: int) -> Array:
+        """Return weights of the groups and the pseudo-examples, (n, u + q), by the Bayesian bootstrap."""
+        if self.sizes is None:
+            return gamma_masses(rng, self.weights, (n, len(self.weights)))
+        pseudo = self.weights[self.groups :]
+        return np.hstack([cluster_weights(rng, self.sizes, n), gamma_masses(rng, pseudo, (n, len(pseudo)))])
 
     def _data_set(self, rng: np.random.Generator, population: Array, size: int, method: str) -> Array:
         """Return the numbers of examples of each group, (n, u + q), in data sets drawn from populations."""
