@@ -132,7 +132,7 @@ def test_other_class_totals_are_of_other_examples():
 
 
 def test_what_counts_say_is_not_said_again():
-    with pytest.raises(TypeError, match="independent applies to posteriors; counts and scores know"):
+    with pytest.raises(TypeError, match="independent applies to posteriors; counts know of shared examples"):
         bp.compare(PAIR, metric="recall", independent=True)
     # That the examples are the same is known.
     with pytest.warns(bp.errors.DependenceWarning, match="tested on the same examples"):
