@@ -12,7 +12,7 @@ from bayesperf.core.arrays import Numbers, sums_of_others
 
 # Which cells an argument sums, given whether a cell is in the row and in the column of the positive class, and its
 # distance from the diagonal.
-SUMMED: dict[str, Callable[[Numbers, Numbers, Numbers], Numbers]] = {
+_SUMMED: dict[str, Callable[[Numbers, Numbers, Numbers], Numbers]] = {
     "tp": lambda row, column, _: row & column,
     "fn": lambda row, column, _: row & ~column,
     "fp": lambda row, column, _: ~row & column,
@@ -64,8 +64,8 @@ ARGUMENTS = Arguments({
     "fp": lambda cells, positive: cells[..., 1 - positive, positive],
     "tn": lambda cells, positive: cells[..., 1 - positive, 1 - positive],
     **{name: partial(_of_cells, function) for name, function in OF_CLASS_SUMS.items()},
-    "within_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) <= 1),
-    "beyond_one": lambda cells, _: masked_sum(cells, distance(cells.shape[-1]) > 1),
+    "within_one": lambda cells, _: masked_sum(cells, cells_of("within_one", cells.shape[-1], 0)),
+    "beyond_one": lambda cells, _: masked_sum(cells, cells_of("beyond_one", cells.shape[-1], 0)),
     "cells": lambda cells, _: cells,
     "shares": lambda cells, _: cells[..., 0, :],
 })  # fmt: skip
@@ -82,7 +82,7 @@ def cells_of(argument: str, classes: int, positive: int, graded: bool = False) -
     if graded:
         return ARGUMENTS[argument](np.eye(classes)[:, None], positive)[None] > 0
     of_class = np.arange(classes) == positive
-    return SUMMED[argument](of_class[:, None], of_class, distance(classes))
+    return _SUMMED[argument](of_class[:, None], of_class, distance(classes))
 
 
 class ClassSums:

@@ -195,8 +195,9 @@ def _of_ratings(read: FileOfKind, settings: Settings) -> _Found:
         "krippendorff_alpha", level="ordinal" if is_scale else "nominal", random_seed=settings.seed
     )
     percent = ratings.agreement("percent_agreement", random_seed=settings.seed)
+    taken = " Numbers are taken as grades in order: 1 and 2 disagree less than 1 and 4." if is_scale else ""
     said = (
-        f"{len(frame):,} ratings of {frame['item'].nunique():,} items by {frame['rater'].nunique():,} raters. "
+        f"{len(frame):,} ratings of {frame['item'].nunique():,} items by {frame['rater'].nunique():,} raters.{taken} "
         "Agreement is not accuracy: raters who make the same mistake agree."
     )
     return said, {

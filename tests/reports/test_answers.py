@@ -132,7 +132,9 @@ def rated():
 def test_a_file_of_ratings_has_the_agreement_of_its_raters():
     """Grades are on a scale, and labels are not; one item lacks an answer."""
     for frame, level in ((rated(), "ordinal"), (rated().replace({"grade": dict(enumerate("wxyz"))}), "nominal")):
-        parts = of_file("ratings", lambda frame=frame: frame).parts
+        answers = of_file("ratings", lambda frame=frame: frame)
+        parts = answers.parts
+        assert ("Numbers are taken as grades in order" in answers.read) == (level == "ordinal")
         ratings = bp.Ratings.from_frame(frame, item="item", rater="annotator", rating="grade")
         (alpha,), (percent,) = parts.values()
         assert alpha.observed == ratings.agreement("krippendorff_alpha", level=level, draws=2).observed
