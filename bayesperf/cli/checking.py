@@ -37,7 +37,6 @@ def check(files: Files, settings: Settings) -> None:
     """
     _refuse_what_is_not_there(settings)
     from bayesperf.posteriors.requirement import Requirement, with_direction
-    from bayesperf.reports.data_in_words import what_was_read
     from bayesperf.reports.verdicts import by_probability, overall
 
     compared = [with_direction(name, "--metric").name for name in settings.metrics or ("accuracy",)]
@@ -58,7 +57,7 @@ def check(files: Files, settings: Settings) -> None:
         verdicts += [_no_worse(of_pair, name, *pair) for name in compared for of_pair, *pair in pairs]
     else:
         rule, verdicts = _in_repeated_runs(analysis, settings.confidence, files, settings.state, pairs, compared)
-    _print(verdicts, rule, what_was_read(analysis), settings.format)
+    _print(verdicts, rule, analysis, settings.format)
     raise typer.Exit(_CODES[overall(verdicts)])
 
 
@@ -325,10 +324,12 @@ def _more_examples(analysis: Analysis, metric: str, new: Any, old: Any) -> str:
         return ""
 
 
-def _print(verdicts: list[Verdict], rule: str, read: str, format_: str) -> None:
+def _print(verdicts: list[Verdict], rule: str, analysis: Analysis, format_: str) -> None:
     """Print verdicts in a format."""
+    from bayesperf.reports.data_in_words import what_was_read
     from bayesperf.reports.verdicts import as_blocks, in_one_sentence, overall
 
-    blocks = as_blocks(verdicts, rule, read)
+    read = what_was_read(analysis)
+    blocks = as_blocks(verdicts, rule, read, "label" if analysis.of_labels else "system")
     facts = {"verdict": overall(verdicts), "in_words": in_one_sentence(verdicts, rule), "read": read}
     print_blocks_as(format_, facts, blocks)

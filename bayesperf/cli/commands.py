@@ -143,8 +143,7 @@ def compile_(models: Models = None) -> None:
     print(f"What was compiled is in {folder()}")
 
 
-@app.command(cls=Command)
-def look(file: File) -> None:
+def look(file: File, settings: Settings) -> None:
     """Print what a file holds, what each column probably is, and what to type next. FILE alone does the same."""
     from rich.console import Console
     from rich.table import Table
@@ -154,7 +153,7 @@ def look(file: File) -> None:
     from bayesperf.files.first_look import ROLES, look_at
 
     (path,) = existing([file])
-    found, console = look_at(path), Console()
+    found, console = look_at(path, settings.encoding), Console()
     console.print(
         Text(f"{printable(str(path))}: {_number(found.rows, 'row')}, {_number(len(found.columns), 'column')}.")
     )
@@ -213,7 +212,7 @@ def demo(settings: Settings) -> None:
     print(f"The report, with densities and folds, is in {output.resolve()}")
 
 
-for _command in (summary, compare, report, plan, check, rank, demo):
+for _command in (summary, compare, report, plan, check, rank, look, demo):
     app.command(cls=Command)(with_options(_command))
 
 

@@ -92,15 +92,15 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
     line = shlex.join(["bayesperf", *sys.argv[1:]])
     analysis = replace(analyse(predictions, settings), command=line)
     if compared:
-        refuse_many(analysis.counts, settings)
+        refuse_many(analysis.counts, analysis.settings)
     if analysis.sliced is not None:
         from bayesperf.reports.sliced import is_sampled
 
-        if is_sampled(analysis.sliced, settings):
+        if is_sampled(analysis.sliced, analysis.settings):
             say("slices are sampled, which takes about half a minute, and more the first time on a machine.")
         with shown_while("Sampling the slices"):
             _ = analysis.slices
-    if much := announcement(analysis.counts, settings):
+    if much := announcement(analysis.counts, analysis.settings):
         say(much)
         with shown_while("Summarising"):
             _ = analysis.summary

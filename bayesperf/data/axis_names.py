@@ -16,11 +16,12 @@ _WORDS = {
     "predicted": (
         "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output vorhersage "
         "vorhergesagt vorhergesagte prognose predit predite prediccion predicho predicha previsione predetto "
-        "predetta previsto prevista"
+        "predetta previsto prevista przewidywanie przewidywany przewidywana przewidywane predykcja prognoza"
     ),
     "actual": (
         "actual actuals true truth ytrue reference references ref gold wahrheit wahr wahre tatsachlich tatsachliche "
-        "verite reel reelle real verdad verdadero verdadera verita vero vera"
+        "verite reel reelle real verdad verdadero verdadera verita vero vera prawda faktyczny faktyczna "
+        "rzeczywisty rzeczywista rzeczywiste"
     ),
 }
 _WEAK_WORDS = {"actual": "label labels target targets observed test ytest y human etiqueta etiquette"}

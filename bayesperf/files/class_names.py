@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from unicodedata import normalize
 
@@ -42,26 +42,32 @@ def merged_by(old: str, new: str) -> str:
     return f"--map {shlex.quote(f'{old}={new}')}"
 
 
-def about_labels(counts: Mapping[str, int]) -> list[str]:
-    """Return warnings about labels that are probably one, by spelling or coding, or that stand for missing values."""
+def spellings(counts: Mapping[str, int], kept: Collection[str] = ()) -> list[list[str]]:
+    """Return the labels that are probably one class, by spelling or coding, the one to keep first.
+
+    It is the most frequent one, of those in `kept` if they have one.
+    """
     groups: dict[str, list[str]] = {}
-    for text in sorted(counts, key=lambda label: -counts[label]):
+    for text in sorted(counts, key=lambda label: (label not in kept, -counts[label])):
         groups.setdefault(plain(text), []).append(text)
-    said = []
     codings = [coding.split() for coding in _SAME.values()]
     # Letters among others are classes of their own.
     for words in codings if groups.keys() <= {word for coding in codings for word in coding} else ():
-        same = [labels[0] for key, labels in groups.items() if key in words]
-        if len(same) > 1:
-            groups |= {same[0]: same}
-    for labels in groups.values():
-        if len(labels) > 1:
-            first, *others = labels
-            named = enumerated([f"{label!r} ({counts[label]:,})" for label in labels])
-            said.append(
-                f"Labels {named} look like one class, and count as {len(labels)}. To merge them: "
-                f"{' '.join(merged_by(other, first) for other in others)}."
-            )
+        same = [label for key, labels in groups.items() if key in words for label in labels]
+        if sum(key in words for key in groups) > 1:
+            groups = {key: labels for key, labels in groups.items() if key not in words} | {same[0]: same}
+    return [labels for labels in groups.values() if len(labels) > 1]
+
+
+def about_labels(counts: Mapping[str, int]) -> list[str]:
+    """Return warnings about labels that are probably one, by spelling or coding, or that stand for missing values."""
+    said = []
+    for first, *others in spellings(counts):
+        named = enumerated([f"{label!r} ({counts[label]:,})" for label in (first, *others)])
+        said.append(
+            f"Labels {named} look like one class, and count as {1 + len(others)}. To merge them: "
+            f"{' '.join(merged_by(other, first) for other in others)}."
+        )
     if gaps := [text for text in counts if text.strip().lower() in MISSING]:
         named = enumerated([*map(repr, gaps)])
         said.append(

@@ -11,7 +11,14 @@ from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import FOLD, LABEL
 from bayesperf.files.formats import DataFile
 from bayesperf.files.option_table import ROW, Settings
-from bayesperf.files.roles import CLUSTER_COLUMNS, EXAMPLE_COLUMNS, PART_COLUMNS, SYSTEM_COLUMNS
+from bayesperf.files.roles import (
+    ATTEMPT_COLUMNS,
+    CLUSTER_COLUMNS,
+    EXAMPLE_COLUMNS,
+    PART_COLUMNS,
+    QUESTION_COLUMNS,
+    SYSTEM_COLUMNS,
+)
 from bayesperf.files.sources import faults_of
 
 if TYPE_CHECKING:
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
 
 # More different values than this are not systems.
 MOST_SYSTEMS = 50
+# Ids of which at most this share repeats repeat by mistake.
+_FEW = 0.1
 
 
 def without_missing(
@@ -68,9 +77,12 @@ def about_unnamed(
     connection: DuckDBPyConnection, sources: Sequence[DataFile], asked: Mapping[str, str], settings: Settings
 ) -> tuple[str, ...]:
     """Return warnings about unused columns whose names suggest systems or parts of the data."""
-    said = []
-    for name in _unused(sources, asked):
-        is_system = name.lower() in SYSTEM_COLUMNS and not settings.systems
+    said, unused = [], _unused(sources, asked)
+    # Where systems are told apart, or another column can tell them, a run is an attempt of each.
+    other = {name.lower() for name in unused}.intersection(SYSTEM_COLUMNS).difference(ATTEMPT_COLUMNS)
+    for name in unused:
+        is_attempt = name.lower() in ATTEMPT_COLUMNS and (settings.system_column is not None or bool(other))
+        is_system = name.lower() in SYSTEM_COLUMNS and not settings.systems and not is_attempt
         is_part = name.lower() in PART_COLUMNS and settings.split is None
         if not (is_system or is_part):
             continue
@@ -126,16 +138,29 @@ def about_repeats(
 def about_clusters(
     connection: DuckDBPyConnection, sources: Sequence[DataFile], asked: Mapping[str, str], settings: Settings
 ) -> tuple[str, ...]:
-    """Return warnings about unused columns whose names suggest clusters, with several rows per system."""
+    """Return warnings about unused columns whose names suggest clusters, with several rows per system.
+
+    Of answers that are right or wrong the questions are clusters, too.
+    """
     if settings.cluster is not None:
         return ()
     systems = _system_columns(settings)
-    return tuple(
-        f"Column {name!r} repeats and is not used: rows count as independent examples. If those of one are alike, "
-        f"intervals are too narrow: --cluster {shlex.quote(name)}."
-        for name in _shared(sources, CLUSTER_COLUMNS)
-        if name not in asked and _rows_again(connection, sources, name, systems)[0]
-    )
+    names = (*CLUSTER_COLUMNS, *(QUESTION_COLUMNS if settings.of_outcomes else ()))
+    said = []
+    for name in _shared(sources, names):
+        again, total = (0, 0) if name in asked else _rows_again(connection, sources, name, systems)
+        cluster = f"--cluster {shlex.quote(name)}"
+        if again > _FEW * total:
+            said.append(
+                f"Column {name!r} repeats and is not used: rows count as independent examples. If those of one are "
+                f"alike, intervals are too narrow: {cluster}."
+            )
+        elif again:
+            said.append(
+                f"Column {name!r} repeats in {again:,} of {total:,} rows and is not used. Remove rows that were "
+                f"copied: they count as other examples. If rows of one are alike: {cluster}."
+            )
+    return tuple(said)
 
 
 def _system_columns(settings: Settings) -> list[str]:

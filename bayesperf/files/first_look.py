@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bayesperf.core.errors import FileFaultError
-from bayesperf.core.words import listed
+from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import are_times, axis_role
-from bayesperf.files.class_names import MISSING, plain
+from bayesperf.files.class_names import MISSING, merged_by, plain, spellings
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile, sql_text
 from bayesperf.files.kinds import kind_of, usual_columns
@@ -77,6 +77,7 @@ _WITHOUT_LABELS = {
 }
 _PAGE = "A page for a colleague"
 _ALIKE, _OVER_TIME = "Are groups treated alike?", "Does it get worse over time?"
+_ENOUGH = "Are there enough data?"
 # Labels that say themselves which is positive.
 _PLAIN = ({"0", "1"}, {"-1", "1"}, {"false", "true"})
 # Two columns hold the same labels if this proportion of all their labels occurs in both.
@@ -167,27 +168,32 @@ class FirstLook(NamedTuple):
     in_python: dict[str, str]
 
 
-def look_at(path: Path) -> FirstLook:
+def look_at(path: Path, encoding: str | None = None) -> FirstLook:
     """Return what a file, or a folder of files, probably holds; nothing slow is imported for it."""
     import duckdb
 
     with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder, duckdb.connect() as connection:
-        sources = open_sources(connection, [path], Path(folder), {}, apart=False)
+        sources = open_sources(connection, [path], Path(folder), {}, apart=False, encoding=encoding)
         with faults_of(path):
             columns = _columns(connection, sources)
             if not columns[0].rows:
                 raise FileFaultError("holds no rows.")
-    roles = _roles(columns)
+            crossed = _crossed(connection, columns)
+    roles = _roles(columns, crossed)
     notes = [
         *(source.note for source in sources if source.note),
         *_about_guess(columns, roles),
+        *_about_systems(columns, roles, crossed),
+        *_about_spellings(columns, roles),
         *_about_repeats(columns, roles),
         *_about_lists(columns),
     ]
     described = [
         (each.name, _holds(each), each.distinct, each.missing, role) for each, role in zip(columns, roles, strict=True)
     ]
-    return FirstLook(described, columns[0].rows, notes, _commands(path, columns, roles), _in_python(columns, roles))
+    read_so = [] if encoding is None else ["--encoding", encoding]
+    commands = _typed(path, _commands(columns, roles), _typed_spellings(columns, roles), read_so)
+    return FirstLook(described, columns[0].rows, notes, commands, _in_python(columns, roles))
 
 
 # ── What columns hold ──
@@ -221,6 +227,29 @@ def _column(connection: DuckDBPyConnection, name: str, key: str) -> _Column:
     return _Column(name, rows, missing, distinct, numbers, whole, lowest, highest, values, is_percent)
 
 
+def _crossed(connection: DuckDBPyConnection, columns: Sequence[_Column]) -> tuple[int, int] | None:
+    """Return the places of ids and of names, if each id occurs once with each name, as where systems saw the same.
+
+    Names are words, and no times, labels or folds.
+    """
+    words = [
+        place
+        for place, each in enumerate(columns)
+        if 1 < each.distinct <= MOST_SYSTEMS
+        and not (each.missing or each.numbers or are_times(sorted(each.values)) or axis_role(each.name))
+        and len({*each.values.values()}) == 1
+        and _IS["fold"](each) is False
+    ]
+    ids = [place for place, each in enumerate(columns) if _ID.fullmatch(each.name) and not each.missing]
+    for id_, named in ((one, other) for one in ids for other in words if one != other):
+        rows = columns[id_].rows
+        if columns[id_].distinct * columns[named].distinct == rows and columns[id_].distinct > MOST_SYSTEMS:
+            both = f"SELECT count(*) FROM (SELECT DISTINCT k{id_}, k{named} FROM looked)"
+            if connection.execute(both).fetchall()[0][0] == rows:
+                return id_, named
+    return None
+
+
 def _holds(column: _Column) -> str:
     """Return the contents of a column in words."""
     gaps = f"; {column.missing:,} missing" if column.missing else ""
@@ -247,7 +276,7 @@ _IS: Mapping[str, Callable[[_Column], bool]] = {
     "fold": lambda c: c.name.lower() in FOLD_COLUMNS and c.distinct > 1,
     "part": lambda c: c.name.lower() in PART_COLUMNS and 1 < c.distinct <= MOST_SYSTEMS,
     "correct": lambda c: _says_right(c) and (c.name.lower() in (CORRECT_COLUMNS if c.numbers else _RIGHT_COLUMNS)),
-    "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < c.rows,
+    "cluster": lambda c: c.name.lower() in CLUSTER_COLUMNS and 1 < c.distinct < _NEARLY_ALL * c.rows,
     "id": lambda c: (
         c.name.lower() in EXAMPLE_COLUMNS
         or c.distinct >= (_NEARLY_ALL if not c.numbers or _ID.fullmatch(c.name) else 1) * c.rows
@@ -261,7 +290,7 @@ def _says_right(column: _Column) -> bool:
     return bool(column.values) and {value.strip().lower() for value in column.values} <= numbers_too
 
 
-def _roles(columns: Sequence[_Column]) -> list[str]:
+def _roles(columns: Sequence[_Column], crossed: tuple[int, int] | None) -> list[str]:
     """Return the probable role of each column: by its name and contents; then by the labels that it shares."""
     kind, named = _kind(columns)
     if kind in _WITHOUT_LABELS:
@@ -280,6 +309,8 @@ def _roles(columns: Sequence[_Column]) -> list[str]:
         roles = [said.get(place, "" if role in ("actual", "predicted") else role) for place, role in enumerate(roles)]
     else:
         roles = _with_labels(columns, roles)
+    if crossed is not None and "predicted" in roles and "system" not in roles:
+        roles = ["system" if place == crossed[1] and role == "" else role for place, role in enumerate(roles)]
     roles = _with_shared_ids(columns, _with_likely_scores(columns, roles))
     return [
         "group" if role == "" and column.is_labels and column.distinct <= MOST_SYSTEMS else role
@@ -307,7 +338,14 @@ def _with_labels(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
     roles = ["" if role == "actual" else role for role in roles]
     roles[actual] = "actual"
     if "predicted" in roles:
-        return roles
+        # Beside them a judge has the labels of which people know some.
+        is_judged = columns[actual].missing > 0
+        return [
+            "predicted"
+            if is_judged and role == "" and _JUDGE.search(column.name) and _share(column, columns[actual])
+            else role
+            for column, role in zip(columns, roles, strict=True)
+        ]
     return [
         "predicted" if role in ("", "system") and column.is_labels and column.labels <= columns[actual].labels else role
         for column, role in zip(columns, roles, strict=True)
@@ -357,6 +395,68 @@ def _about_guess(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
     if not actual or any(axis_role(name) == "actual" for name in actual):
         return []
     return [f"No name says which column holds the actual labels; by its values it may be {actual[0]!r}."]
+
+
+def _about_systems(columns: Sequence[_Column], roles: Sequence[str], crossed: tuple[int, int] | None) -> list[str]:
+    """Return a sentence on the systems, if no name but their ids say which column tells them apart."""
+    if crossed is None or roles[crossed[1]] != "system" or columns[crossed[1]].name.lower() in SYSTEM_COLUMNS:
+        return []
+    ids, named = (columns[place] for place in crossed)
+    return [
+        f"Each value of {ids.name!r} occurs once with each of the {named.distinct} values of {named.name!r}: these are "
+        "probably systems that saw the same examples."
+    ]
+
+
+def _label_counts(columns: Sequence[_Column], roles: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """Return the labels of all columns of labels, and how often each occurs; and those that are actual."""
+    counts: dict[str, int] = {}
+    of = {role: [each for each, its in zip(columns, roles, strict=True) if its == role]
+          for role in ("actual", "predicted")}  # fmt: skip
+    if len(of["actual"]) != 1 or _is_joined(of["actual"][0]) or not of["predicted"]:
+        return {}, []
+    for column in (*of["actual"], *of["predicted"]):
+        for label, n in column.values.items():
+            counts[label] = counts.get(label, 0) + n
+    return counts, [*of["actual"][0].values]
+
+
+def _about_spellings(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return sentences on labels that look like one class, and on those that may stand for missing values."""
+    counts, actual = _label_counts(columns, roles)
+    said = [
+        f"Labels {enumerated([f'{label!r} ({counts[label]:,})' for label in labels])} look like one class, which the "
+        f"commands below read as {labels[0]!r}."
+        for labels in spellings(counts, actual)
+    ]
+    gaps = [label for label in counts if label.strip().lower() in MISSING]
+    if gaps and len(counts) > 2:
+        said.append(
+            f"{'Label' if len(gaps) == 1 else 'Labels'} {enumerated([*map(repr, gaps)])} may stand for a missing "
+            f"value. If so, add {' '.join(merged_by(gap, '') for gap in gaps)} --drop-missing. Otherwise it counts as "
+            "a class, and an answer that a system did not give as wrong."
+        )
+    return said
+
+
+def _typed_spellings(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
+    """Return the options that read each spelling of a class as one."""
+    same = spellings(*_label_counts(columns, roles))
+    return [word for first, *others in same for other in others for word in ("--map", f"{other}={first}")]
+
+
+def _with_one_spelling(columns: Sequence[_Column], roles: Sequence[str]) -> list[_Column]:
+    """Return the columns with labels as the options say that are typed."""
+    read_as = {other: first for first, *others in spellings(*_label_counts(columns, roles)) for other in others}
+
+    def merged(column: _Column) -> _Column:
+        values: dict[str, int] = {}
+        for label, n in column.values.items():
+            values[read_as.get(label, label)] = values.get(read_as.get(label, label), 0) + n
+        return column._replace(values=dict(sorted(values.items(), key=lambda each: -each[1])), distinct=len(values))
+
+    return [merged(column) if role in ("actual", "predicted") and column.values else column
+            for column, role in zip(columns, roles, strict=True)]  # fmt: skip
 
 
 def _about_repeats(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
@@ -410,25 +510,24 @@ def _is_not_actual(word: str) -> int:
 # ── What to type ──
 
 
-def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, str]:
-    """Return a command for each question that the columns can answer."""
+def _commands(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, list[str]]:
+    """Return a command and its options for each question that the columns can answer."""
     of: dict[str, list[_Column]] = {}
+    columns = _with_one_spelling(columns, roles)
     for column, role in zip(columns, roles, strict=True):
         of.setdefault(role, []).append(column)
     kind, _ = _kind(columns)
     if kind in _WITHOUT_LABELS:
-        return _typed(
-            path, {_WITHOUT_LABELS[kind]: ["rank" if kind == "judged pairs" else "summary"], _PAGE: ["report"]}
-        )
+        return {_WITHOUT_LABELS[kind]: ["rank" if kind == "judged pairs" else "summary"], _PAGE: ["report"]}
     if "correct" in of:
         lacking = ["--drop-missing"] if of["correct"][0].missing else []
         is_of_items = bool(kind) and "system" in of
         on_items = {"Which is better if they saw different items?": ["report", *lacking]} if is_of_items else {}
-        return _typed(path, _outcome_commands(of) | on_items)
+        return _outcome_commands(of) | on_items
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
         return {}
     if judged := _judged_commands(of):
-        return _typed(path, judged)
+        return judged
     of = _with_judge(of)
     wide, is_paired = of.get("predicted", []), len(of["actual"]) > 1
     systems = of.get("system", []) if len(wide) < 2 else []
@@ -436,22 +535,30 @@ def _commands(path: Path, columns: Sequence[_Column], roles: Sequence[str]) -> d
     reading += [word for column in systems[:1] for word in ("--system", column.name)]
     positive = _positive(of["actual"][0])
     several = bool(systems) or (len(wide) > 1 and not is_paired) or (not wide and len(of["score"]) > 1)
-    # Examples of several systems have as many rows.
-    ids = [column for column in of.get("id", []) if systems and column.distinct < column.rows]
-    paired = [word for column in ids[:1] for word in ("--id", column.name)]
     alike = [] if is_paired else of.get("cluster", [])[:1]
     clustered = [word for column in alike for word in ("--cluster", column.name)]
     folds = [word for column in of.get("fold", [])[:1] for word in ("--fold", column.name)] if not clustered else []
-    commands = {"How good is it?": ["summary", *reading, *positive, *clustered]}
+    paired = clustered or (_paired(of) if systems else [])
+    commands = {"How good is it?": ["summary", *reading, *positive, *paired]}
     if several:
-        commands["Which is better?"] = ["compare", *reading, *positive, *(clustered or paired)]
+        commands["Which is better?"] = ["compare", *reading, *positive, *paired]
     is_binary = bool(positive) or _say_themselves(of["actual"][0])
-    required = "auc>=0.8" if not wide else "recall>=0.8" if is_binary else "accuracy>=0.8"
-    commands["Is it good enough?"] = ["check", *reading, *positive, *clustered, "--require", required]
-    commands[_PAGE] = ["report", *reading, *folds, *positive, *clustered]
+    joined = _is_joined(of["actual"][0])
+    required = "auc>=0.8" if not wide else "f1>=0.8" if joined else "recall>=0.8" if is_binary else "accuracy>=0.8"
+    asked = [*reading, *positive, *clustered, "--require", required]
+    commands["Is it good enough?"] = ["check", *asked]
+    # Of areas, clusters and judges check says how many more would settle it; plan says it of other labels.
+    commands[_ENOUGH] = ["plan" if wide and not (clustered or of.get("judge")) else "check", *asked]
+    commands[_PAGE] = ["report", *reading, *folds, *positive, *paired]
     if wide and is_binary and not (several or is_paired or clustered):
         commands |= _sliced_commands([*reading, *positive], of.get("group", []))
-    return _typed(path, commands)
+    return commands
+
+
+def _paired(of: Mapping[str, Sequence[_Column]]) -> list[str]:
+    """Return the option that names the ids of examples, if several rows have each: one of each system."""
+    ids = [column for column in of.get("id", []) if column.distinct < column.rows]
+    return [word for column in ids[:1] for word in ("--id", column.name)]
 
 
 def _with_judge(of: dict[str, list[_Column]]) -> dict[str, list[_Column]]:
@@ -472,24 +579,31 @@ def _in_python(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, st
         asked["How many are positive, if nobody labelled them?"] = "bp.labels.prevalence"
     if "score" in roles and "actual" not in roles:
         asked["How good is it, if no labels have come yet?"] = "bp.curves.expected_metrics"
-    if "actual" in roles and not named & {"actual", "predicted"}:
+    if {"actual", "predicted"} <= {*roles} and not named & {"actual", "predicted"}:
         asked["How well do they agree, if none of them is the truth?"] = "bp.Ratings.from_table"
-    groups = [column.name for column, role in zip(columns, roles, strict=True) if role == "group"]
+    groups = _names_first([column for column, role in zip(columns, roles, strict=True) if role == "group"])
     if groups and {"actual", "predicted"} <= set(roles):
-        asked["What if the population has other shares of these groups?"] = f"bp.posterior(…, strata={groups[0]!r})"
+        asked["What if the population has other shares of these groups?"] = (
+            f"bp.posterior(…, strata={groups[0].name!r})"
+        )
     return asked
 
 
 def _sliced_commands(reading: Sequence[str], groups: Sequence[_Column]) -> dict[str, list[str]]:
     """Return a command for the first column of times, and for the first of other groups, of names before numbers."""
     times = [column for column in groups if are_times(sorted(column.values))]
-    others = sorted((column for column in groups if column not in times), key=lambda column: column.numbers > 0)
+    others = _names_first([column for column in groups if column not in times])
     asked = {_OVER_TIME: times[:1], _ALIKE: others[:1]}
     return {
         question: ["report", *reading, "--slice", column.name]
         for question, of_one in asked.items()
         for column in of_one
     }
+
+
+def _names_first(groups: Sequence[_Column]) -> list[_Column]:
+    """Return groups, those with names before those with numbers."""
+    return sorted(groups, key=lambda column: column.numbers > 0)
 
 
 def _pair_options(columns: Sequence[_Column]) -> list[str]:
@@ -516,9 +630,14 @@ def _of_one_label(of: Mapping[str, Sequence[_Column]]) -> list[str]:
     ]
 
 
-def _typed(path: Path, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _typed(
+    path: Path, commands: Mapping[str, Sequence[str]], spelt: Sequence[str], read_so: Sequence[str]
+) -> dict[str, str]:
+    """Return commands as they are typed, with the options that merge spellings, where labels are read, and others."""
     return {
-        question: shlex.join(["bayesperf", command, str(path), *options])
+        question: shlex.join(
+            ["bayesperf", command, str(path), *options, *(spelt if "--actual" in options else ()), *read_so]
+        )
         for question, (command, *options) in commands.items()
     }
 
@@ -531,12 +650,14 @@ def _outcome_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str
     rows = of["correct"][0].rows
     again = [each.name for each in questions if rows > each.distinct * (systems[0].distinct if systems else 1)]
     clustered = [word for name in again for word in ("--cluster", name)]
-    once = [] if again else [word for each in questions for word in ("--id", each.name)]
-    commands = {"How good is it?": ["summary", *reading, *clustered]}
+    once = [word for each in questions for word in ("--id", each.name)] or _paired(of)
+    paired = clustered or (once if systems else [])
+    commands = {"How good is it?": ["summary", *reading, *paired]}
     if systems:
-        commands["Which is better?"] = ["compare", *reading, *(clustered or once)]
-    commands["Is it good enough?"] = ["check", *reading, *clustered, "--require", "pass_rate>=0.8"]
-    commands[_PAGE] = ["report", *reading, *clustered]
+        commands["Which is better?"] = ["compare", *reading, *paired]
+    asked = [*reading, *clustered, "--require", "pass_rate>=0.8"]
+    commands |= {"Is it good enough?": ["check", *asked], _ENOUGH: ["check" if clustered else "plan", *asked]}
+    commands[_PAGE] = ["report", *reading, *paired]
     return commands if systems or clustered else commands | _sliced_commands(reading, of.get("group", []))
 
 
@@ -556,11 +677,13 @@ def _judged_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]
     named = [word for each in systems for word in ("--system", each.name)]
     reading = ["--correct", people.name, "--judge", judges[0].name, *named]
     of_judge = ["--actual", people.name, "--predicted", judges[0].name, "--drop-missing", *_positive(people)]
+    paired = _paired(of) if systems else []
     return {
-        "How good is it?": ["summary", *reading],
-        **({"Which is better?": ["compare", *reading]} if systems else {}),
-        "Is it good enough?": ["check", *reading, "--require", "pass_rate>=0.8"],
-        _PAGE: ["report", *reading],
+        "How good is it?": ["summary", *reading, *paired],
+        **({"Which is better?": ["compare", *reading, *paired]} if systems else {}),
+        "Is it good enough?": (asked := ["check", *reading, "--require", "pass_rate>=0.8"]),
+        _ENOUGH: asked,
+        _PAGE: ["report", *reading, *paired],
         "How good is the judge?": ["summary", *of_judge],
     }
 

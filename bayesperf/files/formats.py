@@ -35,7 +35,10 @@ _SEPARATORS = (",", ";", "\t")
 TOTALS = ("total", "totals", "grand total", "gesamt", "summe", "total general", "totale")
 # Lines of a title before the header, and bytes in which the last line is sought.
 _TITLE_LINES, _END = 20, 1 << 16
-NOT_UTF8 = "it is not UTF-8; name its encoding, as --encoding cp1252, or save the file as UTF-8"
+NOT_UTF8 = (
+    "it is not UTF-8; name its encoding, as --encoding cp1250 (Central Europe) or cp1252 (Western Europe), or save the "
+    "file as UTF-8"
+)
 # Western text that is not UTF-8 is Windows-1252, of which ISO 8859-1 is a part: letters with accents stand alone or in
 # twos there, between letters without, and not in whole words as in an alphabet of its own. So much text is looked at.
 _WESTERN = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüœŒ°–—‘’“”„…«»€§"

@@ -223,7 +223,7 @@ class Settings:
     encoding: str | None = _option(
         None,
         "Encoding of text, such as cp1252. [UTF-8, or another that the file shows]",
-        f"{_READ} rank",
+        f"{_READ} rank look",
         fault=_no_encoding,
     )
     labels: tuple[str, ...] = _option(

@@ -34,7 +34,7 @@ CORRECT_COLUMNS = (
 # The same if they hold words such as pass and fail.
 RESULT_COLUMNS = ("outcome", "result", "status", "verdict")
 # What number the attempts at a question have, if it is not the name of a system.
-ATTEMPT_COLUMNS = ("run", "seed")
+ATTEMPT_COLUMNS = ("attempt", "epoch", "rep", "repeat", "repetition", "run", "seed", "trial", "try")
 QUESTION_COLUMNS = ("doc_id", "instance_id", "problem", "problem_id", "question", "question_id", "task", "task_id")
 # The columns of what readers say of cases, by their roles.
 READ_COLUMNS = {

@@ -14,7 +14,14 @@ from bayesperf.core.errors import FileFaultError, InputError
 from bayesperf.core.words import enumerated
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.formats import TOTALS, DataFile, sql_text
-from bayesperf.files.roles import CORRECT_COLUMNS, READ_COLUMNS
+from bayesperf.files.roles import (
+    ATTEMPT_COLUMNS,
+    CORRECT_COLUMNS,
+    QUESTION_COLUMNS,
+    READ_COLUMNS,
+    RESULT_COLUMNS,
+    SYSTEM_COLUMNS,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -135,6 +142,39 @@ def _reads(connection: DuckDBPyConnection, source: DataFile) -> DataFile | None:
     return DataFile(source.named, source.path, scan, columns, note=note)
 
 
+def _answers(connection: DuckDBPyConnection, source: DataFile) -> DataFile | None:
+    """Return the answers of a file that has a column of right and wrong for each system, beside the questions."""
+    taken = (*CORRECT_COLUMNS, *RESULT_COLUMNS, *_WRONG, *{*SYSTEM_COLUMNS}.difference(ATTEMPT_COLUMNS))
+    if _first_called(source, QUESTION_COLUMNS) is None or _first_called(source, taken) is not None:
+        return None
+    if any(map(axis_role, source.columns)):
+        return None
+    others = [name for name in source.columns if name.strip().lower() not in (*QUESTION_COLUMNS, *ATTEMPT_COLUMNS)]
+    said = [
+        f"coalesce(bool_and(lower(trim(({source.columns[name]})::VARCHAR)) IN ('0', '1', 'true', 'false')), false)"
+        for name in others
+    ]
+    if len(others) < 2:
+        return None
+    found = connection.execute(f"SELECT {', '.join(said)} FROM {source.scan}").fetchall()[0]
+    systems = [name for name, says_right in zip(others, found, strict=True) if says_right]
+    if len(systems) < 2:
+        return None
+    kept = {name: text for name, text in source.columns.items() if name not in systems}
+    selected = "".join(f"{text} AS k{place}, " for place, text in enumerate(kept.values()))
+    texts = ", ".join(f"({source.columns[name]})::VARCHAR" for name in systems)
+    scan = (
+        f"(SELECT {selected}unnest([{', '.join(map(sql_text, systems))}]) AS system, unnest([{texts}]) AS correct "
+        f"FROM {source.scan})"
+    )
+    columns = {name: f"k{place}" for place, name in enumerate(kept)} | {"system": "system", "correct": "correct"}
+    note = (
+        f"A column of right and wrong for each of {len(systems)} systems, {enumerated(systems)}: each is read as rows, "
+        "and the columns 'system' and 'correct'."
+    )
+    return DataFile(source.named, source.path, scan, columns, note=note)
+
+
 def _wrong(connection: DuckDBPyConnection, source: DataFile) -> DataFile | None:
     """Return a file with a column that says what is right, made of one that says what is wrong."""
     name = _first_called(source, _WRONG)
@@ -228,6 +268,7 @@ _SHAPES: Sequence[Callable[[DuckDBPyConnection, DataFile], DataFile | None]] = (
     _matrix,
     _counts,
     _reads,
+    _answers,
     _wrong,
     _class_scores,
 )

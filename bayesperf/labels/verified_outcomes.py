@@ -7,7 +7,7 @@ shares of people's outcomes are sums over the strata (`bayesperf.labels.voter_ce
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, decoded
+from bayesperf.core.arrays import Array, Codes, decoded
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import format_value, plural
-from bayesperf.data.count_arrays import as_table
+from bayesperf.data.count_arrays import as_outcomes, as_table
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.labels.cells import PartlyVerified, joint_cells, labelled_cells
 from bayesperf.labels.judges import JUDGE, as_score, named_judges
@@ -28,6 +28,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import posterior_of_counts
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import Posterior
+from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 
 def sample_of_outcomes(
@@ -49,6 +50,34 @@ def sample_of_outcomes(
     return VerifiedSample.from_predictions(
         outcomes, judge=of_judges, strata=strata, cluster=cluster, by=by, labels=grades.tolist()
     )
+
+
+def systems_together(
+    outcomes: Array, judged: Codes, names: Sequence[Any], dim: str, prior: str | priors.Prior | None, random_seed: int
+) -> Posterior:
+    """Return the joint posterior of M systems that people and a judge call right or wrong, (n, M), at n examples.
+
+    All outcomes of an example are one of 2^M, by people and by the judge, so that the difference of systems that fail
+    at the same examples is known better than each of them. An example counts as verified if people know all its
+    outcomes; those that they do not know are NaN.
+    """
+    powers, shifts = 2 ** np.arange(len(names)), np.arange(len(names))
+    known = ~np.isnan(outcomes).any(1)
+    people = np.where(known, np.nan_to_num(outcomes) @ powers, np.nan)
+    combinations = np.arange(2 ** len(names))
+    sample = sample_of_outcomes(people, judged @ powers, None, None, combinations.tolist(), None)
+    together = VerifiedOutcomes.posterior_of(sample, prior, None, random_seed)
+    shares = as_outcomes(together.cells_by_chain()).transpose("chain", "draw", "outcome")
+    right = shares.values @ (combinations[:, None] >> shifts & 1)
+    coords = {"chain": shares["chain"], "draw": shares["draw"], dim: list(names), "outcome": [0, 1]}
+    cells = as_table(xr.DataArray(np.stack([1 - right, right], -1), coords, [*coords]))
+    source = StoredDraws(
+        cells.transpose(dim, "chain", "draw", ...),
+        independent=not isinstance(together.source, VerifiedOutcomes) or together.source.independent,
+        refusal="these draws are of systems that answered the same examples.",
+        systems_dim=dim,
+    )
+    return Posterior(source=source, pos_label=None, prior_text=together.prior_text)
 
 
 def _numbers(name: str, values: Any) -> Array:

@@ -185,15 +185,22 @@ class Quantity(Held):
         return f"P({self.title} {relation} {bound})"
 
     def described(self, inference: str | None = None) -> str:
-        """Return what a distribution describes, such as "Posterior of the system's metric: difference of two systems".
+        """Return what a distribution describes: "Posterior of the difference between two systems in the metric".
 
-        If `inference` is "", it begins with the scope.
+        If `inference` is "", it begins with the scope, or with the contrast.
         """
-        contrast = f": {self.contrast} of {CONTRASTS[self.contrast]}" if self.contrast else ""
-        return f"{described(self.scope, self.words, inference)}{contrast}"
+        if not self.contrast:
+            return described(self.scope, self.words, inference)
+        # Of two systems "the system's" would say neither.
+        what = f"the {self.words}" if self.scope == SYSTEM else self.scope.of(self.words)
+        contrast = f"the {self.contrast} between {CONTRASTS[self.contrast]} in {what}"
+        return _of(self.scope.inference if inference is None else inference, contrast)
 
 
 def described(scope: Scope, words: str = "metric", inference: str | None = None) -> str:
     """Return what distributions with a scope describe, such as "Posterior of the system's metric"."""
-    inference, what = scope.inference if inference is None else inference, scope.of(words)
+    return _of(scope.inference if inference is None else inference, scope.of(words))
+
+
+def _of(inference: str, what: str) -> str:
     return f"{inference} of {what}" if inference else f"{what[:1].upper()}{what[1:]}"

@@ -39,7 +39,9 @@ from bayesperf.reports.designs import (
     about_verified,
     clustered_counts,
     judged_sample,
+    judged_together,
     verified_rows,
+    with_systems_as_model,
 )
 from bayesperf.reports.many_systems import best_systems, refuse_many
 from bayesperf.reports.sliced import refuse_unsliceable
@@ -133,6 +135,7 @@ def _judged_analysis(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of examples of which some are verified, and all have a judge's label."""
     from bayesperf.labels.verifying import verify
 
+    predictions, settings = with_systems_as_model(predictions, settings)
     sample = judged_sample(predictions, settings, named_labels(predictions.frame, settings))
     pooled = verify(sample, **settings.of_posterior)
     notes = (about_verified(int(sample.verified.sum()), int(sample.counts.sum()), settings),)
@@ -200,18 +203,15 @@ def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     """Return the analysis of outcomes by a judge, of which people verified some."""
     from bayesperf.labels.verifying import verify
 
-    if settings.id is not None:
-        raise InputError(
-            "--id", "outcomes by a judge are compared as if each system had examples of its own.", "Remove --id."
-        )
     frame = predictions.each
+    paired = None if settings.id is None else judged_together(frame, settings)
     by = _columns(frame, settings.by)
     judge = _columns(frame, settings.judges) if len(settings.judges) > 1 else frame[str(settings.judge)]
     cluster = _columns(frame, settings.clusters) or None
     pooled = verify(frame[settings.actual], judge=judge, by=by, cluster=cluster, **settings.of_posterior)
     known = pooled.source.known_counts() or Outcomes(as_outcomes(pooled.examples))  # type: ignore[arg-type]
     notes = (about_verified(int(known.total.sum()), len(frame), settings),)
-    return Analysis(known, settings, pooled, None, notes=notes, own_posterior=True)
+    return Analysis(known, settings, pooled, None, paired=paired, notes=notes, own_posterior=True)
 
 
 def _columns(frame: pd.DataFrame, names: Sequence[str]) -> dict[str, Any]:

@@ -163,10 +163,19 @@ class Analysis:
     @property
     def best(self) -> int:
         """The position among the foremost systems, in one row, of the one with the best mean of the first metric."""
+        return int(np.argmax(self._goodness))
+
+    @property
+    def weakest(self) -> int:
+        """The position of the one with the worst mean."""
+        return int(np.argmin(self._goodness))
+
+    @property
+    def _goodness(self) -> Array:
         marginal = self.first_of_foremost
         means = marginal.mean()
         means = means.mean("label") if "label" in marginal.dims and "label" not in self.pooled.dims else means
-        return int(np.argmax(marginal.quantity.better * means.values.ravel()))
+        return np.asarray(marginal.quantity.better * means.values.ravel())
 
     @cached_property
     def slices(self) -> SlicedSystem | None:
@@ -214,7 +223,7 @@ class Analysis:
     def headline(self) -> list[str]:
         """The metrics that answer the question, required, requested or usual; the first decides which is best.
 
-        With a rare positive class, or with more than two classes, accuracy says little.
+        With a rare positive class, with more than two classes, or of each of several labels, accuracy says little.
         """
         if self.requirements:
             return list(dict.fromkeys(requirement.metric for requirement in self.requirements))
@@ -227,6 +236,8 @@ class Analysis:
             called = ["recall_macro"]
         elif positive is not None and self._shares[..., positive].max() < _RARE:
             called = ["recall", "precision"]
+        elif positive is not None and LABEL in self.pooled.dims:
+            called = ["f1"]
         else:
             called = []
         return [name for name in called if name in usual] or usual[:1]
@@ -321,6 +332,11 @@ class Analysis:
         assert isinstance(at, int)
         pooled.insert(at, FOLD, "pooled")
         return self._ordered_rows(pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True), pooled.attrs)
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether figures have an observed value: of examples of which people verified some they have none."""
+        return bool(self.summary["observed"].notna().any())
 
     def _ordered_rows(self, rows: pd.DataFrame, attrs: dict[Any, Any]) -> pd.DataFrame:
         """Return rows in the order of the metrics."""

@@ -15,7 +15,7 @@ import xarray as xr
 
 from bayesperf import metrics
 from bayesperf.comparison.comparing import compare
-from bayesperf.comparison.contrasts_in_words import comparison_in_words
+from bayesperf.comparison.contrasts_in_words import comparison_in_words, luck_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import listed, plural
@@ -74,9 +74,14 @@ class MetricComparison:
         """The metric."""
         return metrics.get(self.comparison.metric)
 
-    def in_words(self, ci_prob: float, of_luck: bool = False) -> str:
-        """Return which system is better; and how much luck the best owes, which is said once."""
-        return comparison_in_words(self.comparison, ci_prob, "hdi", of_luck)
+    @property
+    def luck(self) -> str:
+        """How much luck the best of several systems owes, in words."""
+        return luck_in_words(self.comparison)
+
+    def in_words(self, ci_prob: float) -> str:
+        """Return which system is better, and by how much."""
+        return comparison_in_words(self.comparison, ci_prob, "hdi", of_luck=False)
 
     @cached_property
     def contenders(self) -> list[Any]:
@@ -186,7 +191,9 @@ def _shown(names: Sequence[str]) -> Iterable[str]:
 
 def compare_areas(marginals: Sequence[Marginal], **options: Any) -> dict[str, MetricComparison]:
     """Compare systems by each metric of scores; which rule would be trivial depends on the metric, and none is."""
-    return {each.name: MetricComparison(compare(each, **options), {}) for each in marginals}
+    # One caption is for all of them, areas and others.
+    of_all = [replace(each, quantity=replace(each.quantity, words="metric")) for each in marginals]
+    return {each.name: MetricComparison(compare(each, **options), {}) for each in of_all}
 
 
 def _compare_by(
@@ -257,6 +264,6 @@ def about_pairing(analysis: Analysis) -> str:
 
 def pairing_advice(analysis: Analysis) -> list[Note]:
     """Return how systems are compared example by example, if they are not."""
-    if analysis.is_paired or analysis.settings.cluster is not None or analysis.settings.judge is not None:
+    if analysis.is_paired or analysis.settings.cluster is not None:
         return []
     return [Note(PAIRING_ADVICE, "advice")]

@@ -29,7 +29,7 @@ def what_was_read(analysis: Analysis) -> str:
     """
     counts = analysis.counts.counts
     names = {str(dim): counts.sizes[dim] for dim in analysis.counts.dims}
-    along = [_places(dim, size) for dim, size in names.items()]
+    along = [_places(dim, size, dim == analysis.settings.system_column) for dim, size in names.items()]
     columns, n = len(analysis.settings.systems), rows_read(analysis)
     of_each = "scores" if analysis.settings.scores_alone else "outcomes" if analysis.counts.graded else "predictions"
     judged = f", each with {of_each} of" if columns or analysis.of_labels else ":"
@@ -39,9 +39,11 @@ def what_was_read(analysis: Analysis) -> str:
     return " ".join([sentence(rows), _classes(analysis), *map(printable, analysis.notes)])
 
 
-def _places(dim: str, size: int) -> str:
+def _places(dim: str, size: int, of_systems: bool) -> str:
     """Return how many places there are along a dim; a name of the user's own has no plural that we know."""
     s = "s" if size > 1 else ""
+    if of_systems and dim not in _HAVE_PLURALS:
+        return f"{size:,} system{s} (column {dim!r})"
     return f"{size:,} {dim}{s}" if dim in _HAVE_PLURALS else f"{size:,} value{s} of {printable(dim)}"
 
 

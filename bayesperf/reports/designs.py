@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bayesperf.files.reading import Predictions
     from bayesperf.groups.cluster_weights import ClusterWeights
     from bayesperf.labels.sample import VerifiedSample
+    from bayesperf.posteriors.posterior import Posterior
 
 
 def clustered_counts(predictions: Predictions, settings: Settings, labels: list[Any] | None) -> ConfusionMatrix:
@@ -93,13 +94,21 @@ def judged_sample(predictions: Predictions, settings: Settings, labels: list[Any
     )
 
 
-def _sample_of_pairs(frame: pd.DataFrame, settings: Settings, options: dict[str, Any]) -> VerifiedSample:
-    """Count rows of which the id says which are the same example."""
-    from bayesperf.labels.sample import VerifiedSample
-
+def with_systems_as_model(predictions: Predictions, settings: Settings) -> tuple[Predictions, Settings]:
+    """Return rows and settings in which the column of the systems is called as their dim is on the same examples."""
     system = settings.system
-    if system is not None and system != MODEL:
-        raise InputError(f"--system {system}", f"beside --judge and --id call the column of the systems {MODEL!r}.")
+    if settings.id is None or system in (None, MODEL):
+        return predictions, settings
+    by = tuple(MODEL if name == system else name for name in settings.by)
+    if by.count(MODEL) > 1:
+        raise InputError(f"--by {MODEL}", f"beside --judge and --id it is what {system!r} is called.", "Rename it.")
+    frame = predictions.frame.rename(columns={system: MODEL})
+    return replace(predictions, frame=frame), replace(settings, by=by, system_column=MODEL)
+
+
+def _by_system(frame: pd.DataFrame, settings: Settings, column: str) -> pd.DataFrame:
+    """Return a column with a row for each example, as the id says, and a column for each system."""
+    system = settings.system
     if system is None:
         raise InputError(f"--id {settings.id}", "name the column that tells the systems apart, as --system model.")
     if frame.duplicated([settings.id, system]).any():
@@ -108,19 +117,60 @@ def _sample_of_pairs(frame: pd.DataFrame, settings: Settings, options: dict[str,
             "a system has an example twice.",
             "A row must be one prediction.",
         )
-    by_system = frame.pivot(index=settings.id, columns=system, values=settings.predicted)
-    if by_system.isna().to_numpy().any():
+    found = frame.pivot(index=settings.id, columns=system, values=column)
+    if found.isna().to_numpy().any():
         raise InputError(f"--id {settings.id}", "systems must be tested on the same examples, and some are missing.")
+    return found[[*frame[system].unique()]]
+
+
+# As many systems have outcomes together: of more, combinations of right and wrong are too many.
+_MOST_TOGETHER = 4
+
+
+def judged_together(frame: pd.DataFrame, settings: Settings) -> Posterior:
+    """Return the joint posterior of systems whose answers a judge called right or wrong, and people some of them."""
+    from bayesperf.labels.verified_outcomes import systems_together
+
+    judged = _by_system(frame, settings, str(settings.judge))
+    reason = {
+        "grades are compared as if each system had examples of its own": settings.correct is None,
+        "of several judges, or clusters, systems are compared as if each had examples of its own": (
+            len(settings.judges) > 1 or settings.cluster is not None
+        ),
+        "it compares systems in one place": len(settings.by) > 1,
+        f"it compares up to {_MOST_TOGETHER} systems": judged.shape[1] > _MOST_TOGETHER,
+        "a judge's scores are compared as if each system had examples of its own": not judged.isin([0, 1]).all(
+            axis=None
+        ),
+    }
+    if refused := next((why for why, is_so in reason.items() if is_so), None):
+        advice = "Remove --id; or compare the verified rows alone: --verified-only in place of --judge."
+        raise InputError(f"--id {settings.id}", f"beside --judge {refused}.", advice)
+    known = frame.pivot(index=settings.id, columns=settings.system, values=settings.actual)[judged.columns]
+    return systems_together(
+        known.astype(float).to_numpy(), judged.astype(int).to_numpy(), judged.columns.tolist(), str(settings.system),
+        settings.prior, settings.seed,
+    )  # fmt: skip
+
+
+def _sample_of_pairs(frame: pd.DataFrame, settings: Settings, options: dict[str, Any]) -> VerifiedSample:
+    """Count rows of which the id says which are the same example."""
+    from bayesperf.labels.sample import VerifiedSample
+
+    system, by_system = settings.system, _by_system(frame, settings, settings.predicted)
     facts = frame.drop(columns=[system, settings.predicted]).drop_duplicates()
     if facts[settings.id].duplicated().any():
         raise InputError(
-            f"--id {settings.id}", "rows of one example must agree in all but the system and its prediction."
+            f"--id {settings.id}",
+            "rows of one example must agree in all but the system and its prediction.",
+            "Write the same label and the same judge's label in each, or remove --id: then systems are compared as if "
+            "each had examples of its own.",
         )
     of_example = facts.set_index(settings.id).loc[by_system.index]
     several = len(settings.judges) > 1
     return VerifiedSample.from_predictions(
         of_example[settings.actual],
-        {name: by_system[name] for name in frame[system].unique()},
+        {name: by_system[name] for name in by_system},
         judge={name: of_example[name] for name in settings.judges} if several else of_example[settings.judge],
         cluster=None if settings.cluster is None else {settings.cluster: of_example[settings.cluster]},
         by={name: of_example[name] for name in settings.by if name != system},

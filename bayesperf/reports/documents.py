@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.answers import Answers
-from bayesperf.reports.blocks import Note, Written, flat, words_of
+from bayesperf.reports.blocks import Note, Sentence, Written, flat, words_of
 from bayesperf.reports.data_in_words import head, what_was_read
 from bayesperf.reports.glossary import terms_of
 from bayesperf.reports.render import markdown
@@ -66,7 +66,18 @@ def _page(
     if isinstance(shown, Answers):
         return title or shown.title, shown.head(sources, today), shown.sections
     sections = [Written(section.name, section.title, blocks) for section, blocks in answered(shown, REPORT)]
-    return title or TITLE, head(shown, sources, today), sections
+    return title or TITLE, head(shown, sources, today), _said_once(sections)
+
+
+def _said_once(sections: Sequence[Written]) -> list[Written]:
+    """Return sections without the sentences that stand in an earlier one, as those in short do."""
+    said: set[str] = set()
+    kept = []
+    for section in sections:
+        blocks = [block for block in section.blocks if not (isinstance(block, Sentence) and block.text in said)]
+        said |= {block.text for block in blocks if isinstance(block, Sentence)}
+        kept.append(section._replace(blocks=blocks))
+    return kept
 
 
 def print_answer(analysis: Analysis, command: str, console: Console, first: bool = True) -> None:

@@ -156,19 +156,21 @@ def about_so_many(more: float | None) -> str:
 
 # ── As blocks ──
 
-_COLUMNS = (
-    Column("verdict", ("verdict",)),
-    Column("requirement", ("requirement",)),
-    Column("system", ("system",)),
-    Column("P(met)", ("probability",), "probability"),
-    Column("observed", ("observed",)),
-)
 
+def as_blocks(verdicts: Sequence[Verdict], shown_by: str, read: str, of: str = "system") -> list[Block]:
+    """Return the verdict, what was read, a row for each requirement and system, and what would settle them.
 
-def as_blocks(verdicts: Sequence[Verdict], shown_by: str, read: str) -> list[Block]:
-    """Return the verdict, what was read, a row for each requirement and system, and what would settle them."""
+    `of` is what the systems are called: they may be labels.
+    """
     records = [each._asdict() for each in verdicts]
-    columns = [column for column in _COLUMNS if any(record[column.keys[0]] not in ("", None) for record in records)]
+    every = (
+        Column("verdict", ("verdict",)),
+        Column("requirement", ("requirement",)),
+        Column(of, ("system",)),
+        Column("P(met)", ("probability",), "probability"),
+        Column("observed", ("observed",)),
+    )
+    columns = [column for column in every if any(record[column.keys[0]] not in ("", None) for record in records)]
     return [
         Note(in_one_sentence(verdicts, shown_by), "answer"),
         Sentence(read),

@@ -78,7 +78,7 @@ def test_a_comparison_has_the_prior_that_was_asked_for_and_says_if_it_is_not_pai
     assert row["mean"] == pytest.approx(expected.difference.mean().item(), abs=1e-9)
     apart = shell(*asked)
     assert "assumed to be tested on different examples" in apart.stdout
-    assert apart.stderr == ""
+    assert "--cluster task" in apart.stderr
 
 
 def test_missing_values_are_left_out_and_said_or_refused(shell, log):
@@ -211,8 +211,20 @@ def test_gates_of_a_judge_and_of_the_verified_alone(shell, judged):
         assert [row["probability"] for row in found] == pytest.approx(expected)
     judged_systems = [path, "--correct", "human", "--judge", "judge_pass", "--system", "system"]
     assert "verified examples)" in shell("check", *judged_systems, "--baseline", "a", "--format", "json").stdout
-    refused = shell("compare", *judged_systems, "--id", "item")
-    assert "as if each system had examples of its own. Remove --id." in refused.stderr
+
+
+def test_systems_that_a_judge_saw_at_the_same_questions_are_paired(shell, judged):
+    path, frame = judged
+    asked = ["--correct", "human", "--judge", "judge_pass", "--system", "system"]
+    apart, together = (
+        json.loads(shell("compare", path, *asked, *ids, "--json").stdout) for ids in ([], ["--id", "item"])
+    )
+    assert (apart["paired"], together["paired"]) == (False, True)
+    said = " ".join(shell("compare", path, *asked, "--id", "item").stdout.split())
+    assert "Paired: rows with the same value of 'item' are one example" in said
+    frame.assign(judge_pass=frame["judge_pass"] * 0.8 + 0.1).to_csv(path, index=False)
+    refused = shell("compare", path, *asked, "--id", "item")
+    assert "a judge's scores are compared as if each system had examples of its own. Remove --id; or" in refused.stderr
 
 
 @pytest.mark.slow

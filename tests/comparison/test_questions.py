@@ -160,7 +160,7 @@ def test_predictions_against_our_own_draws():
     assert found.prob_greater.item() == pytest.approx(greater, abs=6 * 0.5 / np.sqrt(50_000))
     assert found.prob_rope.sel(rope="inside").item() == pytest.approx((correct[0] == correct[1]).mean(), abs=0.01)
     text = repr(found.summary())
-    assert "Prediction of the metric in a new test set of as many examples as observed" in text
+    assert "in the metric in a new test set of as many examples as observed" in text
 
 
 @pytest.mark.few

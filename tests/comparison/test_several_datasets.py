@@ -171,7 +171,7 @@ def test_it_shows_itself(fitted):
     row = found.summary().iloc[0]
     assert (row["a"], row["b"], row["method"]) == ("new", "old", "draws")
     assert row["above"] == found.prob_rope.sel(rope="above")
-    assert "the average metric over data sets: difference of two systems" in repr(found.summary())
+    assert "difference between two systems in the average metric over data sets" in repr(found.summary())
     assert found.plot().axes
     assert found.next_dataset.plot().axes
 

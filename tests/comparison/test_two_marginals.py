@@ -63,7 +63,7 @@ def test_two_methods_of_one_area_may_be_compared():
     assert comparison.difference.mean().item() == pytest.approx(a - b, abs=0.02)
     assert comparison.difference.sd().item() == pytest.approx(np.sqrt(of_a + of_b), rel=0.1)
     assert comparison.basis.startswith("a: Bayesian bootstrap")
-    assert comparison.difference.estimand == "The system's AUC: difference of two systems"
+    assert comparison.difference.estimand == "The difference between two systems in the AUC"
 
 
 @pytest.mark.slow

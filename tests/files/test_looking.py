@@ -132,7 +132,7 @@ NEWCOMERS = {
         {"q": [*"abcdef"] * 2, "auto": ["pass", "fail", "pass"] * 4, "checked": ["pass", "fail"] + [""] * 10,
          "llm": [*"xxxxxxyyyyyy"]},
         ["id", "predicted", "actual", "system"],
-        "--correct checked --judge auto --system llm",
+        "--correct checked --judge auto --system llm --id q",
     ),
     "an amount beside a risk": (
         {"fraud": [0, 1, 0, 0] * 3, "amount": np.arange(12) * 7.3, "risk": np.arange(12) / 12},
@@ -339,3 +339,70 @@ def test_a_judge_of_a_system_is_no_second_system(tmp_path):
     reading = "judged.csv --actual human --predicted bot --judge judge"
     assert commands["How good is it?"].endswith(reading)
     assert "Which is better?" not in commands
+
+
+def test_spellings_of_a_class_are_merged_by_what_is_typed_and_that_is_said(tmp_path, shell):
+    """Each is read as an actual label; an answer that is missing is left to the reader to judge."""
+    rows = ["Yes,YES", "No,no", "yes,Yes", "No,no", "No,n/a", "Yes,no"] * 4
+    (tmp_path / "f.csv").write_text("\n".join(["truth,model", *rows]))
+    found = bp.files.look(tmp_path / "f.csv")
+    assert found.attrs["notes"] == [
+        "Labels 'No' (12) and 'no' (12) look like one class, which the commands below read as 'No'.",
+        "Labels 'Yes' (12), 'yes' (4) and 'YES' (4) look like one class, which the commands below read as 'Yes'.",
+        "Label 'n/a' may stand for a missing value. If so, add --map n/a= --drop-missing. Otherwise it counts as a "
+        "class, and an answer that a system did not give as wrong.",
+    ]
+    command = found.attrs["commands"]["How good is it?"]
+    assert command.endswith(" --pos-label Yes --map no=No --map yes=Yes --map YES=Yes")
+    done = shell(*shlex.split(command)[1:])
+    assert "Yes (12) and not Yes (12)" in " ".join(done.stdout.split()), done.stderr
+
+
+def test_systems_are_told_by_ids_that_each_of_them_has(tmp_path):
+    columns = {"doc_no": [*range(100)] * 2, "actual": ANIMALS.tolist() * 16 + ["ave"] * 8, "predicted": "ave",
+               "ranker": ["old"] * 100 + ["new"] * 100}  # fmt: skip
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    found = bp.files.look(tmp_path / "f.csv")
+    assert found["role"].tolist() == ["id", "actual", "predicted", "system"]
+    assert "Each value of 'doc_no' occurs once with each of the 2 values of 'ranker'" in found.attrs["notes"][0]
+    for question in ("How good is it?", "Which is better?", "A page for a colleague"):
+        assert "--system ranker --id doc_no" in found.attrs["commands"][question]
+    # An id that one of them has twice tells nothing.
+    columns["doc_no"][0] = 1
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    assert "system" not in bp.files.look(tmp_path / "f.csv")["role"].tolist()
+
+
+def test_ids_of_cases_of_which_a_few_repeat_are_no_clusters(tmp_path):
+    ids = [f"C{max(i, 3)}" for i in range(N)]
+    pd.DataFrame({"case_id": ids, "y_true": TRUTH, "y_pred": TRUTH[::-1]}).to_csv(tmp_path / "f.csv", index=False)
+    assert bp.files.look(tmp_path / "f.csv")["role"].tolist() == ["id", "actual", "predicted"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "command"),
+    [
+        ({"truth": TRUTH, "bot": TRUTH[::-1]}, "plan"),
+        ({"truth": TRUTH, "bot": TRUTH[::-1], "patient": np.arange(N) // 4}, "check"),
+        ({"truth": TRUTH, "prob": RNG.random(N)}, "check"),
+        ({"passed": TRUTH}, "plan"),
+    ],
+    ids=["labels", "clusters", "scores", "outcomes"],
+)
+def test_whether_there_are_enough_data_is_a_question(tmp_path, columns, command):
+    pd.DataFrame(columns).to_csv(tmp_path / "f.csv", index=False)
+    typed = bp.files.look(tmp_path / "f.csv").attrs["commands"]["Are there enough data?"]
+    assert typed.startswith(f"bayesperf {command} ")
+    assert "--require" in typed
+
+
+def test_a_file_of_another_alphabet_is_looked_at_in_its_encoding(tmp_path, shell):
+    path = tmp_path / "f.csv"
+    rows = [f"Łódź,{a},{b}" for a, b in zip(["tak", "nie"] * 20, ["tak", "tak", "nie", "nie"] * 10, strict=True)]
+    path.write_text("\n".join(["ośrodek,stan faktyczny,przewidywanie", *rows]), encoding="cp1250")
+    refused = shell(path)
+    assert refused.returncode == 2
+    assert "--encoding cp1250 (Central Europe)" in refused.stderr
+    done = shell(path, "--encoding", "cp1250")
+    assert "Łódź" in done.stdout
+    assert done.stdout.count("--pos-label tak --encoding cp1250") > 1

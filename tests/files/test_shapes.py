@@ -163,3 +163,26 @@ def test_attempts_that_are_missing_are_left_out_if_asked(tmp_path, monkeypatch, 
     )
     (tmp_path / "f.csv").write_text(text.replace(",,", ",1,"), encoding="utf-8")
     assert "Left out" not in printed(capsys, monkeypatch, "summary", tmp_path / "f.csv")
+
+
+def test_a_column_of_answers_for_each_system_is_read_as_rows(tmp_path, monkeypatch, capsys):
+    rows = [f"q{i // 2},{i % 2},{i % 3 % 2},{i % 5 % 2}" for i in range(60)]
+    text = "\n".join(["question,attempt,A,B", *rows])
+    found = looked(tmp_path / "f.csv", text)
+    assert found["column"].tolist() == ["question", "attempt", "system", "correct"]
+    assert found["role"].tolist() == ["cluster", "group", "system", "correct"]
+    command = found.attrs["commands"]["Which is better?"]
+    assert command.endswith("--correct correct --system system --cluster question")
+    asked = ("--correct", "correct", "--system", "system", "--cluster", "question")
+    said = " ".join(printed(capsys, monkeypatch, "summary", tmp_path / "f.csv", *asked).split())
+    # By hand: of 60 answers 20 of A and 24 of B are 1.
+    assert "observed 20 of 60) for A" in said
+    assert "observed 24 of 60) for B" in said
+
+
+@pytest.mark.parametrize(
+    "header", ["question,attempt,truth,B", "question,model,A,B", "question,correct,A,B", "n,m,A,B"]
+)
+def test_answers_are_not_read_so_beside_labels_systems_or_outcomes(tmp_path, header):
+    rows = [f"q{i // 2},{i % 2},{i % 3 % 2},{i % 5 % 2}" for i in range(60)]
+    assert looked(tmp_path / "f.csv", "\n".join([header, *rows])).attrs["rows"] == 60

@@ -5,6 +5,7 @@ import pytest
 
 import bayesperf as bp
 from bayesperf import labels
+from bayesperf.labels.verified_outcomes import systems_together
 
 RNG = np.random.default_rng(5)
 N, DRAWS = 400, 20_000
@@ -17,13 +18,17 @@ def graded(grades, n=N, known=80):
     return truth, judge, np.where(np.arange(n) % (n // known) == 0, truth, np.nan)
 
 
-def moments(verified, judge, grades, weight):
-    """Mean and sd of Σ p_r Σ g q_r(g): p and each q_r are Dirichlet, with `weight` in each cell of judge and truth."""
+def moments(verified, judge, grades, weight, values=None):
+    """Mean and sd of Σ p_r Σ g q_r(g): p and each q_r are Dirichlet, with `weight` in each cell of judge and truth.
+
+    The `values` stand in the place of the grades g.
+    """
+    values = grades if values is None else values
     counts = np.array([(judge == r).sum() for r in grades]) + weight * len(grades)
     seen = np.array([[((judge == r) & (verified == g)).sum() for g in grades] for r in grades]) + weight
     of = seen.sum(1)
-    mean = seen @ grades / of
-    second = seen @ np.square(grades) / of
+    mean = seen @ values / of
+    second = seen @ np.square(values) / of
     square = mean**2 + (second - mean**2) / (of + 1)
     total = counts.sum()
     pairs = np.outer(counts, counts) + np.diag(counts)
@@ -112,3 +117,22 @@ def test_outcomes_that_are_all_right_are_right_or_wrong():
     """Of 20 verified, all right, as the judge says of all 300: as the counts of these, give or take the shares."""
     post = bp.labels.verify(np.where(np.arange(300) < 20, 1, np.nan), judge=np.ones(300))
     assert post["pass_rate"].mean().item() == pytest.approx(20.5 / 21, abs=0.01)
+
+
+def test_systems_at_the_same_examples_are_compared_by_their_outcomes_together():
+    """An example of which people know one outcome alone counts as one of which they know none."""
+    hard = RNG.random(N)
+    passed = np.array([hard < 0.7, hard + 0.1 * RNG.standard_normal(N) < 0.6]).T.astype(float)
+    judged = np.where(RNG.random((N, 2)) < 0.9, passed, 1 - passed).astype(int)
+    known = np.where(np.arange(N)[:, None] % 4 == 0, passed, np.nan)
+    known[1, 0] = 1
+    post = systems_together(known, judged, ["a", "b"], "bot", "flat", 0)
+    codes = [1, 2] @ np.where(np.isnan(known).any(1), np.nan, known.T), [1, 2] @ judged.T
+    mean, sd = moments(*codes, np.arange(4), 1.0, values=np.array([0, 1, -1, 0]))
+    found = bp.compare(post, metric="pass_rate", dim="bot").difference
+    draws = post.n_draws
+    assert found.mean().item() == pytest.approx(mean, abs=4 * sd / np.sqrt(draws))
+    assert found.sd().item() == pytest.approx(sd, rel=4 / np.sqrt(2 * draws))
+    # Systems that fail at the same examples are told apart better than by examples of their own.
+    alone = [labels.verify(known[:, i], judge=judged[:, i], prior="flat")["pass_rate"].sd().item() for i in (0, 1)]
+    assert found.sd().item() < 0.85 * np.hypot(*alone)

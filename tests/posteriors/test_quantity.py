@@ -62,7 +62,7 @@ def test_equal_quantities_are_compared_and_others_refused():
 def test_a_difference_is_named_by_its_contrast():
     difference = bp.compare(bp.posterior(CM), bp.posterior(CM), "f1", independent=True).difference
     assert difference.quantity.title == "difference of F1"
-    assert difference.estimand == "Posterior of the system's metric: difference of two systems"
+    assert difference.estimand == "Posterior of the difference between two systems in the metric"
     assert difference.quantity.bounds == (-1.0, 1.0)
 
 

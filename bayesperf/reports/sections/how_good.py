@@ -52,16 +52,17 @@ def _tables(analysis: Analysis, names: list[str]) -> Iterator[Table]:
     pooled = summary[summary["fold"] == "pooled"] if analysis.folds is not None else summary
     records = {str(name): rows.to_dict("records") for name, rows in pooled.groupby("metric", sort=False)}
     green = " Green: where a requirement is met." if analysis.requirements else ""
+    ring = "; ring: observed score" if analysis.is_observed else ""
     reading = (
         "Curve: posterior density of the metric, which is higher where a value is more plausible; shaded: "
-        f"{probability} highest-density interval; dashed: mean; ring: observed score. The systems of a metric share a "
-        f"scale.{green}"
+        f"{probability} highest-density interval; dashed: mean{ring}. The systems of a metric share a scale.{green}"
     )
+    centres = {**({"observed": "observed"} if analysis.is_observed else {}), "mean": "mean"}
     for per_class in (False, True):
         of_kind = [name for name in names if (metrics.get(name).average == "per_class") == per_class]
         dims = [*analysis.pooled.dims, *(["label"] if per_class else [])]
         interval = short_interval_name(analysis.settings.ci_prob, "hdi")
-        columns = [*names_of(dims), *figures(interval, observed="observed", mean="mean")]
+        columns = [*names_of(dims), *figures(interval, **centres)]
         parts = [_rows(analysis, name, records[name]) for name in of_kind]
         if parts:
             yield Table("", columns, parts, of="metric", reading=reading, name=("summary",))

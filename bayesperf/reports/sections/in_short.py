@@ -101,7 +101,8 @@ def _terms(analysis: Analysis) -> str:
     macro = any(metrics.get(name).average == "macro" for name in analysis.headline[:2])
     return (
         "HDI is the highest-density interval: given the prior and these examples, it contains the metric with the "
-        f"stated probability. Observed is the score on these examples.{' Macro is the mean over the classes.' * macro}"
+        f"stated probability.{' Observed is the score on these examples.' * analysis.is_observed}"
+        f"{' Macro is the mean over the classes.' * macro}"
     )
 
 

@@ -42,23 +42,38 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def in_words(analysis: Analysis, best_only: bool = False) -> list[str]:
-    """Return a sentence for each system: of two classes how many of each are missed, of more the worst class."""
+    """Return a sentence for each system: of two classes how many of each are missed, of more the worst class.
+
+    Of several labels the weakest stands in the place of the best system.
+    """
     if analysis.settings.scores_alone or analysis.counts.graded:
         return []
     shown = analysis.foremost
     counts = analysis.foremost_counts.transpose(..., "actual", "predicted")
     places = place_of(shown.leading)
     said = []
-    for at, name in places[analysis.best :][:1] if best_only else places:
+    one = analysis.weakest if analysis.of_labels else analysis.best
+    for at, name in places[one:][:1] if best_only else places:
         two = len(shown.labels) == 2
-        text = _misses(shown, counts[at].values) if two else _worst_class(analysis, counts[at].values, at)
+        table = counts[at].values
+        text = _misses(shown, table, analysis.of_labels) if two else _worst_class(analysis, table, at)
         if text:
             said.append(f"{printable(name)}: {text}." if name else sentence(text))
     return said
 
 
-def _misses(posterior: Posterior, table: Counts) -> str:
-    """Return how many examples of each of two classes are called the other."""
+def _misses(posterior: Posterior, table: Counts, of_label: bool) -> str:
+    """Return how many examples of each of two classes are called the other, or with and without a label."""
+    positive = posterior.positive
+    if of_label and positive is not None:
+        (right, missed), (given, left) = (
+            table[positive, [positive, 1 - positive]],
+            table[1 - positive, [positive, 1 - positive]],
+        )
+        return (
+            f"{missed:,.0f} of {right + missed:,.0f} examples with this label are missed, and {given:,.0f} of "
+            f"{given + left:,.0f} without it are given it"
+        )
     labels = [printable(str(label)) for label in posterior.labels]
     order = [0, 1] if posterior.positive is None else [posterior.positive, 1 - posterior.positive]
     return " and ".join(

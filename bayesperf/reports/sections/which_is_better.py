@@ -53,6 +53,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     rest = len(others)
     title = f"By {rest} other metric{'s' * (rest > 1)}"
     attrs = {key: value for key, value in summaries[0].attrs.items() if key != "note"}
+    attrs |= {"prior": analysis.prior_text} if settings.scores_alone else {}
     rules = ABOUT_STANDING if any(each.beaten for each in compared) else ""
     return [
         Sentence(about_pairing(analysis)),
@@ -89,7 +90,9 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
         shown = [each for each in records if few or settings.all or _is_of_best(each, contenders)]
     pictured = not few and (len(comparison.names) <= _MOST_PICTURED or place < _FIRST_METRICS)
     return [
-        Sentence(compared.in_words(settings.ci_prob, of_luck=place == 0), name=("comparison_in_words",)),
+        Sentence(compared.in_words(settings.ci_prob), name=("comparison_in_words",)),
+        # The same of all metrics, it is said once.
+        *([Sentence(compared.luck, name=("luck",))] if place == 0 and compared.luck else []),
         rows_table("", (), records, name=("differences",)),
         *([difference_table(comparison, shown, title, beside, settings.ci_prob)] if shown else []),
         *([Note(about_contenders(contenders, len(comparison.names)))] if contenders else []),
