@@ -64,6 +64,8 @@ and, where they apply,
 ``EXACT``
     In place of `exact`: where bayesperf has such a function, as ``"groups.exact_group_draws:draws"``. It receives the
     parameters of the priors, which must be of the same families as the defaults. It does not apply to a copy.
+``approximate`` and ``APPROXIMATE``
+    The same for draws from an approximation to the posterior, which ``method="approximate"`` asks for.
 """
 
 from __future__ import annotations

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
+# What follows the prior, in words, where the posterior is not drawn from.
+_APPROXIMATED = "; the posterior is approximated by normal distributions"
+
+
 def check_model(built: BuiltModel, metrics: Sequence[str | Metric] | None) -> None:
     """Refuse a model of the caller's own without a likelihood, or of a table without cells; then wrong metrics."""
     model = built.model
@@ -139,7 +143,7 @@ def with_a_dim(name: str, group: xr.Dataset) -> xr.Dataset:
     return group.assign({value.name: value.expand_dims(f"{value.name}_dim_0", axis=-1) for value in single})
 
 
-def describe(built: BuiltModel) -> dict[str, Any]:
+def describe(built: BuiltModel, method: str) -> dict[str, Any]:
     """Return attributes: the model, its priors and options, its file's description of the cells, and versions."""
     position, options, facts = positive(built), built.options, built.fact("facts")
     priors = priors_in_words(built.model)
@@ -147,7 +151,9 @@ def describe(built: BuiltModel) -> dict[str, Any]:
     return {
         attributes.MODEL: name_in_words(built.name),
         attributes.POSITIVE: -1 if position is None else position,
-        attributes.PRIOR: ", ".join(f"{name} ~ {prior}" for name, prior in priors.items()) + _times(built),
+        attributes.PRIOR: ", ".join(f"{name} ~ {prior}" for name, prior in priors.items())
+        + _times(built)
+        + (_APPROXIMATED if method == "approximate" else ""),
         attributes.PRIORS: json.dumps(priors, ensure_ascii=False),
         attributes.OPTIONS: plain,
         attributes.PREVALENCE_KNOWN: int(knows_prevalence(built)),

@@ -7,9 +7,10 @@ model on a machine, which compiles it, may round differently. Exact draws of a s
 attributes of the group ``posterior`` have the method, versions, sampler, seed, priors and a hash of the data.
 
 The unit of ``log_likelihood``, which `arviz.loo` leaves out, is a group for the models of groups, and an example (a
-step of a sequence) for the others. The group is missing above 10⁷ values (draws × examples). With ``repeats`` > 1 the
-likelihood is a power, so there are no predictions and no log-likelihood. ``prior``, ``prior_predictive`` and
-``log_prior`` ignore a `pymc.Potential`. The attribute ``left_out`` of the tree says what is missing.
+step of a sequence) for the others. The group is missing above 10⁷ values (draws × examples), and predictions are
+missing above 5 · 10⁸ (draws × counts). With ``repeats`` > 1 the likelihood is a power, so there are no predictions and
+no log-likelihood. ``prior``, ``prior_predictive`` and ``log_prior`` ignore a `pymc.Potential`. The attribute
+``left_out`` of the tree says what is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from bayesperf.posteriors import tree_attributes as attributes
 from bayesperf.posteriors.prior import Prior
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
-from bayesperf.sampling.exact import exact_draws
+from bayesperf.sampling.direct import direct_draws
 from bayesperf.sampling.fit_tree import (
     check_cells,
     check_model,
@@ -56,8 +57,11 @@ __all__ = ["build", "fit"]
 
 TUNE = 1000
 _TOO_MANY = "log_likelihood: draws × examples are more than 10⁷ values; sample fewer draws"
-# What a tree of exact draws says of its sampler.
-_NO_SAMPLER = {attributes.SAMPLER: "exact", attributes.SAMPLER_VERSION: version("bayesperf")}
+# Predictions are left out if they have more values than this (4 GB).
+_MOST_PREDICTED = 500_000_000
+_TOO_MANY_PREDICTED = "draws × counts are more than 5 · 10⁸ values; sample fewer draws"
+# Methods that need no sampler.
+_DIRECT = ("exact", "approximate")
 
 
 @checked
@@ -68,7 +72,7 @@ def fit(
     *,
     options: Mapping[str, Any] | None = None,
     pos_label: Any = None,
-    method: Literal["auto", "mcmc", "exact"] = "auto",
+    method: Literal["auto", "mcmc", "exact", "approximate"] = "auto",
     draws: int = 1000,
     tune: int = TUNE,
     chains: int = 4,
@@ -95,10 +99,10 @@ def fit(
         "by_actual"}`` metrics that depend on prevalence need a prior of it, or `Posterior.at_prevalence`.
     pos_label : label, optional
         The positive class of two; by default the one of the data, or the one that the labels imply.
-    method : {"auto", "mcmc", "exact"}
-        "exact" draws independently, from a closed form or, for ``groups`` of two classes, by quadrature; it compiles
-        nothing. "auto" is "exact" if the model has such a form under these priors and options, except for a given
-        setting of the sampler (`tune` included) and for a copy of a model's file, whose closed form may be unedited.
+    method : {"auto", "mcmc", "exact", "approximate"}
+        "exact" draws independently, in closed form or by quadrature, and compiles nothing. "approximate" does so near
+        the posterior of ``items``. "auto" is "exact" if the model has such a form under these priors and options,
+        except for a given setting of the sampler (`tune` included) and for a copy of a file, which may be edited.
     draws, tune, chains, progressbar
         As in `pymc.sample`; the progress bar is shown on terminals and in notebooks.
     random_seed : int or numpy.random.Generator, optional
@@ -151,23 +155,24 @@ def fit(
         data_hash = fingerprint(counts)
         seeds = np.random.SeedSequence([seed, int(data_hash, 16)]).generate_state(5).tolist()
         finish = partial(finished, built=built, metrics=metrics)
-        exact = _exact(asked, built, (chains, draws), seed)
+        made_by, drawn = _direct(asked, built, (chains, draws), seed)
         # Metrics that cannot be computed are refused with the draws of the prior, before the sampling.
         prior = _prior(built, draws, seeds[3:])
         tree = {name: finish(with_a_dim(name, group)) for name, group in prior.items()}
-        if exact is None:
+        if drawn is None:
             settings = {"target_accept": nuts.target_accept(definition), **sample_kwargs}
             key = compilation_key(model, built.model, counts, options, priors)
             sampler, groups = nuts.sample(built.model, sizes, seeds[0], progressbar, key, **settings)
             nuts.warn_of_convergence(groups, built.model)
         else:
-            sampler, groups = _NO_SAMPLER, {"posterior": exact}
+            sampler = {attributes.SAMPLER: made_by, attributes.SAMPLER_VERSION: version("bayesperf")}
+            groups = {"posterior": drawn}
         around, left_out = _other_groups(groups["posterior"], built, seeds[1:3])
     tree |= {name: finish(with_a_dim(name, group)) for name, group in {**groups, **around}.items()}
     observe(tree, counts)
     tree["posterior"].attrs = {
-        **describe(built),
-        **_origin(exact is not None, sizes),
+        **describe(built, made_by),
+        **_origin(made_by, sizes),
         **sampler,
         attributes.RANDOM_SEED: seed,
         attributes.DATA_HASH: data_hash,
@@ -224,32 +229,34 @@ def _finished_tree(groups: Mapping[str, xr.Dataset], left_out: str) -> xr.DataTr
     return tree
 
 
-def _origin(exact: bool, sizes: Mapping[str, int]) -> dict[str, Any]:
-    """Return attributes that say how draws were made; exact ones have no tuning."""
-    made = {name: size for name, size in sizes.items() if not (exact and name == "tune")}
-    return {attributes.METHOD: "exact" if exact else "mcmc", attributes.INDEPENDENT_DRAWS: int(exact), **made}
+def _origin(method: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Return attributes that say how draws were made; only a sampler has tuning."""
+    direct = method != "mcmc"
+    made = {name: size for name, size in sizes.items() if not (direct and name == "tune")}
+    return {attributes.METHOD: method, attributes.INDEPENDENT_DRAWS: int(direct), **made}
 
 
 def _checked_method(method: str, tune: int, settings: Mapping[str, Any]) -> str:
     """Return the method, which settings of the sampler make "mcmc"; refuse settings that the method does not take."""
-    checks.one_of("method", method, ("auto", "mcmc", "exact"))
-    if method == "exact" and settings:
-        raise InputTypeError("method", f"'exact' samples nothing, so it takes no {', '.join(settings)}.")
-    if method != "exact":
+    checks.one_of("method", method, ("auto", "mcmc", *_DIRECT))
+    if method in _DIRECT and settings:
+        raise InputTypeError("method", f"{method!r} samples nothing, so it takes no {', '.join(settings)}.")
+    if method not in _DIRECT:
         nuts.check(settings)
     return "mcmc" if method == "auto" and (settings or tune != TUNE) else method
 
 
-def _exact(method: str, built: BuiltModel, size: tuple[int, int], seed: int) -> xr.Dataset | None:
-    """Return exact draws; None if there is no exact form and the method does not ask for one."""
+def _direct(method: str, built: BuiltModel, size: tuple[int, int], seed: int) -> tuple[str, xr.Dataset | None]:
+    """Return how draws are made, and those that need no sampler; "auto" is "mcmc" if there is no exact form."""
     if method == "mcmc":
-        return None
+        return method, None
+    kind = "exact" if method == "auto" else method
     try:
-        return exact_draws(built, size, seed)
+        return kind, direct_draws(built, kind, size, seed)
     except NotImplementedError as reason:
-        if method == "exact":
-            raise InputError("", str(reason)) from None
-        return None
+        if method == "auto":
+            return "mcmc", None
+        raise InputError("", str(reason)) from None
 
 
 def built_model(
@@ -283,13 +290,19 @@ def built_model(
 
 def _prior(built: BuiltModel, draws: int, seeds: Sequence[int]) -> dict[str, xr.Dataset]:
     """Return the groups prior and prior_predictive, which is empty if the likelihood is a potential."""
-    groups = {name: group for name, group in prior_draws(built.model, draws, seeds[0]).items() if group.data_vars}
+    drawn = prior_draws(built.model, draws, seeds[0], not _too_many(built, draws))
+    groups = {name: group for name, group in drawn.items() if group.data_vars}
     groups["prior"] = _recovered_draws(groups["prior"], built, xr.zeros_like(built.counts), seeds[1])
     check_cells(groups["prior"])
     # An edited file whose log-likelihood cannot be computed is refused: after sampling it would be too late.
     if built.model.observed_RVs and built.fact("log_likelihood") and not _is_built_in(built.definition):
         _log_likelihood(groups["prior"].isel(draw=slice(2)), built)
     return groups
+
+
+def _too_many(built: BuiltModel, draws: int) -> bool:
+    """Whether predictions of the data would take too much memory."""
+    return draws * built.counts.size > _MOST_PREDICTED
 
 
 def _is_built_in(definition: Any) -> bool:
@@ -331,8 +344,15 @@ def _other_groups(posterior: xr.Dataset, built: BuiltModel, seeds: Sequence[int]
         reason = built.fact("POTENTIAL", f"the likelihood is {potentials_in_words(model)}")
         left_out = f"posterior_predictive, log_likelihood: {reason}"
     else:
-        groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
+        sizes = {
+            "prior_predictive": posterior.sizes["draw"],
+            "posterior_predictive": posterior.sizes["chain"] * posterior.sizes["draw"],
+        }
+        absent = ", ".join(name for name, number in sizes.items() if _too_many(built, number))
+        if "posterior_predictive" not in absent:
+            groups["posterior_predictive"] = predictions(model, posterior, seeds[0])
         groups["log_likelihood"], left_out = _log_likelihood(posterior, built)
+        left_out = "; ".join(filter(None, [absent and f"{absent}: {_TOO_MANY_PREDICTED}", left_out]))
     if own_potentials(built):
         without = f"prior, prior_predictive, log_prior: drawn and computed without {potentials_in_words(model)}"
         left_out = "; ".join([*filter(None, [left_out]), without])

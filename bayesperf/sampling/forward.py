@@ -14,16 +14,21 @@ if TYPE_CHECKING:
     import pymc as pm
 
 
-def prior_draws(model: pm.Model, draws: int, seed: int) -> dict[str, xr.Dataset]:
-    """Return the groups prior and prior_predictive, of one chain."""
+def prior_draws(model: pm.Model, draws: int, seed: int, predictive: bool = True) -> dict[str, xr.Dataset]:
+    """Return the groups prior and, if asked for, prior_predictive, of one chain."""
     import pymc as pm
 
     sizes = xr.Dataset(coords={"chain": [0], "draw": np.arange(draws)})
-    if (variables := drawn_together(model, sizes)) is None:
-        tree = pm.sample_prior_predictive(draws, model=model, random_seed=seed, compile_kwargs={"mode": INTERPRETED})
-        return {name: tree[name].to_dataset() for name in ("prior", "prior_predictive") if name in tree}
-    drawn = _evaluated(model, variables, sizes, seed)
     observed = [variable.name for variable in model.observed_RVs]
+    if (variables := drawn_together(model, sizes)) is None:
+        wanted = None if predictive else [variable.name for variable in (*model.free_RVs, *model.deterministics)]
+        tree = pm.sample_prior_predictive(
+            draws, model=model, var_names=wanted, random_seed=seed, compile_kwargs={"mode": INTERPRETED}
+        )
+        return {name: tree[name].to_dataset() for name in ("prior", "prior_predictive") if name in tree}
+    if not predictive:
+        return {"prior": _evaluated(model, {k: v for k, v in variables.items() if k not in observed}, sizes, seed)}
+    drawn = _evaluated(model, variables, sizes, seed)
     return {"prior": drawn.drop_vars(observed), "prior_predictive": drawn[observed]}
 
 

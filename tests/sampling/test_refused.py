@@ -28,6 +28,7 @@ from tests.shared.fits import (
     shared_recall,
     sites_called,
 )
+from tests.shared.models import ANSWERED, GRADED
 
 # The same difference in three folds, whose standard deviation is not 0 in floats.
 ALIKE = xr.DataArray(
@@ -62,7 +63,8 @@ ERRORS = [
      "function (data, priors) -> pymc.Model, or an edited copy of a model's file, imported; it is 'multinomal'. Did "
      "you mean 'multinomial'?"),
     (ValueError, BINARY, 3, {}, "imported; it is 3."),
-    (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'auto', 'mcmc', 'exact'; it is 'vi'."),
+    (ValueError, BINARY, "rates", {"method": "vi"}, "method must be one of 'auto', 'mcmc', 'exact', "
+     "'approximate'; it is 'vi'."),
     (ValueError, BINARY, "rates", {"draws": 0}, "draws must be a whole number of at least 1; it is 0."),
     (ValueError, BINARY, "rates", {"chains": 1.5}, "chains must be a whole number of at least 1; it is 1.5."),
     (TypeError, BINARY, "rates", {"method": "exact", "target_accept": 0.9, "cores": 1}, "method: 'exact' samples "
@@ -112,6 +114,16 @@ ERRORS = [
      "exact form. Use method='mcmc'."),
     (ValueError, SYSTEMS, shared_recall, {"method": "exact"}, "the posterior of the model 'shared_recall' has no "
      "closed form"),
+    (TypeError, BINARY, "rates", {"method": "approximate", "cores": 1}, "method: 'approximate' samples nothing, so it "
+     "takes no cores."),
+    (ValueError, BINARY, "rates", {"method": "approximate"}, "method='approximate': the posterior of the model 'rates' "
+     "has no approximation. Use method='mcmc'."),
+    (ValueError, ANSWERED, "items", {"method": "approximate", "options": {"discrimination": True}},
+     "method='approximate': slopes of items have no approximation. Use method='mcmc'."),
+    (ValueError, GRADED, "items", {"method": "approximate"}, "method='approximate': grades have no approximation. "
+     "Use method='mcmc'."),
+    (ValueError, ANSWERED, "items", {"method": "approximate", "priors": {"ability_spread": pm.Exponential.dist(1)}},
+     "priors: method='approximate' needs a Halfnormal prior of 'ability_spread'. Use method='mcmc'."),
     (ValueError, BINARY, "rates", {"metrics": ["recal"]}, "no metric named 'recal': did you mean 'recall'?"),
     (ValueError, THREE, "multinomial", {"metrics": ["f1"]}, "f1"),
     (ValueError, THREE, "rates", {}, "data: this model is of two classes; there are 3. See the model 'groups'."),
