@@ -62,7 +62,7 @@ and, where they apply,
     Draws from the posterior, using a separate generator for each matrix. It raises NotImplementedError if the posterior
     has no closed form under these priors and options.
 ``EXACT``
-    In place of `exact`: where bayesperf has such a function, as ``"groups.exact_group_draws:draws"``. It receives the
+    In place of `exact`: where bayesperf has such a function, as ``"groups.group_draws:draws"``. It receives the
     parameters of the priors, which must be of the same families as the defaults. It does not apply to a copy.
 ``approximate`` and ``APPROXIMATE``
     The same for draws from an approximation to the posterior, which ``method="approximate"`` asks for.

@@ -63,7 +63,7 @@ OPTIONS = {
 }
 ESTIMAND = "mean"
 # For two classes; see `bayesperf.pool`.
-EXACT = "groups.exact_group_draws:draws"
+EXACT = "groups.group_draws:draws"
 # The default of the samplers: with the group rates integrated out there is no funnel that would need smaller steps.
 TARGET_ACCEPT = 0.8
 POTENTIAL = "a power likelihood (repeats > 1) cannot be simulated from, and its examples are no units to leave out"

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.curves.areas.areas_of_classes import ClassAreas
-from bayesperf.studies.interval_statistics import OUTCOMES
+from bayesperf.studies.running import OUTCOMES
 from validation.study import Study, interval_figures, means, table
 
 AREAS = (*((kind, average) for kind in ("ovr", "ovo") for average in ("macro", "weighted")), ("ovr", None))

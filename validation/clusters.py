@@ -25,7 +25,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import evaluate
 from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.covering import binary_cells
-from bayesperf.studies.interval_statistics import OUTCOMES
+from bayesperf.studies.running import OUTCOMES
 from validation.study import Study, interval_figures, table
 
 # What is said of, and where `Pooled` has it.

@@ -21,7 +21,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
+from bayesperf.studies.running import OUTCOMES, interval_outcomes
 from validation.study import Study, table
 
 # Simulations whose posteriors are computed at once; no result depends on it.

@@ -15,7 +15,7 @@ from scipy import special
 from bayesperf.core.arrays import Array
 from bayesperf.distributions.beta_binomial import BetaBinomial, posterior
 from bayesperf.groups.group_quadrature import DISPERSION
-from bayesperf.studies.interval_statistics import OUTCOMES
+from bayesperf.studies.running import OUTCOMES
 from validation.study import Study, interval_figures, table
 
 # Halvings of the interval that brackets a quantile.

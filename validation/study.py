@@ -14,7 +14,7 @@ import xarray as xr
 
 from bayesperf.core.errors import InputError
 from bayesperf.studies import running
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means
 
 Arrays = Mapping[str, Any]
 COLUMNS = ("coverage", "coverage_mcse", "width")

@@ -38,7 +38,7 @@ from bayesperf.metrics.registry import get
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
+from bayesperf.studies.running import OUTCOMES, interval_outcomes
 from validation.study import Study, table
 
 INTERVALS = ("judge", "verified_only", "prediction_powered")

@@ -20,10 +20,18 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.comparison.contrast import Asked, contrasted, of_systems, places_with_last
+from bayesperf.comparison.contrast import (
+    Asked,
+    class_totals,
+    compare_marginals,
+    contrasted,
+    of_systems,
+    of_two,
+    places_with_last,
+    same_class_totals,
+)
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.system_pair import against_rule, check_same_leading, pairs_along, system_name
-from bayesperf.comparison.two_marginals import class_totals, compare_marginals, of_two, same_class_totals
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Codes

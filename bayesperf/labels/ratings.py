@@ -30,8 +30,14 @@ from bayesperf.data.label_encoding import (
     positive_label,
     warn_of_lookalikes,
 )
-from bayesperf.labels.agreement_intervals import intraclass, linearised
-from bayesperf.labels.rater_agreement import LEVELS, AnswersOfRaters, posterior_of_agreement, values_compared
+from bayesperf.labels.rater_agreement import (
+    LEVELS,
+    AnswersOfRaters,
+    intraclass,
+    linearised,
+    posterior_of_agreement,
+    values_compared,
+)
 from bayesperf.posteriors.marginal import Marginal
 
 # So many numbers of answers (items × raters × classes) are counted at most, a gigabyte.

@@ -25,7 +25,7 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.posterior_of_rates import RATE
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.requirement import with_direction
-from bayesperf.posteriors.sources.independent_rates import IndependentRates
+from bayesperf.posteriors.sources.dirichlet_cells import IndependentRates
 
 type Evidence = ConfusionMatrix | Outcomes | Posterior | Marginal | tuple[int, int] | None
 

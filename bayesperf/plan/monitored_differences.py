@@ -12,7 +12,7 @@ import xarray as xr
 from bayesperf.comparison.comparing import compare
 from bayesperf.core.errors import InputError
 from bayesperf.data.counted import Counted
-from bayesperf.intervals.difference_sequences import difference_sequence, paired_sequence
+from bayesperf.intervals.confidence_sequences import difference_sequence, paired_sequence
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.posteriors import prior as priors

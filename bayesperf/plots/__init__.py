@@ -12,7 +12,6 @@ from bayesperf.plots.expected_performance import *
 from bayesperf.plots.group_estimates import *
 from bayesperf.plots.marginals import *
 from bayesperf.plots.planned_examples import *
-from bayesperf.plots.readers import *
 from bayesperf.plots.reliability_diagrams import *
 from bayesperf.plots.roc import *
 from bayesperf.plots.sensitivities import *

@@ -12,8 +12,7 @@ from bayesperf.data.counted import DESIGNS, Counted
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.prevalence import Prevalence
-from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet
-from bayesperf.posteriors.sources.independent_rates import IndependentRates
+from bayesperf.posteriors.sources.dirichlet_cells import Dirichlet, IndependentRates
 from bayesperf.posteriors.sources.shared_cells import SharedClasses
 from bayesperf.posteriors.sources.source import Source
 

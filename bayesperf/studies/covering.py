@@ -18,8 +18,7 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.studies.interval_methods import METHODS, MonteCarlo, applicable, interval_names
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.running import run
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, run
 
 # Simulations whose intervals are computed at once; no result depends on it.
 _BATCH = 250

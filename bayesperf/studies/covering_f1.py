@@ -15,8 +15,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.metrics.registry import get
 from bayesperf.studies.interval_methods import BAYESIAN, METHODS, OF_PROPORTIONS, MonteCarlo, interval_names
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
-from bayesperf.studies.running import parallel_map
+from bayesperf.studies.running import OUTCOMES, interval_outcomes, parallel_map
 
 # The intervals for F1 that need no simulation.
 _EXACT = (*BAYESIAN, *OF_PROPORTIONS)

@@ -16,8 +16,7 @@ from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import get
 from bayesperf.studies.interval_methods import RateFunction, rate_intervals, rate_methods
-from bayesperf.studies.interval_statistics import OUTCOMES, interval_outcomes
-from bayesperf.studies.running import parallel_map
+from bayesperf.studies.running import OUTCOMES, interval_outcomes, parallel_map
 
 # Largest number of probabilities in memory at once.
 _BLOCK = 2_000_000

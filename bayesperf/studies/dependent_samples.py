@@ -17,8 +17,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.simulation import chain_with_rates
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.running import one_by_one, run
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, one_by_one, run
 
 # Options of `bayesperf.sequences.posterior` that make each model: the default chain, and the narrower one.
 MODELS: dict[str, dict[str, Any]] = {"independent": {"order": 0}, "markov": {}, "markov, z_prev": {"chain": "z_prev"}}

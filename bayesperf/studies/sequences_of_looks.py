@@ -19,8 +19,7 @@ from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.running import one_by_one, run, with_random_state
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, one_by_one, run, with_random_state
 
 DISTRIBUTIONS = ("posterior", "predictive")
 KINDS: tuple[Kind, ...] = ("hdi", "eti")

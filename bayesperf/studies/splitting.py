@@ -33,8 +33,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
-from bayesperf.studies.running import one_by_one, run, with_random_state
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, one_by_one, run, with_random_state
 from bayesperf.studies.spread_of_scores import DISTRIBUTIONS, cell_draws
 
 # Pseudo-counts that are none in effect, but leave no distribution improper.

@@ -18,8 +18,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.studies.interval_statistics import monte_carlo_means
-from bayesperf.studies.running import one_by_one, run
+from bayesperf.studies.running import monte_carlo_means, one_by_one, run
 
 
 def predictive_spread(

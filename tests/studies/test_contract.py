@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import bayesperf as bp
 from bayesperf import studies
-from bayesperf.studies.interval_statistics import interval_outcomes, monte_carlo_means
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means
 
 # The package has a function of that name too.
 running = import_module("bayesperf.studies.running")
