@@ -45,17 +45,20 @@ __all__ = [
     "split_scores",
 ]
 
+# Where axes of coverage begin: of a rate, whose lower coverages are cut off, and of any metric, where they are arrows.
+_LEAST_OF_RATES, _LEAST = 0.8, 0.7
+# Range of the colours of F1's coverage, and of a surface's axis, on either side of the nominal coverage.
+_REACH = 0.05
+
 
 @closed
-def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None = None) -> Figure:
+def rate_coverage(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Plot the coverage of each kind of interval for a rate, over the rate.
 
     Parameters
     ----------
     study : xarray.Dataset
         The result of `bayesperf.studies.rate_coverage`, for one n.
-    lowest : float
-        Where the axis of coverage begins; lower coverages are cut off.
     ax
         Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
@@ -71,7 +74,7 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None =
         axes.set_title(interval, fontsize="small")
         axes.annotate(f"mean {values.mean():.3f}, least {values.min():.3f}", (0.5, 0.06), xycoords="axes fraction",
                       ha="center", fontsize="x-small")  # fmt: skip
-        axes.set_ylim(lowest, 1.005)
+        axes.set_ylim(_LEAST_OF_RATES, 1.005)
         axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, "true rate", "coverage", ax)
     write_title(
@@ -81,7 +84,7 @@ def rate_coverage(study: xr.Dataset, *, lowest: float = 0.8, ax: Panels | None =
 
 
 @closed
-def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax: Panels | None = None) -> Figure:
+def f1_coverage(study: xr.Dataset, *, view: str = "map", ax: Panels | None = None) -> Figure:
     """Plot the coverage of each kind of interval for F1, over precision and recall.
 
     Parameters
@@ -90,8 +93,6 @@ def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax
         The result of `bayesperf.studies.f1_coverage`.
     view : {"map", "surface"}
         A map seen from above, or a surface in perspective.
-    reach : float
-        Range of the colours (and of a surface's axis) on either side of the nominal coverage.
     ax
         Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
@@ -100,7 +101,7 @@ def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax
     checks.one_of("view", view, ("map", "surface"))
     check_study(study, "f1_coverage", ("interval", "precision", "recall"))
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
-    scale = colors.TwoSlopeNorm(confidence, confidence - reach, min(confidence + reach, 1.0))
+    scale = colors.TwoSlopeNorm(confidence, confidence - _REACH, min(confidence + _REACH, 1.0))
     shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
     figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4), ax=ax,
                                      subplot_kw={"projection": "3d"} if view == "surface" else {})  # fmt: skip
@@ -112,10 +113,10 @@ def f1_coverage(study: xr.Dataset, *, view: str = "map", reach: float = 0.05, ax
             shown = axes.pcolormesh(p, r, values, cmap=shades, norm=scale, shading="nearest")
             axes.set_facecolor("#cccccc")
         else:
-            floor = np.where(np.isnan(values), np.nan, np.maximum(values, confidence - reach))
+            floor = np.where(np.isnan(values), np.nan, np.maximum(values, confidence - _REACH))
             shown = axes.plot_surface(p, r, floor, cmap=shades, norm=scale, rstride=1, cstride=1, lw=0.1,
                                       edgecolor=GREY)  # fmt: skip
-            axes.set_zlim(confidence - reach, min(confidence + reach, 1.0))
+            axes.set_zlim(confidence - _REACH, min(confidence + _REACH, 1.0))
             axes.view_init(28, 35)  # good systems in front
             axes.set_box_aspect(None, zoom=0.85)  # room for its labels
             axes.tick_params(labelsize="x-small")
@@ -261,8 +262,8 @@ def _densities(values: Any, edges: Any) -> Any:
 
 
 @closed
-def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0, ax: Panels | None = None) -> Figure:
-    """Plot one simulation of a sequential study, and how often the intervals of all simulations cover.
+def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", ax: Panels | None = None) -> Figure:
+    """Plot the first simulation of a sequential study, and how often the intervals of all simulations cover.
 
     Parameters
     ----------
@@ -270,8 +271,6 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0,
         The result of `bayesperf.studies.sequential`.
     ci_kind : {"eti", "hdi"}
         Kind of the intervals.
-    simulation : int
-        The simulation to draw, at the lowest probability of the study.
     ax
         Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
@@ -281,7 +280,7 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0,
     left, right = panels
     step, levels = study["step"].values, study["prob"].values
     of_kind = study.sel(kind=ci_kind)
-    run = of_kind["intervals"].isel(simulation=simulation, prob=0)
+    run = of_kind["intervals"].isel(simulation=0, prob=0)
     for name, colour in zip(study["distribution"].values.tolist(), (BLUE, ORANGE), strict=True):
         lower, upper = run.sel(distribution=name).values.T
         left.fill_between(step, lower, upper, color=colour, alpha=0.35, lw=0.8,
@@ -290,7 +289,7 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0,
             values = of_kind["coverage"].sel(distribution=name, prob=level)
             label = f"{name}, {100 * level:g} %"
             right.plot(step, values, style, marker=marker, ms=4, color=colour, lw=1.2, label=label)
-    left.axhline(study["true"].values[simulation], color="black", lw=1, label="true")
+    left.axhline(study["true"].values[0], color="black", lw=1, label="true")
     left.set_ylabel(metric_title(study.attrs["metric"]))
     left.set_title(f"one run: {100 * levels[0]:g} % intervals", fontsize="medium")
     for level in levels:
@@ -308,15 +307,13 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", simulation: int = 0,
 
 
 @closed
-def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None) -> Figure:
+def coverage(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Plot the coverage of every kind of interval, with a panel for each number of examples.
 
     Parameters
     ----------
     study : xarray.Dataset
         The result of `bayesperf.studies.coverage`; each coordinate of the leading dims has a colour.
-    lowest : float
-        Where the axis of coverage begins; lower coverages are drawn there as arrows.
     ax
         Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
@@ -333,9 +330,9 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None
         rate, error = (part.values[k].reshape(len(intervals), -1).T for part in (values, errors))
         for i, name in enumerate(systems):
             offset = 0.6 * ((i + 0.5) / len(systems) - 0.5)
-            _points(axes, rate[i], error[i], y - offset, i, name or None, lowest)
+            _points(axes, rate[i], error[i], y - offset, i, name or None, _LEAST)
         axes.set_title(f"n = {size}", fontsize="medium")
-        axes.set_xlim(lowest - 0.01, 1.005)
+        axes.set_xlim(_LEAST - 0.01, 1.005)
         axes.grid(axis="y", color=GREY, alpha=0.2, lw=0.6)
     label_edges(panels, "coverage, ± 2 standard errors", "", ax)
     panels[0].set_yticks(y, intervals)
@@ -347,7 +344,7 @@ def coverage(study: xr.Dataset, *, lowest: float = 0.7, ax: Panels | None = None
 
 
 @closed
-def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels | None = None) -> Figure:
+def coverage_over(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     """Plot the coverage of any study of coverage over its last dim, with a line for each coordinate of the first.
 
     Parameters
@@ -356,8 +353,6 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
         The result of `bayesperf.studies.dependence`, or any dataset with coverage over two dims or more, such as the
         tables in the repository's folder ``validation``; each coordinate of the dims between the first and the last has
         a panel.
-    lowest : float, optional
-        Where the axis of coverage begins; by default at the smallest coverage.
     ax
         Axes to draw in, one per panel, as in `bayesperf.plots.density`.
     """
@@ -376,7 +371,7 @@ def coverage_over(study: xr.Dataset, *, lowest: float | None = None, ax: Panels 
             axes.errorbar(x, values, yerr=2 * errors, fmt="osD^vP"[i % 6] + "-", color=SERIES[i % len(SERIES)], ms=4,
                           lw=1, label=name)  # fmt: skip
         axes.set_title(title, fontsize="small")
-        axes.set_ylim(lowest, 1.01)
+        axes.set_ylim(top=1.01)
         axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, along.replace("_", " "), "coverage, ± 2 standard errors", ax)
     write_legend(figure, *panels[0].get_legend_handles_labels(), series, ax)
