@@ -145,10 +145,16 @@ def estimate(mean: float, lower: float, upper: float, ci_prob: float, ci_kind: s
     >>> estimate(0.1, -0.05, 0.25, 0.95, "eti")
     '0.100 (95 % ETI −0.050 to 0.250)'
     """
-    middle, low, high = (signed_value(value, upper - lower) for value in (mean, lower, upper))
+    interval = bracketed_interval(lower, upper, ci_prob, ci_kind, observed)
+    return f"{signed_value(mean, upper - lower)} {interval}"
+
+
+def bracketed_interval(lower: float, upper: float, ci_prob: float, ci_kind: str, observed: str = "") -> str:
+    """Write an interval, and the observed value, to follow a figure."""
+    low, high = (signed_value(value, upper - lower) for value in (lower, upper))
     between = f"{low}–{high}" if lower >= 0 else f"{low} to {high}"
     seen = f"; observed {observed}" if observed else ""
-    return f"{middle} ({short_interval_name(ci_prob, ci_kind)} {between}{seen})"
+    return f"({short_interval_name(ci_prob, ci_kind)} {between}{seen})"
 
 
 def metric_title(name: str) -> str:

@@ -190,16 +190,23 @@ class Parity(Answer):
         }  # fmt: skip
 
     def _answer(self, criterion: str, contrast: str) -> str:
-        """Return the answer: groups differ if one of the rates does, and are alike if all are."""
-        is_gap, names = contrast == "largest gap", list(CRITERIA[criterion])
+        """Return the answer in words."""
+        is_gap, differ = contrast == "largest gap", self._differ(criterion, contrast)
         bound = self.above if is_gap else self.at_least
+        if differ is None:
+            return TOO_FEW
+        return f"{('more than' if differ else 'at most') if is_gap else ('below' if differ else 'at least')} {bound:g}"
+
+    def _differ(self, criterion: str, contrast: str) -> bool | None:
+        """Return whether groups differ, which they do if one of the rates does, or are alike, in all; None if open."""
+        is_gap, names = contrast == "largest gap", list(CRITERIA[criterion])
         told = [name for name in names if self.p_values.sel(rate=name) <= _LEVEL]
         if any(self._prob_unlike(self.rates, [name], is_gap) >= _SURE for name in told):
-            return f"more than {bound:g}" if is_gap else f"below {bound:g}"
+            return True
         alike, before = (1 - self._prob_unlike(rates, names, is_gap) for rates in (self.rates, self.prior_rates))
         if alike >= _SURE and odds_ratio(alike, before, self.rates.sizes["draw"]) >= POINTED:
-            return f"at most {bound:g}" if is_gap else f"at least {bound:g}"
-        return TOO_FEW
+            return False
+        return None
 
     def _prob_unlike(self, rates: xr.DataArray, names: list[str], is_gap: bool) -> float:
         """Return the probability that groups differ by more than is allowed, in any of some rates."""
@@ -236,21 +243,23 @@ class Parity(Answer):
     def _gap_in_words(self, row: Any, ci_prob: float, ci_kind: Kind) -> str:
         size = estimate(row["mean"], row["ci_lower"], row["ci_upper"], ci_prob, ci_kind)
         beside = f"probability {chance(row['prob'])}, and {chance(row['prior_prob'])} before the data"
-        if row["answer"] == TOO_FEW:
+        differ = self._differ(*row.name)
+        if differ is None:
             return f"{_TOO_FEW_EXAMPLES} whether groups differ by more than {self.above:g} ({beside})"
-        if row["answer"].startswith("more"):
+        if differ:
             return f"groups differ by up to {size}, which is more than {self.above:g} ({beside})"
         return f"groups differ by at most {self.above:g} (more: {beside})"
 
     def _ratio_in_words(self, row: Any, ci_prob: float, ci_kind: Kind) -> str:
         size = estimate(row["mean"], row["ci_lower"], row["ci_upper"], ci_prob, ci_kind)
         beside = f"probability {chance(row['prob'])}, and {chance(row['prior_prob'])} before the data"
-        if row["answer"] == TOO_FEW:
+        differ = self._differ(*row.name)
+        if differ is None:
             by_chance = f"groups with the same rate differ as much in {chance(row['p_value'])} of data sets"
             said = f"the lowest selection rate is at least {self.at_least:g} of the highest"
             return f"{_TOO_FEW_EXAMPLES} whether {said} ({beside}; {by_chance})"
         lead = f"the lowest selection rate is {size} of the highest, which is {row['answer']}"
-        return f"{lead} ({f'{self.at_least:g} or more: ' if row['answer'].startswith('below') else ''}{beside})"
+        return f"{lead} ({f'{self.at_least:g} or more: ' if differ else ''}{beside})"
 
     def plot(self, **options: Any) -> Figure:
         """Plot the rates of the groups, with their intervals.

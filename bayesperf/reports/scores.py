@@ -69,7 +69,7 @@ class Split(NamedTuple):
 def _few_positives_are_remarked_on() -> Iterator[None]:
     """Silence the warning of too few positives, which are remarked on where the areas are shown."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="y_score: there", category=UserWarning)
+        warnings.filterwarnings("ignore", message=r".*\(BP703\)$", category=UserWarning)
         yield
 
 
@@ -179,8 +179,7 @@ class ScoredSystem:
 
     def calibration_in_words(self, ci_prob: float) -> str:
         """Return sentences on the calibration, and why there is no slope or no log loss."""
-        # What follows the first line is advice on how to call the library.
-        said = self.calibration.in_words(ci_prob=ci_prob).partition("\n")[0]
+        said = self.calibration.sentences(ci_prob)[0]
         left_out, certain = self.calibration.parts[""].left_out, self.reliability.parts[""].certain
         if "calibration_slope" in left_out:
             said += (

@@ -20,9 +20,9 @@ from bayesperf.core.fields import Held
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
 from bayesperf.core.words import (
     LIKELIHOODS,
+    bracketed_interval,
     chance,
     enumerated,
-    estimate,
     likelihood,
     metric_title,
     percentage,
@@ -253,7 +253,11 @@ class Calibration(PlottedAnswer):
         lowers it by 0.193, and miscalibration raises it by 0.016. The mean, the slope, the squared difference and the \
         Brier score speak against calibrated probabilities.
         """
-        return _in_words(self.summary(ci_prob, ci_kind), self.parts, self._left_out())
+        return "\n".join([*self.sentences(ci_prob, ci_kind), *self._left_out()])
+
+    def sentences(self, ci_prob: float = 0.95, ci_kind: Kind = "hdi") -> list[str]:
+        """Return the sentences of `in_words` on each part, one text a part."""
+        return _in_words(self.summary(ci_prob, ci_kind), self.parts)
 
     def __repr__(self) -> str:
         total = next(iter(self.parts.values())).counts.total
@@ -273,8 +277,8 @@ def _calibrated(part: CalibrationFigures, measure: str, prob: float) -> dict[str
 # ── In words ──
 
 
-def _in_words(summary: pd.DataFrame, parts: Mapping[Any, CalibrationFigures], left_out: Sequence[str]) -> str:
-    """Return sentences on each part of a `Calibration` and on the omitted measures, given its summary."""
+def _in_words(summary: pd.DataFrame, parts: Mapping[Any, CalibrationFigures]) -> list[str]:
+    """Return sentences on each part of a `Calibration`, given its summary."""
     texts = []
     for label, part in parts.items():
         rows = summary[summary["label"] == label] if "label" in summary else summary
@@ -283,11 +287,11 @@ def _in_words(summary: pd.DataFrame, parts: Mapping[Any, CalibrationFigures], le
         sentences = [describe(table, part) for describe in (_in_the_large, _slope, _squared_error, _brier, _verdict)]
         name = "" if label == "" else f"{label}: "
         texts.append(name + " ".join(text for text in sentences if text))
-    return "\n".join([*texts, *left_out])
+    return texts
 
 
 def _interval(row: Mapping[str, Any]) -> str:
-    return estimate(row["mean"], row["ci_lower"], row["ci_upper"], row["ci_prob"], row["ci_kind"]).partition(" ")[2]
+    return bracketed_interval(row["ci_lower"], row["ci_upper"], row["ci_prob"], row["ci_kind"])
 
 
 def _in_the_large(table: Mapping[str, Any], part: CalibrationFigures) -> str:
