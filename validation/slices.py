@@ -154,7 +154,7 @@ def _of_draws(cm: ConfusionMatrix, recall: Array, before: Array) -> Slices:
         )
         for drawn in (recall, before)
     )
-    return Slices(cm, rates, prior_rates, xr.Dataset(), "", independent=True)
+    return Slices(cm, rates, prior_rates, xr.Dataset(), "", independent_draws=True)
 
 
 def _recall_of(cm: ConfusionMatrix) -> tuple[Array, Array]:

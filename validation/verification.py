@@ -193,7 +193,7 @@ def _outcomes(
     cm = ConfusionMatrix.from_table(alone, dims={"sample": names}, pos_label=positive)
     # By draws as well: metrics that are integrated take long for so many samples.
     drawn = posterior(cm, random_seed=settings["posterior_seed"]).cells_by_chain(settings["draws"], 1)
-    only = Posterior(source=StoredDraws(drawn, independent=True), pos_label=positive, prior_text="")
+    only = Posterior(source=StoredDraws(drawn, independent_draws=True), pos_label=positive, prior_text="")
     true = probabilities.sum((0, 1)).T
     limits = [[each[metric].eti(settings["prob"]).values for metric in metrics] for each in (post, only)]
     limits.append([_prediction_powered(by_chance, metric, positive, settings["prob"]) for metric in metrics])

@@ -162,7 +162,7 @@ def average(
     else:
         values = origin.sampled(draws, None)[:, None, :]
     _warn_of_prior(post, folds, metric, dim, repeats)
-    distribution = Draws.of(folds.name, values, folds.bounds, post.source.independent)
+    distribution = Draws.of(folds.name, values, folds.bounds, post.source.independent_draws)
     examples = None if post.observed is None else post.observed.sum(dim)
     quantity = replace(folds.quantity, scope=Scope("average", dim, detail=post.scope.of()))
     return Marginal(quantity, distribution, leading, origin, folds.inference, examples=examples)

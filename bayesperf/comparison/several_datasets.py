@@ -120,7 +120,7 @@ def comparison_of_fit(
     )
     shares = _next_regions(average, spread, 1 + tail, rope)
     metric = "score" if data.name is None else str(data.name)
-    distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent=False)
+    distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent_draws=False)
 
     comparison = Comparison(
         contrast=Marginal(
@@ -137,8 +137,8 @@ def comparison_of_fit(
         rope=rope,
         basis=comparison.basis,
         shares=over_regions(shares.reshape(-1, 3), rope),
-        prob_rope=mean_of_draws(shares, rope, independent=False),
-        prob_largest=mean_of_draws(largest(shares), rope, independent=False),
+        prob_rope=mean_of_draws(shares, rope, independent_draws=False),
+        prob_largest=mean_of_draws(largest(shares), rope, independent_draws=False),
         prob_rope_average=comparison.prob_rope,
     )
     return replace(comparison, next_dataset=next_dataset)

@@ -260,7 +260,7 @@ def signed_rank_test(
         basis=f"Dirichlet process with a difference of 0 of weight {weight:g}",
         shares=over_regions(shares, width),
         prob_rope=over_regions(pairs.expected_regions(concentration), width, mcse=0.0),
-        prob_largest=mean_of_draws(largest(shares)[None], width, independent=True),
+        prob_largest=mean_of_draws(largest(shares)[None], width, independent_draws=True),
     )
 
 
@@ -336,9 +336,9 @@ def largest(shares: Array) -> Array:
     return np.asarray(best / best.sum(-1, keepdims=True))
 
 
-def mean_of_draws(values: Array, rope: float, independent: bool) -> xr.DataArray:
+def mean_of_draws(values: Array, rope: float, independent_draws: bool) -> xr.DataArray:
     """Return the mean of draws (chain, draw, 3) for each region, with the largest Monte Carlo error."""
-    errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent).mcse()
+    errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent_draws).mcse()
     return over_regions(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
 
 

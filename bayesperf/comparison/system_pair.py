@@ -136,7 +136,7 @@ class SystemPair(Held):
     def _unrelated(self) -> bool:
         """Whether the draws of the two systems are independent of each other."""
         sides = self.first.distribution, self.second.distribution
-        return all(side.independent for side in sides if isinstance(side, Sampled))
+        return all(side.independent_draws for side in sides if isinstance(side, Sampled))
 
     def _values(self) -> tuple[Array, Array]:
         """Return draws of both systems, each of shape (m, chains, n)."""
@@ -293,7 +293,7 @@ def against_rule(post: Posterior, rule: str, metric: str | Metric, dim: str, dra
     prevalence = cells.sum("predicted")
     called = _RULES[rule](prevalence).rename(actual="predicted")
     system, guess = (
-        StoredDraws(drawn.transpose(*cells.dims), independent=post.source.independent)
+        StoredDraws(drawn.transpose(*cells.dims), independent_draws=post.source.independent_draws)
         for drawn in (cells, prevalence * called)
     )
     metric = post.applicable(metric)

@@ -34,12 +34,12 @@ class Sampled(Distribution):
     ----------
     values : Array (m, chains, n)
         The draws.
-    independent : bool
+    independent_draws : bool
         Whether the draws are independent; if not, the Monte Carlo error takes their autocorrelation into account.
     """
 
     values: Array
-    independent: bool
+    independent_draws: bool
     method: ClassVar[str] = "draws"
 
     def checked(self, name: str) -> Self:
@@ -146,7 +146,7 @@ class Sampled(Distribution):
         values = self.values
         defined = ~np.isnan(values)
         some = np.maximum(defined.sum((1, 2)), 1)
-        if self.independent:
+        if self.independent_draws:
             return np.asarray(sd / np.sqrt(some))
         from arviz_stats.base import array_stats
 
@@ -174,12 +174,12 @@ class Draws(Sampled):
 
     values: Array
     bounds: tuple[float, float]
-    independent: bool = True
+    independent_draws: bool = True
 
     @classmethod
-    def of(cls, name: str, values: Array, bounds: tuple[float, float], independent: bool = True) -> Draws:
+    def of(cls, name: str, values: Array, bounds: tuple[float, float], independent_draws: bool = True) -> Draws:
         """Return the distribution given by draws of a metric, and raise if all of them are undefined."""
-        return cls(values, bounds, independent).checked(name)
+        return cls(values, bounds, independent_draws).checked(name)
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class DrawsBesidePairs(Draws):
 
     def take(self, index: Codes | slice) -> Draws:  # type: ignore[override]
         n = len(self.values)
-        kept = Draws(self.values[index], self.bounds, self.independent)
+        kept = Draws(self.values[index], self.bounds, self.independent_draws)
         if n * (n - 1) // 2 != len(self.pairs[0]):
             return kept
         # The draws of each pair, by both of its systems in either order.
@@ -277,7 +277,7 @@ class DrawsOfPairs(Sampled):
     rows: tuple[Codes, Codes]
     operation: Applied
     bounds: tuple[float, float]
-    independent: bool = True
+    independent_draws: bool = True
     chunk: ClassVar[int] = 64
 
     @property

@@ -72,7 +72,9 @@ class CellsOfStudies(StoredDraws):
 
     def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:
         return [
-            DrawsWithoutMoments(drawn.values, drawn.bounds, drawn.independent, means=self.means[name].values.ravel())
+            DrawsWithoutMoments(
+                drawn.values, drawn.bounds, drawn.independent_draws, means=self.means[name].values.ravel()
+            )
             if isinstance(drawn, Draws) and (name := metric.name) in self.means
             else drawn
             for metric, drawn in zip(metrics, super().distributions(post, metrics), strict=True)
@@ -184,8 +186,8 @@ class MetaAnalysis(AnswersOverGroups):
 
     def _parameter(self, name: str, values: Array, leading: xr.DataArray, bounds: tuple[float, float]) -> Marginal:
         quantity = Quantity(name, Scope("dispersion", self.dim), words=name, bounds=bounds)
-        independent = bool(self.drawn.attrs[attributes.INDEPENDENT_DRAWS])
-        return Marginal(quantity, Draws.of(name, values, bounds, independent), xr.zeros_like(leading, float))
+        independent_draws = bool(self.drawn.attrs[attributes.INDEPENDENT_DRAWS])
+        return Marginal(quantity, Draws.of(name, values, bounds, independent_draws), xr.zeros_like(leading, float))
 
     @checked
     def region(self, of: Literal["median_group", "new_group"] = "median_group", ci_prob: float = 0.95) -> xr.Dataset:

@@ -63,7 +63,7 @@ class ClusterWeights(StoredDraws):
         The prevalence of the cells, as in `Posterior`.
     """
 
-    independent: bool = True
+    independent_draws: bool = True
     cm: Counted = field(kw_only=True)
     dim: str = field(kw_only=True)
     prior: priors.Prior = field(kw_only=True)

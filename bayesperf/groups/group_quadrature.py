@@ -116,7 +116,7 @@ class GroupsModel(Held):
     ) -> Posterior:
         template = self._counts.isel({self.dim: 0}, drop=True) if observed is None else observed
         return Posterior(
-            source=StoredDraws(stored(cells, template), independent=True),
+            source=StoredDraws(stored(cells, template), independent_draws=True),
             pos_label=self.cm.pos_label,
             prior_text=self.prior_text,
             scope=scope,

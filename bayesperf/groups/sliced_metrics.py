@@ -56,7 +56,7 @@ class Slices(Answer):
         its attribute ``measure`` names the measure.
     prior_text : str
         The prior, in words.
-    independent : bool
+    independent_draws : bool
         Whether the draws are independent.
     graded : bool
         Whether the counts are of right and wrong outcomes.
@@ -67,7 +67,7 @@ class Slices(Answer):
     prior_rates: xr.DataArray
     spread: xr.Dataset
     prior_text: str
-    independent: bool
+    independent_draws: bool
     graded: bool = False
 
     @property
@@ -180,7 +180,7 @@ class Slices(Answer):
         values = self._values(metric, rates).transpose(..., *DRAWS)
         flat = values.values.reshape(-1, *values.shape[-2:])
         leading = xr.zeros_like(values.isel(chain=0, draw=0, drop=True))
-        drawn = Draws(flat, metric.bounds, self.independent)
+        drawn = Draws(flat, metric.bounds, self.independent_draws)
         score = _observed(metric, counts.transpose(*leading.dims, *CELL_DIMS), self.cm.positive)
         return Marginal(Quantity.of(metric, scope), drawn, leading, inference=inference, score=score)
 
@@ -328,7 +328,7 @@ class Slices(Answer):
         least = self._least_gap(above)
         levels, sides, now, before = self._pairs(dim, metric, mix)
         gaps, prior_gaps = (first - second for first, second in (now, before))
-        interval = Draws(gaps, _of_difference(levels.bounds), self.independent).interval(
+        interval = Draws(gaps, _of_difference(levels.bounds), self.independent_draws).interval(
             *checks.interval(ci_prob, ci_kind)
         )
         figures = {
@@ -383,7 +383,7 @@ class Slices(Answer):
         gap = (values.max(dim) - values.min(dim)).transpose(*DRAWS).values[None]
         bounds = (0.0, _of_difference(levels.bounds)[1])
         quantity = levels.quantity.contrasted("largest gap", bounds)
-        return Marginal(quantity, Draws(gap, bounds, self.independent), xr.DataArray(0.0))
+        return Marginal(quantity, Draws(gap, bounds, self.independent_draws), xr.DataArray(0.0))
 
     @checked
     def ratios(
@@ -422,7 +422,7 @@ class Slices(Answer):
         least = checks.probability("at_least", at_least)
         levels, sides, now, before = self._pairs(dim, metric, mix)
         ratios = now[0] / now[1]
-        interval = Draws(ratios, (0, np.inf), self.independent).interval(*checks.interval(ci_prob, ci_kind))
+        interval = Draws(ratios, (0, np.inf), self.independent_draws).interval(*checks.interval(ci_prob, ci_kind))
         reached, prior_reached = ((each.min(0) >= least * each.max(0)).mean((1, 2)) for each in (now, before))
         figures = {
             "median": np.median(ratios, (1, 2)),
@@ -458,7 +458,7 @@ class Slices(Answer):
         values = _draws_behind(levels)
         ratio = (values.min(dim) / values.max(dim)).transpose(*DRAWS).values[None]
         quantity = levels.quantity.contrasted("smallest ratio", (0.0, 1.0))
-        return Marginal(quantity, Draws(ratio, (0.0, 1.0), self.independent), xr.DataArray(0.0))
+        return Marginal(quantity, Draws(ratio, (0.0, 1.0), self.independent_draws), xr.DataArray(0.0))
 
     def _least_gap(self, above: float) -> float:
         if not 0 <= checks.number("above", above) < np.inf:

@@ -105,7 +105,7 @@ def _slices_of_fit(tree: xr.DataTree) -> Slices:
         prior_rates=_rates_of(before, dims, pos_label),
         spread=spread.assign_attrs(measure=measure),
         prior_text=str(posterior.attrs[PRIOR]),
-        independent=False,
+        independent_draws=False,
     )
 
 
@@ -173,7 +173,7 @@ def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
             {"measure": f"dispersion ρ between {plural(dim)}"},
         ),
         prior_text=f"{means} ~ Beta(1, 1), dispersion ~ {pooled.model.dispersion_text}{of_prevalence}",
-        independent=True,
+        independent_draws=True,
         graded=cm.graded,
     )
 

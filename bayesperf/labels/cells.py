@@ -175,8 +175,8 @@ class PartlyVerified(StoredDraws):
         """Return the source of each system of a sample."""
         used = resolved(prior, sample)
         cells = cls.drawn_cells(sample, used, draws, random_seed)
-        independent = not used.shared_by_classes
-        return cls(cells, independent=independent, sample=sample, prior=prior, random_seed=random_seed)
+        independent_draws = not used.shared_by_classes
+        return cls(cells, independent_draws=independent_draws, sample=sample, prior=prior, random_seed=random_seed)
 
     @staticmethod
     @abstractmethod

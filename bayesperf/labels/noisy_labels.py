@@ -169,7 +169,7 @@ def noise(
         cells, rates = cells[:, :, order], rates[order]
     source = NoisyLabels(
         stored(cells, columns.template, chains),
-        independent=chains == 1,
+        independent_draws=chains == 1,
         systems_dim="" if cm.patterns is None else cm.patterns.dim,
         error_rates=rates,
     )

@@ -40,7 +40,7 @@ def marginal_of_verified_systems(
         joint.values.reshape(-1, 1, joint.sizes["draw"]),
         metric.bounds,
         pairs=(first, second),
-        independent_pairs=source.independent,
+        independent_pairs=source.independent_draws,
     )
     leading = xr.zeros_like(joint.isel(draw=0, drop=True))
     return Marginal(Quantity.of(metric, post.scope), distribution, leading, joint=True)

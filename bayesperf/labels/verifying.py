@@ -192,7 +192,7 @@ class Verified(PartlyVerified):
         first, prior = self.sample.positions[:1], resolved(self.prior, self.sample)
         cells = joint_cells(self.sample, prior, first, self.cells.sizes["draw"], self.random_seed)
         names = [self.sample.judges[place] for place in labelling] if len(self.sample.judges) > 1 else []
-        source = StoredDraws(labelled_cells(self.sample, cells[:, labelling], names, JUDGE), self.independent)
+        source = StoredDraws(labelled_cells(self.sample, cells[:, labelling], names, JUDGE), self.independent_draws)
         return replace(self.posterior, source=source, learned_from=None)
 
     @cached_property

@@ -125,7 +125,7 @@ def read_tree(tree: xr.DataTree, pos_label: Any, part: str = "mean") -> dict[str
     fields = {
         "source": StoredDraws(
             cells.transpose(*template.dims[:-2], "chain", "draw", *CELL_DIMS),
-            independent=bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0)),
+            independent_draws=bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0)),
             refusal=str(dataset.attrs.get(REFUSAL, "")),
             no_prediction=str(dataset.attrs.get(NO_PREDICTION, "")),
         ),

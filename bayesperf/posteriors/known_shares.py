@@ -82,7 +82,7 @@ def posterior_of_strata(
     source = MixedStrata(
         within=within,
         cells=_mixed(within, dims, weights, shares_of == "population", draws),
-        independent=within.source.independent,
+        independent_draws=within.source.independent_draws,
         strata_dims=dims,
         shares=Prevalence(weights.values.ravel(), fixed=shares_of == "population"),
         prior_examples=of_prior,

@@ -143,9 +143,9 @@ class Marginal(Saved):
         words = variable.replace("_", " ") if of_itself else "metric"
         quantity = Quantity(variable, scope, "", facts.get("greater_is_better"), words, bounds)
         values = drawn.values.reshape(-1, *drawn.shape[-2:])
-        independent = bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0))
+        independent_draws = bool(dataset.attrs.get(INDEPENDENT_DRAWS, 0))
         leading = xr.zeros_like(drawn.isel(chain=0, draw=0, drop=True), dtype=float)
-        return cls(quantity, Draws.of(variable, values, bounds, independent), leading, joint=leading.ndim > 0)
+        return cls(quantity, Draws.of(variable, values, bounds, independent_draws), leading, joint=leading.ndim > 0)
 
     @property
     def name(self) -> str:

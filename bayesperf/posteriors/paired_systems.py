@@ -140,7 +140,7 @@ class DrawsOfPatterns(Sampled):
     weights: tuple[Array, Array, Array]
     alone: Beta
     bounds: tuple[float, float]
-    independent: bool = True
+    independent_draws: bool = True
 
     @cached_property
     def values(self) -> Array:  # type: ignore[override]
@@ -155,7 +155,7 @@ class DrawsOfPatterns(Sampled):
         return self.leading.size
 
     def take(self, index: Codes | slice) -> Draws:  # type: ignore[override]
-        return Draws(self.values[index], self.bounds, self.independent)
+        return Draws(self.values[index], self.bounds, self.independent_draws)
 
     def contrast(
         self, what: str, operation: Any, bounds: tuple[float, float], rows: tuple[Codes, Codes]
@@ -167,7 +167,7 @@ class DrawsOfPatterns(Sampled):
         if not diverges.any():
             return None
         values = operation(*(self.values[side] for side in rows))
-        return DrawsWithoutMoments(values, bounds, self.independent, means=np.where(diverges, np.inf, 0.0))
+        return DrawsWithoutMoments(values, bounds, self.independent_draws, means=np.where(diverges, np.inf, 0.0))
 
 
 def marginal_of_systems(

@@ -403,7 +403,9 @@ class Posterior(Answer, HasPositive):
             defined = ~np.isnan(values).any(0)
             undefined.append(1 - float(defined.mean()))
             probabilities.append(float(met.sum()) / int(defined.sum()) if defined.any() else np.nan)
-            drawn = Draws(np.where(defined, met, np.nan).reshape(1, source.chains, -1), (0.0, 1.0), source.independent)
+            drawn = Draws(
+                np.where(defined, met, np.nan).reshape(1, source.chains, -1), (0.0, 1.0), source.independent_draws
+            )
             errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
@@ -597,12 +599,12 @@ class Posterior(Answer, HasPositive):
             SCOPE: self.scope.as_text(),
             REFUSAL: self.source.refusal,
             NO_PREDICTION: self.source.no_prediction,
-            INDEPENDENT_DRAWS: int(self.source.independent),
+            INDEPENDENT_DRAWS: int(self.source.independent_draws),
         }
         if isinstance(self.prevalence, Prevalence):
             facts[PREVALENCE] = self.prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
-        if self.source.independent and cells.sizes["chain"] == 1 and chains is None:
+        if self.source.independent_draws and cells.sizes["chain"] == 1 and chains is None:
             cells = in_chains(cells)
         asked = [metrics] if isinstance(metrics, str | Metric) else metrics or self.default_metrics()
         named = [metric if isinstance(metric, str) else metric.name for metric in asked]

@@ -22,7 +22,7 @@ def joint_draws(marginal: Marginal, dim: str, draws: int) -> xr.DataArray:
     names: tuple[str, ...] = ("draw",)
     if not isinstance(distribution, Sampled):
         values = marginal.joint_draws(draws).values
-    elif distribution.independent:
+    elif distribution.independent_draws:
         values = distribution.values.reshape(*marginal.leading.shape, -1)
     else:
         values = distribution.values.reshape(*marginal.leading.shape, *distribution.values.shape[1:])
@@ -47,13 +47,13 @@ def largest_mcse(draws: Sampled, function: Callable[[Array], NDArray[Any]]) -> f
 
 def _errors(draws: Sampled, function: Callable[[Array], NDArray[Any]]) -> Array:
     values = draws.values
-    return Draws(np.where(np.isnan(values), np.nan, function(values)), (0, 1), draws.independent).mcse()
+    return Draws(np.where(np.isnan(values), np.nan, function(values)), (0, 1), draws.independent_draws).mcse()
 
 
 def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
     """Return how often each system or class along `dim`, the last, has each rank in draws (…, [chain,] draw, dim)."""
-    independent, count = "chain" not in values.dims, values.sizes[dim]
-    if independent:
+    independent_draws, count = "chain" not in values.dims, values.sizes[dim]
+    if independent_draws:
         values = values.expand_dims("chain", axis=-3)
     systems = np.arange(count)
     noise = np.random.default_rng(0).random(values.shape[-3:])
@@ -68,10 +68,10 @@ def rank_probabilities(values: xr.DataArray, dim: str) -> xr.DataArray:
         probability = np.bincount(cell.ravel(), minlength=count**2).reshape(count, count) / len(cell)
         probabilities.append(probability)
         undefined.append(missing.mean())
-        if independent:
+        if independent_draws:
             errors.append(np.sqrt(probability * (1 - probability) / len(cell)).max())
         else:
-            defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent=False)
+            defined = Draws(np.where(missing, np.nan, 0.0)[None], (0, 1), independent_draws=False)
             rank = order.argsort(-1)
             of_place = [np.moveaxis(rank == place, -1, 0) for place in systems]
             errors += [largest_mcse(defined, partial(_given, indicator)) for indicator in of_place]

@@ -174,7 +174,7 @@ def _drawn(pooled: Posterior) -> Posterior | None:
     if not pooled.source.by_matrix:
         return pooled
     try:
-        return replace(pooled, source=StoredDraws(pooled.cells_by_chain(DRAWS, 1), independent=True))
+        return replace(pooled, source=StoredDraws(pooled.cells_by_chain(DRAWS, 1), independent_draws=True))
     except ValueError:
         return None
 

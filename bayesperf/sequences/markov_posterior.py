@@ -50,7 +50,7 @@ class MarkovChain(StoredDraws):
         The seed, and a key that separates this posterior's random numbers from others.
     """
 
-    independent: bool = True
+    independent_draws: bool = True
     refusal: str = DEPENDENT
     chain: ChainParameters = field(kw_only=True)
     starts: Booleans = field(kw_only=True)
@@ -100,7 +100,7 @@ class MarkovChain(StoredDraws):
         for states in self.chain.take(selected).simulate(starts, self.generator(random_seed, 1)):
             counts[each, states] += 1
         shares = stored(counts.reshape(draws, 2, 2) / len(starts), self.template)
-        return StoredDraws(shares, independent=True, refusal=PREDICTED)
+        return StoredDraws(shares, independent_draws=True, refusal=PREDICTED)
 
 
 @checked

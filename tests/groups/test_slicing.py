@@ -31,7 +31,7 @@ def found():
               ("posterior", "prior")}  # fmt: skip
     measured = xr.Dataset(spread, {"effect": ["site", "age"], "rate": RATES[1:]}, {"measure": "spread"})
     before = rates.isel(draw=slice(100)).copy(data=rng.beta(2, 1, (2, 3, 2, 100, 3)))
-    return Slices(SLICED, rates, before, measured, "any", independent=True)
+    return Slices(SLICED, rates, before, measured, "any", independent_draws=True)
 
 
 def rate(found, name, **place):
@@ -80,7 +80,7 @@ def test_small_slices_do_not_draw_the_prevalence_of_a_level_to_a_half():
     cm = bp.ConfusionMatrix.from_counts(tp=n, fn=0, fp=0, tn=3 * n, dims=["site", "device"])
     rates = xr.DataArray(np.full((2, 20, 1, 4000, 3), 0.9), cm.counts.isel(actual=0, predicted=0, drop=True).coords,
                          ("site", "device", "chain", "draw", "rate")).assign_coords(rate=RATES)  # fmt: skip
-    levels = Slices(cm, rates, rates, xr.Dataset(), "any", independent=True).levels("site", "prevalence")
+    levels = Slices(cm, rates, rates, xr.Dataset(), "any", independent_draws=True).levels("site", "prevalence")
     expected = stats.beta(1 + 20, 1 + 60)
     np.testing.assert_allclose(levels.mean(), expected.mean(), atol=5 * expected.std() / np.sqrt(4000))
     np.testing.assert_allclose(levels.sd(), expected.std(), rtol=0.1)

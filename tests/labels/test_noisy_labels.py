@@ -183,7 +183,7 @@ def test_draws_of_a_matrix_that_depends_on_the_truth_are_a_samplers():
     error = [[0.8, 0.2, 0], [0.05, 0.9, 0.05], [0.1, 0.1, 0.8]]
     for asked, made in {1000: 1000, 51: 100}.items():
         post = bp.labels.noise(THREE, error, draws=asked)
-        assert not post.source.independent
+        assert not post.source.independent_draws
         assert post.source.cells.sizes["chain"] * post.source.cells.sizes["draw"] == made
 
 

@@ -196,7 +196,7 @@ def test_errors_of_draws_of_a_sampler_are_arviz_s_of_the_mean_and_the_spread_of_
     noise = np.random.default_rng(3).normal(size=(runs, *shape))
     chains = signal.lfilter([np.sqrt(1 - 0.6**2)], [1, -0.6], noise, axis=-1)
     leading = xr.DataArray(np.zeros(runs), dims="run")
-    marginal = Marginal(Quantity("log_ratio"), Draws(chains, (-np.inf, np.inf), independent=False), leading)
+    marginal = Marginal(Quantity("log_ratio"), Draws(chains, (-np.inf, np.inf), independent_draws=False), leading)
 
     errors = [array_stats.mcse(chain, chain_axis=0, draw_axis=1) for chain in chains]
     np.testing.assert_allclose(marginal.mcse(), errors, rtol=1e-12)

@@ -296,7 +296,7 @@ def test_trees_and_copies():
     tree = POST.to_datatree(["accuracy"], draws=500, chains=2)
     back = bp.Posterior.from_datatree(tree)
     assert back.prior_text == POST.prior_text
-    assert back.source.independent
+    assert back.source.independent_draws
     np.testing.assert_array_equal(back["accuracy"].joint_draws(1000), POST["accuracy"].joint_draws(1000))
     xr.testing.assert_identical(copy.deepcopy(POST)["mcc"].eti(), POST["mcc"].eti())
 

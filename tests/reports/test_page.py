@@ -63,7 +63,7 @@ def sliced_by_two():
     spread = xr.Dataset({name: (("effect", "rate", f"{name}_draw"), rng.gamma(2, size=(2, 2, 200))) for name in
                          ("posterior", "prior")}, {"effect": ["fold", "half"], "rate": ["recall", "specificity"]},
                         {"measure": "standard deviation"})  # fmt: skip
-    found = Slices(analysis.sliced, rates, rates, spread, "any", independent=True)
+    found = Slices(analysis.sliced, rates, rates, spread, "any", independent_draws=True)
     metrics = ["recall", "specificity", "precision"]
     vars(analysis)["slices"] = SlicedSystem("", found, metrics, ("the sampler warned",))
     return analysis

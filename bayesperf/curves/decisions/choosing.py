@@ -498,7 +498,7 @@ def _posterior_of_draws(cells: Array, labels: tuple[Any, Any], positive: Any) ->
     order = slice(None, None, -1) if labels[0] == positive else slice(None)
     coords = {dim: list(labels) for dim in CELL_DIMS}
     source = StoredDraws(
-        stored(cells[:, order, order], xr.DataArray(np.zeros((2, 2)), coords, CELL_DIMS)), independent=True
+        stored(cells[:, order, order], xr.DataArray(np.zeros((2, 2)), coords, CELL_DIMS)), independent_draws=True
     )
     prior_text, scope = "Jeffreys' Dirichlet (0.5 in each cell)", Scope("chosen", detail=LESS_OPTIMISM)
     return Posterior(source=source, pos_label=positive, prior_text=prior_text, scope=scope)

@@ -135,7 +135,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
         """The draws behind the bands, as a posterior over ``alpha`` for any metric."""
         drawn = np.stack([cells.swapaxes(0, 1) for cells in drawn_cells(self, [self._rule])])
         return Posterior(
-            source=StoredDraws(stored(drawn, self.cm.counts), independent=True),
+            source=StoredDraws(stored(drawn, self.cm.counts), independent_draws=True),
             pos_label=1,
             prior_text=self.prior_text,
             scope=self.scope,

@@ -51,7 +51,7 @@ class ExpectedCells(StoredDraws):
         Examples with at least this probability are called positive.
     """
 
-    independent: bool = True
+    independent_draws: bool = True
     refusal: str = _REFUSAL
     recalibration: Recalibration = field(kw_only=True)
     probabilities: Array = field(kw_only=True)

@@ -116,7 +116,11 @@ class CellsByMatrix(Source):
                 new = rng.multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
             shares.append(new / new.sum((1, 2), keepdims=True))
         return StoredDraws(
-            stored(np.stack(shares), self.template), independent=True, refusal=PREDICTED, predicted_from=post, size=n
+            stored(np.stack(shares), self.template),
+            independent_draws=True,
+            refusal=PREDICTED,
+            predicted_from=post,
+            size=n,
         )
 
     def _observed(self, post: Posterior, n: int | None) -> Array:

@@ -46,7 +46,7 @@ class Source(Held, ABC):
     weighted: ClassVar[bool] = False
     # Whether draws are independent of each other, the number of their chains, and of joint draws made of exact results,
     # and the seed.
-    independent: bool = True
+    independent_draws: bool = True
     chains: int = 1
     n_draws: int = 10_000
     random_seed: int = 0

@@ -37,7 +37,7 @@ class StoredDraws(Source):
     ----------
     cells : xarray.DataArray
         The draws.
-    independent : bool
+    independent_draws : bool
         Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
     refusal : str
         Why `predict` and `at_prevalence` are not available; empty if they are.
@@ -54,7 +54,7 @@ class StoredDraws(Source):
     """
 
     cells: xr.DataArray
-    independent: bool = False
+    independent_draws: bool = False
     refusal: str = ""
     no_prediction: str = ""
     predicted_from: Posterior | None = None
@@ -98,7 +98,7 @@ class StoredDraws(Source):
         predictor = self.predicted_from
         known = None if predictor is None else predictor.source.proportion_weights(predictor, self.size, metric)
         if known is None:
-            return Draws(drawn, metric.bounds, self.independent)
+            return Draws(drawn, metric.bounds, self.independent_draws)
         examples, success, failure, rest, forward = known
         return PredictedProportion(
             drawn, metric.bounds, examples=examples, success=success, failure=failure, rest=rest, forward=forward
@@ -156,7 +156,7 @@ class StoredDraws(Source):
         new = self.generator(random_seed, 1).multinomial(size, flat / flat.sum(-1, keepdims=True)).reshape(cells.shape)
         shares = stored(new / new.sum((-2, -1), keepdims=True), self.template)
         # What a child knows of the examples that it was drawn from is not known of new ones.
-        return StoredDraws(shares, self.independent, PREDICTED, systems_dim=self.systems_dim)
+        return StoredDraws(shares, self.independent_draws, PREDICTED, systems_dim=self.systems_dim)
 
     def at_prevalence(self, prevalence: Prevalence) -> Self:
         shape = self.cells.shape[:-1]
@@ -206,7 +206,7 @@ class SameExamples(StoredDraws):
         The Dirichlet of each system alone, which refuses metrics that are undefined under an improper prior.
     """
 
-    independent: bool = True
+    independent_draws: bool = True
     refusal: str = (
         "these draws are of systems tested on the same examples. Ask it of each system by itself: posterior(cm)."
     )
