@@ -21,14 +21,12 @@ from bayesperf.distributions.beta import Beta
 from bayesperf.intervals.proportions import check_counts
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.posteriors.marginal import Marginal, Origin
-from bayesperf.posteriors.prior import Prior
+from bayesperf.posteriors.prior import IN_EVERY_CELL, Prior
 from bayesperf.posteriors.quantity import Quantity
 
 __all__ = ["posterior_of_rate"]
 
 RATE = "rate"
-# Both parameters of the Beta prior of each name.
-PRIORS = {"jeffreys": 0.5, "flat": 1.0, "haldane": 0.0}
 
 
 @checked
@@ -118,13 +116,13 @@ def weights_of_rate(prior: str | Prior) -> tuple[float, float]:
     if isinstance(prior, Prior) and prior.rates:
         return prior.rates
     name = prior.name if isinstance(prior, Prior) else prior
-    if name not in PRIORS:
+    if name not in IN_EVERY_CELL:
         raise InputError(
             "prior",
-            f"must be one of {', '.join(map(repr, PRIORS))}, or bp.prior.rate(a, b), of the rate "
+            f"must be one of {', '.join(map(repr, IN_EVERY_CELL))}, or bp.prior.rate(a, b), of the rate "
             f"itself; it is {name!r}.",
         )
-    return PRIORS[name], PRIORS[name]
+    return IN_EVERY_CELL[name], IN_EVERY_CELL[name]
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Prior", "dirichlet", "elicited", "flat", "haldane", "jeffreys", "perks", "rate", "sensitivity", "shared"]
 
+# Pseudo-examples in every cell; of a rate alone, on either side.
+IN_EVERY_CELL = {"jeffreys": 0.5, "flat": 1.0, "haldane": 0.0}
+
 # Asks posteriors under several priors, so it is lent by a module that imports this one.
 __getattr__, *_ = lazy_loader.attach("bayesperf", submod_attrs={"posteriors.sensitivity_to_prior": ["sensitivity"]})
 
@@ -217,7 +220,7 @@ class Prior(Saved):
 
 def flat() -> Prior:
     """Return the flat prior: one pseudo-example in every cell, uniform over matrices of cell probabilities."""
-    return Prior("flat", applied(in_every_cell, 1.0))
+    return Prior("flat", applied(in_every_cell, IN_EVERY_CELL["flat"]))
 
 
 def jeffreys() -> Prior:
@@ -225,7 +228,7 @@ def jeffreys() -> Prior:
 
     This is the default for two classes: recall, precision and specificity have Beta(½, ½), and accuracy Beta(1, 1).
     """
-    return Prior("jeffreys", applied(in_every_cell, 0.5))
+    return Prior("jeffreys", applied(in_every_cell, IN_EVERY_CELL["jeffreys"]))
 
 
 def perks() -> Prior:
@@ -242,7 +245,7 @@ def haldane() -> Prior:
 
     The posterior is improper if a cell is empty; metrics that need that cell then raise.
     """
-    return Prior("haldane", applied(in_every_cell, 0.0))
+    return Prior("haldane", applied(in_every_cell, IN_EVERY_CELL["haldane"]))
 
 
 def shared() -> Prior:

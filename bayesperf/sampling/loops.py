@@ -187,11 +187,9 @@ class Program:
         if kind == "Composite":
             local = dict(zip(operation.fgraph.inputs, arguments, strict=True))
             for inner in operation.fgraph.toposort():
-                given = [local[v] if v in local else self.number(np.asarray(v.data).item()) for v in inner.inputs]
+                given = [self.argument(v, local) for v in inner.inputs]
                 local |= zip(inner.outputs, self.scalar(inner, given), strict=True)
-            return [
-                local[v] if v in local else self.number(np.asarray(v.data).item()) for v in operation.fgraph.outputs
-            ]
+            return [self.argument(v, local) for v in operation.fgraph.outputs]
         if kind == "Cast":
             to = {"f": "{0} * 1.0", "i": "whole({0})", "b": "{0} != 0"}.get(np.dtype(node.outputs[0].type.dtype).kind)
             if to is None:

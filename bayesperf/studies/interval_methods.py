@@ -24,6 +24,7 @@ from bayesperf.metrics.arguments import ARGUMENTS
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.prior import IN_EVERY_CELL
 
 KINDS = ("hdi", "eti")
 
@@ -44,9 +45,7 @@ def interval_names(methods: Sequence[str] | None, available: Sequence[str]) -> l
 
 # ── Intervals for a rate ──
 
-# Weight of each cell.
-_PSEUDO_COUNTS = {"flat": 1.0, "jeffreys": 0.5}
-OF_RATES = (*FREQUENTIST_OF_PROPORTIONS, *(f"{prior}_{kind}" for prior, kind in product(_PSEUDO_COUNTS, KINDS)))
+OF_RATES = (*FREQUENTIST_OF_PROPORTIONS, *(f"{prior}_{kind}" for prior, kind in product(("flat", "jeffreys"), KINDS)))
 
 
 # The posterior's under a prior Beta(λ, λ) of the rate itself.
@@ -88,7 +87,7 @@ def rate_intervals(
     k, (prior, *_, kind) = successes.astype(float)[:, None], method.split("_")
     weight = _weight(method)
     on_each_side = [
-        _PSEUDO_COUNTS[prior] * _number_of_cells(side) if weight is None else weight
+        IN_EVERY_CELL[prior] * _number_of_cells(side) if weight is None else weight
         for side in (proportion.success, proportion.failure)
     ]
     beta = Beta(k + on_each_side[0], trials - k + on_each_side[1])
