@@ -21,6 +21,8 @@ from bayesperf.core.errors import InputError
 
 # Fewest clusters: of two the weights would be 0. And how many are enough to be silent.
 LEAST, ENOUGH = 3, 20
+# What was not seen weighs half as much as a unit that was, in each class or cell: Jeffreys' prior.
+UNSEEN = 0.5
 # How many numbers are drawn at once, and how many take so long that a progress bar is shown.
 _AT_ONCE, _LONG = 2**18, 2**27
 # With so many clusters of one size, few weights are not exponentials.

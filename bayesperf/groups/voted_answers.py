@@ -15,7 +15,7 @@ from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Codes, Counts
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
-from bayesperf.core.weights import about_few, check_enough
+from bayesperf.core.weights import UNSEEN, about_few, check_enough
 from bayesperf.core.words import listed, plural
 from bayesperf.data.clusters import ClusterColumn, cluster_column
 from bayesperf.data.count_arrays import check_dims
@@ -25,9 +25,6 @@ from bayesperf.groups.attempts import in_parts, refuse_too_few
 from bayesperf.groups.cluster_weights import share_of_questions
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-
-# Pseudo-questions that are failed, and the same number that are solved: Jeffreys' prior.
-_HALF = 0.5
 
 
 @checked
@@ -106,7 +103,8 @@ def majority_vote(
     _check_enough(questions)
     words = f"probability that the majority of {size} attempts is right"
     quantity = Quantity(f"maj_at_{size}", Scope("new_group", questions.name), "", True, words, (0.0, 1.0))
-    alpha = np.broadcast_to([[0, 0], [_HALF, _HALF]], (leading.size, 2, 2))
+    # Pseudo-questions that are failed, and the same number that are solved.
+    alpha = np.broadcast_to([[0, 0], [UNSEEN, UNSEEN]], (leading.size, 2, 2))
     parts = in_parts(questions.name, scores, attempts > 0)
     own = streams(seed, f"pseudo-{questions.name}s", leading, scores.T)
     return share_of_questions(quantity, parts, alpha, leading, own, number, seed)

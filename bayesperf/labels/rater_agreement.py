@@ -20,7 +20,7 @@ from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.random_streams import stream
-from bayesperf.core.weights import about_few, check_enough, cluster_weights, mean_weight, unit_weights
+from bayesperf.core.weights import UNSEEN, about_few, check_enough, cluster_weights, mean_weight, unit_weights
 from bayesperf.core.words import enumerated, listed, metric_title
 from bayesperf.distributions.draws import Draws
 from bayesperf.labels import agreement_coefficients as coefficients
@@ -29,9 +29,6 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
-# Weight of an item about which raters disagree that was not seen: without it, raters who agree about all items would
-# have an interval without width.
-_UNSEEN = 0.5
 # Draws that differ by less, differ by rounding.
 _NO_WIDTH = 1e-9
 
@@ -171,7 +168,8 @@ def _coefficient_draws(
     """Return draws of a coefficient, (draws,)."""
     draws, raters = len(items), given.shape[1]
     weights = cluster_weights(rng, np.ones(raters), draws).astype(float) if new_raters else np.ones((1, raters))
-    unseen = np.zeros(draws) if measure.of_numbers else rng.standard_gamma(_UNSEEN, draws)
+    # An unseen item about which raters disagree: without it, raters who agree about all have no width.
+    unseen = np.zeros(draws) if measure.of_numbers else rng.standard_gamma(UNSEEN, draws)
     parts = [
         measure.function(
             WeightedAnswers(given, items[part], weights[part] if new_raters else weights, unseen[part], sizes), compared

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
 from bayesperf.core.weights import (
+    UNSEEN,
     at_random,
     blocks_of_draws,
     cluster_weights,
@@ -35,8 +36,6 @@ _MANY, _BINS, _MOST_OF_CLASS, _MOST_CLUSTERS = 10_000, 1024, 2_000, 5_000
 Weights = NDArray[np.float32]
 # From weights of units (units, draws), and a stream, to figures (S, draws).
 OfWeights = Callable[[Weights, np.random.Generator], Array]
-# The unseen part of a class weighs half as much as a unit, as in Jeffreys' prior; its rank may be any.
-HALF = 0.5
 
 
 def bootstrapped(
@@ -65,7 +64,7 @@ def _counted(scores: Array, positives: int) -> tuple[Counts, Codes]:
 def area_draws_of_counts(counts: Counts, draws: int, rng: np.random.Generator, progressbar: bool) -> Array:
     """Return draws (draws,) of the area of one system, from counts of either class at each score, (2, V)."""
     binned = ScoreBins.of(counts, _BINS)
-    beyond, ranks = rng.standard_gamma(HALF, (2, draws)), rng.random((2, 1, draws))
+    beyond, ranks = rng.standard_gamma(UNSEEN, (2, draws)), rng.random((2, 1, draws))
     sizes = binned.sizes[binned.sizes > 0]
     drawn = []
     for weights in weight_blocks(rng, sizes, draws, progressbar):
@@ -146,7 +145,7 @@ def class_pair(scores: Array, positive: Booleans, negative: Booleans, units: Uni
     def areas(weights: Weights, rng: np.random.Generator) -> Array:
         of_bins = [np.split(table @ weights, [bins.with_positives]) for bins, table in systems]
         seen = np.stack([of_class.sum(0, dtype=float) for of_class in of_bins[0]])
-        beyond = unseen[:, None] * rng.standard_gamma(HALF / averaged, seen.shape)
+        beyond = unseen[:, None] * rng.standard_gamma(UNSEEN / averaged, seen.shape)
         ranks = rng.random((2, 1 + order.max(), weights.shape[1]))[:, order]
         drawn = [bins.areas(*of_classes) for (bins, _), of_classes in zip(systems, of_bins, strict=True)]
         return areas_with_unseen(np.stack(drawn), beyond / (seen + beyond), ranks)

@@ -17,6 +17,7 @@ from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
+from bayesperf.core.weights import UNSEEN
 from bayesperf.core.words import (
     chance,
     enumerated,
@@ -29,7 +30,6 @@ from bayesperf.core.words import (
 )
 from bayesperf.curves.curve import Curve
 from bayesperf.curves.decisions.placed_examples import (
-    PSEUDO_EXAMPLES,
     SYSTEM,
     TREAT_ALL,
     TREAT_NONE,
@@ -393,7 +393,7 @@ def value_of_examples(called: Array, draws: xr.Dataset, n: int, rng: np.random.G
     new = rng.multinomial(n, flat / flat.sum(-1, keepdims=True)).reshape(*flat.shape[:2], 2, -1)
     totals = np.moveaxis(new.sum(-1, keepdims=True), 1, -1)
     together = np.concatenate([totals, np.moveaxis(called_at(new), 1, -1)], axis=2) + called[..., None]
-    weights = together + PSEUDO_EXAMPLES * (1 + (np.arange(together.shape[2]) == 0))[:, None]
+    weights = together + UNSEEN * (1 + (np.arange(together.shape[2]) == 0))[:, None]
     rates = weights[:, :, 1:] / weights[:, :, :1]
     positives = weights[:, 1, 0] / weights[:, :, 0].sum(1)
     means = draws[["fpr", "recall", "prevalence"]].copy(data={

@@ -18,8 +18,8 @@ from bayesperf.core.arrays import Array, Codes, Counts, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import held
 from bayesperf.core.random_streams import stream
+from bayesperf.core.weights import UNSEEN
 from bayesperf.core.words import chance, enumerated, format_value, metric_title, sentence
-from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES
 from bayesperf.curves.decisions.rules import (
     Cells,
     Rule,
@@ -474,7 +474,7 @@ def drawn_shares(candidates: Candidates, rule: Rule, chosen: Codes, draws: int, 
     """
     apparent, actual = _chosen_anew(candidates.counts, rule, draws, rng)
     ratio = actual / apparent
-    weights = rng.standard_gamma(placed(candidates.counts, chosen) + PSEUDO_EXAMPLES, (draws, 2, rule.size + 1))
+    weights = rng.standard_gamma(placed(candidates.counts, chosen) + UNSEEN, (draws, 2, rule.size + 1))
     of_classes = weights.sum(-1, keepdims=True)
     corrected = weights * ratio
     corrected *= of_classes / corrected.sum(-1, keepdims=True)
@@ -488,7 +488,7 @@ def _chosen_anew(counts: Counts, rule: Rule, draws: int, rng: np.random.Generato
         drawn = rng.multinomial(total, counts.ravel() / total, part.stop - part.start).reshape(-1, *counts.shape)
         chosen = rule.choose(cells_of(drawn))
         for i, examples in enumerate((drawn, np.broadcast_to(counts, drawn.shape))):
-            weights = placed(examples, chosen) + PSEUDO_EXAMPLES
+            weights = placed(examples, chosen) + UNSEEN
             sums[i] += (weights / weights.sum(-1, keepdims=True)).sum(0)
     return sums[0] / draws, sums[1] / draws
 
@@ -541,7 +541,7 @@ def _matrix(cells: Counts, labels: tuple[Any, Any], positive: Any) -> ConfusionM
 def _rate(tested: Counts, seed: int) -> Marginal:
     """Return the posterior of the abstention rate: of six cells, each with half an example, the two between."""
     left, of_all = int(tested[:, 1:-1].sum()), int(tested.sum())
-    extra = PSEUDO_EXAMPLES * np.array([2, 4])
+    extra = UNSEEN * np.array([2, 4])
     distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
     return Marginal(_rate_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, score=observed)

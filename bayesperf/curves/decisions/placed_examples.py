@@ -17,7 +17,16 @@ from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, block
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, held_as
 from bayesperf.core.random_streams import streams
-from bayesperf.core.weights import alike, at_random, check_enough, mean_weight, tallied, unit_weights, weight_shapes
+from bayesperf.core.weights import (
+    UNSEEN,
+    alike,
+    at_random,
+    check_enough,
+    mean_weight,
+    tallied,
+    unit_weights,
+    weight_shapes,
+)
 from bayesperf.curves.scored_systems import systems_of
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores, refuse_beside_bins, scores_of
@@ -28,8 +37,6 @@ from bayesperf.data.label_encoding import encode_ids
 TREAT_ALL, TREAT_NONE, SYSTEM = "treat_all", "treat_none", "system"
 # The most units that have weights of their own. More are put together at random.
 MOST_UNITS = 2_000
-# Jeffreys' prior: so much of an example in each cell of the confusion matrix, at whatever threshold.
-PSEUDO_EXAMPLES = 0.5
 
 
 def _fields_of_csr(table: csr_array) -> dict[str, Any]:
@@ -117,8 +124,8 @@ def drawn_rates(placed: PlacedExamples, draws: int, rng: np.random.Generator) ->
     for part in blocks(draws, max(len(placed.shapes), placed.counts.size)):
         n = part.stop - part.start
         of_places = (unit_weights(rng, placed.shapes, n) @ placed.table).reshape(n, systems, 2, places)
-        added = rng.standard_gamma(2 * PSEUDO_EXAMPLES, (n, 1, 2))
-        above = added * rng.beta(PSEUDO_EXAMPLES, PSEUDO_EXAMPLES, (n, 1 + alike.max(), 2))[:, alike.ravel()]
+        added = rng.standard_gamma(2 * UNSEEN, (n, 1, 2))
+        above = added * rng.beta(UNSEEN, UNSEEN, (n, 1 + alike.max(), 2))[:, alike.ravel()]
         totals = of_places.sum(-1) + added
         called = called_at(of_places) + above[..., None]
         rates[..., part] = np.moveaxis(called / totals[..., None], (2, 1, 3, 0), (0, 1, 2, 3))

@@ -26,8 +26,8 @@ from scipy.special import betaincc
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Booleans, Codes, Numbers
 from bayesperf.core.errors import InputError, InputTypeError
+from bayesperf.core.weights import UNSEEN
 from bayesperf.core.words import AT_BEST, chance, format_value, percentage, sentence
-from bayesperf.curves.decisions.placed_examples import PSEUDO_EXAMPLES
 from bayesperf.metrics.exact_forms import Proportion
 from bayesperf.metrics.formulas import cost as cost_metric
 from bayesperf.metrics.metric import Metric
@@ -317,7 +317,7 @@ def _best(cells: Cells, best: Metric, prevalence: float | None, requirements: Se
     If none meets them, as may happen in a part of the examples, it is the one that comes nearest. The metric is
     evaluated at the posterior mean of the cells under Jeffreys' prior, at the given prevalence or the observed one.
     """
-    tp, fn, fp, tn = (np.asarray(cell, float) + PSEUDO_EXAMPLES for cell in cells)
+    tp, fn, fp, tn = (np.asarray(cell, float) + UNSEEN for cell in cells)
     if prevalence is not None:
         positives, negatives = prevalence / (tp + fn), (1 - prevalence) / (fp + tn)
         tp, fn, fp, tn = positives * tp, positives * fn, negatives * fp, negatives * tn
