@@ -34,7 +34,7 @@ from bayesperf.core.hdf5 import arrays_in, facts_in, member
 if TYPE_CHECKING:
     import h5py
 
-FORMAT = 3
+FORMAT = 4
 # The longest text that a fact is.
 _MOST_CHARACTERS = 200
 
