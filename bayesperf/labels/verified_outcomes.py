@@ -73,7 +73,7 @@ def systems_together(
     cells = as_table(xr.DataArray(np.stack([1 - right, right], -1), coords, [*coords]))
     source = StoredDraws(
         cells.transpose(dim, "chain", "draw", ...),
-        independent=not isinstance(together.source, VerifiedOutcomes) or together.source.independent,
+        independent_draws=not isinstance(together.source, VerifiedOutcomes) or together.source.independent_draws,
         refusal="these draws are of systems that answered the same examples.",
         systems_dim=dim,
     )
