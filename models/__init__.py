@@ -89,9 +89,8 @@ def names() -> list[str]:
     Examples
     --------
     >>> import bayesperf as bp
-    >>> bp.models.names()  # doctest: +NORMALIZE_WHITESPACE
-    ['binormal_roc', 'classes', 'datasets', 'groups', 'groups_logit', 'items', 'markov', 'meta_analysis',
-     'multinomial', 'paired', 'preferences', 'prevalence', 'raters', 'rates', 'readers', 'recalibration', 'slices']
+    >>> bp.models.names()
+    ['binormal_roc', 'classes', ..., 'slices']
     """
     modules = (module.name for module in iter_modules(__path__))
     return sorted(name for name in modules if name != "building" and not name.startswith("_"))

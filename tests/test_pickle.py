@@ -448,7 +448,7 @@ def test_every_class_that_can_be_saved_is_tried():
         found.add(kind)
     tried = {type(make()) for make, _ in KINDS.values()}
     assert {kind.__name__ for kind in found - tried} == {
-        "Saved", "Answer", "AnswersOverGroups", "Counted", "Curve", "CurveOfParts",
+        "Saved", "Answer", "AnswersOverGroups", "Counted", "Curve", "CurveOfParts", "PlottedAnswer",
     }  # fmt: skip
 
 

@@ -63,7 +63,7 @@ def test_metrics_of_three_classes_by_hand(name):
 
 
 def test_every_metric_has_a_value_by_hand():
-    assert set(BINARY) == set(NAMES)
+    assert set(BINARY) == set(NAMES), "a value of BINARY in tests/shared/metrics.py"
     assert set(ORDERED) > {*metrics.names("classes"), *metrics.names("ordered")}
 
 

@@ -6,7 +6,7 @@ import pytest
 import bayesperf as bp
 from bayesperf import metrics
 from bayesperf.metrics import registry
-from tests.shared.metrics import BINARY, EVERY, NAMES, THREE
+from tests.shared.metrics import EVERY, THREE
 
 # ── Names ────────────────────────────────────────────────────────────────────────────────────────
 
@@ -69,7 +69,6 @@ def test_names_resolve_to_themselves(name):
 def test_names_are_those_of_the_table():
     table = metrics.table()
     assert table["name"].tolist() == metrics.names()
-    assert set(NAMES) == set(BINARY)
     rows = table.set_index("name")
     assert rows.loc["recall", "aliases"].startswith("sensitivity, tpr")
     assert rows.loc["recall", "needs"] == "binary"

@@ -57,7 +57,7 @@ OTHERS = {"coverage", "repeated_looks", "sequences"}
 
 
 def test_no_study_is_forgotten():
-    assert SMALLEST.keys() == STUDIES.keys()
+    assert SMALLEST.keys() == STUDIES.keys(), "a row of SMALLEST"
     assert FILES.keys() == STUDIES.keys() | OTHERS
 
 
