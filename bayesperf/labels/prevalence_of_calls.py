@@ -40,6 +40,8 @@ _NODES, _PANEL, _ALL = 129, 81, 41
 _APART = 1e-3
 # Mass beyond the range over which a rate is integrated.
 _TAIL = 1e-13
+# The log density falls by this much from node to node at most: a spline would overshoot where it falls to nothing.
+_STEEPEST = 8.0
 # Calls say little of the prevalence if recall + specificity may be below this with more than the probability.
 _LITTLE, _DOUBT = 1.1, 0.05
 # Calls contradict the errors if so few or so many have less than this probability at any prevalence.
@@ -433,7 +435,18 @@ def _tabulated(
     curvature = max((2 * middle - left - right) / _APART**2, 1.0)
     (of_a, of_b, centre, scale) = (np.array([[each]]) for each in (a, b, mode, curvature**-0.5))
     axis = Axis.of_beta(of_a, of_b, _NODES, centre, scale)
-    return Tabulated.of(axis, log_density(axis.nodes(_NODES)[0][0])[None, :])
+    return Tabulated.of(axis, _without_cliffs(log_density(axis.nodes(_NODES)[0][0]))[None, :])
+
+
+def _without_cliffs(log_density: Array) -> Array:
+    """Return a log density at nodes that falls from any node to the next by `_STEEPEST` at most.
+
+    With very many calls it falls to nothing where a rate leaves the range over which it is integrated.
+    """
+    for _ in range(2):
+        ramp = _STEEPEST * np.arange(len(log_density))
+        log_density = (np.maximum.accumulate(log_density + ramp) - ramp)[::-1]
+    return log_density
 
 
 def _log_likelihood(logit: Array, y: float, n: float, recall: KnownRate, specificity: KnownRate) -> Array:

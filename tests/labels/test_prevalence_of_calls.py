@@ -111,6 +111,19 @@ def test_known_rates_leave_a_binomial():
     )
 
 
+@pytest.mark.parametrize("n", [10**6, 10**8, 10**10])
+def test_very_many_calls_leave_the_errors_alone(n):
+    """The proportion of positive calls is known, and the prevalence is (p − fp)/(tp − fp): an integral over fp."""
+    tp, fp, called = (103.5, 19.5), (8.5, 393.5), 0.1
+    posterior = bp.labels.prevalence(n // 10, {"recall": tp, "specificity": fp[::-1]}, n=n)
+    x, wrong = np.linspace(0, 0.2, 2001)[1:, None], np.linspace(0, 0.1, 4001)[1:]
+    right = (called - (1 - x) * wrong) / x
+    density = (stats.beta(*tp).pdf(right) * stats.beta(*fp).pdf(wrong)).sum(1) / x[:, 0]
+    cumulative = np.cumsum(density * stats.beta(0.5, 0.5).pdf(x[:, 0]))
+    expected = np.interp([0.025, 0.5, 0.975], cumulative / cumulative[-1], x[:, 0] + 5e-5)
+    assert posterior.ppf([0.025, 0.5, 0.975]).values == pytest.approx(expected, abs=2e-5 + 1 / np.sqrt(n) / 50)
+
+
 def test_errors_by_counts_posteriors_and_weights_are_one():
     counts = bp.labels.prevalence(50, VALIDATED, n=3330)
     weights = bp.labels.prevalence(50, {"recall": (103.5, 19.5), "specificity": (399.5, 2.5)}, n=3330)
