@@ -151,15 +151,16 @@ def compare(
             raise InputTypeError(
                 "b", "counts of systems tested on the same examples hold them all.", "Compare without `b`."
             )
-        found = _compare_counts(a, _named(metric), prior, asked)
+        found = _compare_counts(a, _named(metric, _usual(a)), prior, asked)
     else:
-        found = _compare_posteriors(_posterior("a", a), b, _named(metric), asked)
+        first = _posterior("a", a)
+        found = _compare_posteriors(first, b, _named(metric, _usual(first)), asked)
     return _shrunk(found, asked, families) if shrink else found
 
 
 def _figure_of_fit(tree: xr.DataTree, metric: str | Metric | None) -> tuple[Marginal, str]:
     """Return a figure of a fit without cells, and the fit's prior."""
-    figure = Marginal.from_datatree(tree, str(_named(metric, *figures_of(tree))))
+    figure = Marginal.from_datatree(tree, str(_named(metric, *figures_of(tree), "recall")))
     return figure, str(tree["posterior"].attrs.get(PRIOR, ""))
 
 
@@ -200,10 +201,18 @@ def _compare_posteriors(first: Posterior, b: Any, metric: str | Metric, asked: A
 
 
 def _named(metric: str | Metric | None, *figures: str) -> str | Metric:
-    """Return what is compared; refuse None, with the figures that a fit has of its own."""
+    """Return what is compared; refuse None, and name the first of some figures that could be."""
     if metric is None:
-        raise InputTypeError("metric", f"name what is compared, as metric={figures[0] if figures else 'recall'!r}.")
+        raise InputTypeError("metric", f"name what is compared, as metric={figures[0]!r}.")
     return metric
+
+
+def _usual(data: Counted | Posterior) -> str:
+    """Return a metric that data of this kind have."""
+    several = len(data.labels) > 2
+    if data.graded:
+        return "mean_grade" if several else "pass_rate"
+    return "accuracy" if several or data.positive is None else "recall"
 
 
 def _posterior(name: str, side: Any) -> Posterior:

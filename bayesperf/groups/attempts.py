@@ -28,10 +28,13 @@ class Rule(NamedTuple):
         Number of attempts.
     enough : int, optional
         How many must pass: 1 for pass@k, k for pass^k, others for G-Pass@k; None for mG-Pass@k.
+    every : bool
+        Whether the one of k=1 attempts is all of them (pass^1), and not at least one of them (pass@1).
     """
 
     k: int
     enough: int | None
+    every: bool = False
 
     @property
     def credit(self) -> Array:
@@ -43,11 +46,11 @@ class Rule(NamedTuple):
 
     def quantity(self, scope: Scope) -> Quantity:
         """Return the name of the expected credit."""
-        k, m = self
+        k, m, every = self
         if m is None:
             levels = f"m from {math.ceil(k / 2) + 1} to {k}"
             name, words = f"mg_pass_at_{k}", f"mean probability that at least m of {k} attempts pass, {levels},"
-        elif m == 1:
+        elif m == 1 and not every:
             name, words = f"pass_at_{k}", f"probability that at least one of {k} attempts passes"
         elif m == k:
             name, words = f"pass_hat_{k}", f"probability that all of {k} attempts pass"

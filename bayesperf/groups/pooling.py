@@ -200,7 +200,7 @@ class Pooled(AnswersOverGroups):
         >>> all_of_4.hdi().sel(of="a new question").round(2).values
         array([0.15, 0.4 ])
         """
-        return self._credit_of_k(k, k)
+        return self._credit_of_k(k, k, every=True)
 
     @checked
     def mg_pass_at_k(self, k: int) -> Marginal:
@@ -238,13 +238,13 @@ class Pooled(AnswersOverGroups):
         """
         return self._credit_of_k(k, None)
 
-    def _credit_of_k(self, k: int, enough: int | None) -> Marginal:
+    def _credit_of_k(self, k: int, enough: int | None, every: bool = False) -> Marginal:
         size = checks.count("k", k, least=2 if enough is None else 1)
         if enough is not None and checks.count("at_least", enough) > size:
             raise InputError("at_least", f"it is {enough}, of k={size} attempts.", "Give a number from 1 to k.")
         if enough not in (1, size) and size > _MOST_OF_SOME:
             raise InputError("k", f"it is {size:,}, and at most {_MOST_OF_SOME} unless one attempt must pass, or all.")
-        credit: Marginal = self._knows.credit_of_k(Rule(size, enough))
+        credit: Marginal = self._knows.credit_of_k(Rule(size, enough, every))
         return credit
 
     # ── Tables and figures ──

@@ -189,7 +189,10 @@ OTHER_POSITIVE = CM.from_predictions(["yes", "no"], ["yes", "no"], pos_label="no
 @pytest.mark.parametrize(
     ("arguments", "options", "error", "message"),
     [
-        ((POST, POST), {}, TypeError, "metric: name what is compared"),
+        ((POST, POST), {}, TypeError, "metric: name what is compared, as metric='recall'"),
+        ((bp.Outcomes.from_counts(right=[3, 4], n=5),), {}, TypeError, "as metric='pass_rate'"),
+        ((bp.posterior(bp.Outcomes.from_grades([1, 2, 3])),), {}, TypeError, "as metric='mean_grade'"),
+        ((CM.from_predictions(list("abc"), list("abb")),), {}, TypeError, "as metric='accuracy'"),
         ((POST, POST, "recal"), {}, ValueError, "no metric named 'recal': did you mean 'recall'"),
         ((POST, POST, 3), {}, TypeError, "metric must be a name or a Metric"),
         ((POST, POST, "recall"), {"rope": -0.1}, ValueError, "rope must be the half-width.* at least 0; it is -0.1"),

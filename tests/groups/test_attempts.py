@@ -186,6 +186,7 @@ def test_these_questions_are_those_that_were_asked():
     )
     pooled = bp.pool(outcomes, "question", "clusters", dispersion=(1, 1))
     of_each = pooled.by_group["accuracy"].mean()
+    assert (pooled.pass_hat_k(1).name, pooled.pass_at_k(1).name) == ("pass_hat_1", "pass_at_1")
     both = pooled.pass_hat_k(1).mean().sel(of="these questions")
     np.testing.assert_allclose(both, of_each.where(times > 0).mean("question"), rtol=1e-9)
     nobody = bp.Outcomes.from_counts(right=0, n=[[4] * 9, [0] * 9], dims=["model", "question"])
