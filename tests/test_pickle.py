@@ -199,6 +199,9 @@ KINDS = {
     ),
     "outcomes": (lambda: ATTEMPTS, lambda outcomes: outcomes.counts),
     "plan of attempts": (lambda: bp.plan.attempts(ATTEMPTS, draws=200), lambda plan: plan.standard_error(2, 3)),
+    "plan of calls or labels": (
+        lambda: bp.plan.prevalence(9, {"recall": (18, 3), "specificity": (40, 2)}, n=60), lambda plan: plan.dataset
+    ),
     "labels to add": (
         lambda: bp.labels.next_labels(verified_one(), 9, metric="f1"),
         lambda advice: xr.DataArray(advice.advised),

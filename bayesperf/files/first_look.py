@@ -577,6 +577,7 @@ def _in_python(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, st
     asked = {}
     if "actual" not in named and "predicted" in named:
         asked["How many are positive, if nobody labelled them?"] = "bp.labels.prevalence"
+        asked["Would more calls or more labels narrow that?"] = "bp.plan.prevalence"
     if "score" in roles and "actual" not in roles:
         asked["How good is it, if no labels have come yet?"] = "bp.curves.expected_metrics"
     if {"actual", "predicted"} <= {*roles} and not named & {"actual", "predicted"}:

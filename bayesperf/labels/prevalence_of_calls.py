@@ -36,6 +36,8 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 
 # Nodes of the prevalence, and of a rate: within the range that matters, and over all of it.
 _NODES, _PANEL, _ALL = 129, 81, 41
+# The former where a thousandth of a width does not matter.
+_ROUGH, _ROUGH_PANEL = 49, 49
 # Distance of logits by which the curvature at the mode is measured.
 _APART = 1e-3
 # Mass beyond the range over which a rate is integrated.
@@ -73,6 +75,8 @@ class KnownRate(NamedTuple):
         The range, and 1 − high.
     draws : Array, optional
         The draws that the distribution consists of.
+    panel : int
+        Number of nodes of an integral over a part of the range.
     """
 
     value: float
@@ -82,6 +86,7 @@ class KnownRate(NamedTuple):
     high: float = 1.0
     rest: float = 0.0
     draws: Array | None = None
+    panel: int = _PANEL
 
     @classmethod
     def of(cls, distribution: Distribution) -> KnownRate:
@@ -202,18 +207,12 @@ def prevalence(
     given = Calls(calls, n, by, pos_label)
     if pooled or (isinstance(errors, ConfusionMatrix) and len(errors.labels) > 2):
         return _by_sampling(given, errors, prior, pooled, random_seed)
-    recall, specificity, labels = _rates(errors, pos_label)
-    positive, total = _counts(given, labels)
-    weights = weights_of_rate(prior)
-    if not min(weights) > 0:
-        raise InputError(
-            "prior", "'haldane' leaves no posterior if all or no examples may be positive.", "Take 'jeffreys'."
-        )
-    _refuse_useless(recall, specificity)
+    known = of_two_classes(given, errors, prior)
+    recall, specificity, positive, total = known.recall, known.specificity, known.positive, known.total
     y, of = (np.asarray(part, float).ravel() for part in (positive, total))
     _warn_of_contradiction(y, of, recall, specificity)
-    tables = [_tabulated(k, of_k, recall, specificity, weights) for k, of_k in zip(y, of, strict=True)]
-    right, wrong = _observed_rates(errors, recall, specificity, labels)
+    tables = [_tabulated(k, of_k, known) for k, of_k in zip(y, of, strict=True)]
+    right, wrong = _observed_rates(errors, recall, specificity, known.labels)
     score = np.clip((y / of - wrong) / (right - wrong), 0, 1)
     return Marginal(
         Quantity(
@@ -221,11 +220,46 @@ def prevalence(
             Scope("own", detail="the prevalence in the unlabelled examples, if predictions err there as elsewhere"),
             bounds=(0.0, 1.0),
         ),
-        _stacked(tables),
+        stacked(tables),
         positive * 0.0,
         inference="Posterior",
         score=positive.copy(data=score.reshape(positive.shape)),
     )
+
+
+class TwoClasses(NamedTuple):
+    """Calls of two classes, and what is known about their errors.
+
+    Attributes
+    ----------
+    positive, total : xarray.DataArray
+        Numbers of positive calls, and of all calls, over the leading dims.
+    recall, specificity : KnownRate
+    labels : list, optional
+        The classes, the positive one last, if they are known.
+    prior : tuple of two float
+        Weights of the Beta distribution of the prevalence.
+    """
+
+    positive: xr.DataArray
+    total: xr.DataArray
+    recall: KnownRate
+    specificity: KnownRate
+    labels: list[Any] | None
+    prior: tuple[float, float]
+
+
+def of_two_classes(given: Calls, errors: Any, prior: Any) -> TwoClasses:
+    """Return calls of two classes, checked; refuse calls that do not depend on the class."""
+    recall, specificity, labels = _rates(errors, given.pos_label)
+    positive, total = _counts(given, labels)
+    weights = weights_of_rate(prior)
+    if not min(weights) > 0:
+        raise InputError(
+            "prior", "'haldane' leaves no posterior if all or no examples may be positive.", "Take 'jeffreys'."
+        )
+    _refuse_useless(recall, specificity)
+    return TwoClasses(positive, total, recall, specificity, labels, weights)
 
 
 def _rates(errors: Any, pos_label: Any) -> tuple[KnownRate, KnownRate, list[Any] | None]:
@@ -419,23 +453,49 @@ def _warn_of_confusion(doubt: float) -> None:
         )
 
 
-def _tabulated(
-    y: float, n: float, recall: KnownRate, specificity: KnownRate, weights: tuple[float, float]
-) -> Tabulated:
-    """Return the posterior of the prevalence by y positive calls of n."""
-    a, b = weights
+def _tabulated(y: float, n: float, known: TwoClasses) -> Tabulated:
+    """Return the posterior of the prevalence by y positive calls of n.
+
+    The nodes are about the mode, as dense as the curvature there demands: data and prior may be of any strength.
+    """
 
     def log_density(logit: Array) -> Array:
-        prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
-        return np.asarray(prior + _log_likelihood(logit, y, n, recall, specificity))
+        return _log_density(logit, y, n, known)
 
-    # The nodes are about the mode, as dense as the curvature there demands: data and prior may be of any strength.
     mode = optimize.minimize_scalar(lambda logit: -log_density(np.array([logit]))[0], bounds=(-40, 40)).x
     left, middle, right = log_density(mode + _APART * np.arange(-1, 2))
     curvature = max((2 * middle - left - right) / _APART**2, 1.0)
-    (of_a, of_b, centre, scale) = (np.array([[each]]) for each in (a, b, mode, curvature**-0.5))
-    axis = Axis.of_beta(of_a, of_b, _NODES, centre, scale)
-    return Tabulated.of(axis, _without_cliffs(log_density(axis.nodes(_NODES)[0][0]))[None, :])
+    return _about(mode, curvature**-0.5, _NODES, y, n, known)
+
+
+def tabulated_roughly(y: float, n: float, known: TwoClasses) -> Tabulated:
+    """Return the posterior with intervals accurate to a thousandth of their width, in a tenth of the time.
+
+    The nodes are about Rogan & Gladen's estimate, or half its standard error from an end that it is nearer to.
+    """
+    recall, specificity = (rate._replace(panel=_ROUGH_PANEL) for rate in (known.recall, known.specificity))
+    called, informed = y / n, recall.value + specificity.value - 1
+    estimate = np.clip((called + specificity.value - 1) / informed, 0, 1)
+    variance = called * (1 - called) / n + (estimate * recall.sd) ** 2 + ((1 - estimate) * specificity.sd) ** 2
+    error = np.clip(np.sqrt(variance) / informed, 1 / n, 0.5)
+    middle = np.clip(estimate, error / 2, 1 - error / 2)
+    scale = min(error / (middle * (1 - middle)), 1.0)
+    rough = known._replace(recall=recall, specificity=specificity)
+    return _about(special.logit(middle), scale, _ROUGH, y, n, rough)
+
+
+def _about(centre: float, scale: float, nodes: int, y: float, n: float, known: TwoClasses) -> Tabulated:
+    """Return the posterior at so many nodes, which are densest at a logit."""
+    a, b, middle, width = (np.array([[part]]) for part in (*known.prior, centre, scale))
+    axis = Axis.of_beta(a, b, nodes, middle, width)
+    return Tabulated.of(axis, _without_cliffs(_log_density(axis.nodes(nodes)[0][0], y, n, known))[None, :])
+
+
+def _log_density(logit: Array, y: float, n: float, known: TwoClasses) -> Array:
+    """Return the log density of the logit of the prevalence, up to a constant."""
+    a, b = known.prior
+    prior = a * special.log_expit(logit) + b * special.log_expit(-logit)
+    return np.asarray(prior + _log_likelihood(logit, y, n, known.recall, known.specificity))
 
 
 def _without_cliffs(log_density: Array) -> Array:
@@ -525,7 +585,7 @@ def _panel(rate: KnownRate, low: Array, high: Array) -> tuple[Array, Array, Arra
     apart = high - low <= 0
     # Where bounds leave nothing of the range, all of it: the likelihood is negligible there.
     low, high = np.where(apart, rate.low, low), np.where(apart, rate.high, high)
-    node, rest_node, weight = tanh_sinh(_PANEL, 3.0)
+    node, rest_node, weight = tanh_sinh(rate.panel, 3.0)
     length = (high - low)[..., None]
     x = low[..., None] + length * node
     rest_high = np.where(high >= rate.high, rate.rest, 1 - high)[..., None]
@@ -533,7 +593,7 @@ def _panel(rate: KnownRate, low: Array, high: Array) -> tuple[Array, Array, Arra
     return x, rest, np.log(weight * length) + rate.log_density(x, rest)
 
 
-def _stacked(tables: list[Tabulated]) -> Tabulated:
+def stacked(tables: list[Tabulated]) -> Tabulated:
     """Return distributions one beneath the other."""
     axis = Axis(*(np.vstack(parts) for parts in zip(*(table.axis for table in tables), strict=True)))
     fields = ("log_density", "slope", "cumulative", "moments")

@@ -1,3 +1,5 @@
+from .calls_or_labels import PrevalencePlan as PrevalencePlan
+from .calls_or_labels import prevalence as prevalence
 from .deciding import decision as decision
 from .further_studies import more_studies as more_studies
 from .monitoring import Monitor as Monitor

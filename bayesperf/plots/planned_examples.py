@@ -1,4 +1,4 @@
-"""Figures of plans: for examples, attempts at questions and labels, and for a system monitored batch by batch."""
+"""Figures of plans: for examples, attempts, calls and labels, and for a system monitored batch by batch."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bayesperf.labels.choosing_labels import NextLabels
+    from bayesperf.plan.calls_or_labels import PrevalencePlan
     from bayesperf.plan.monitoring import Monitor
     from bayesperf.plan.plan_result import Plan
     from bayesperf.plan.reruns import AttemptsPlan
 
-__all__ = ["attempts", "monitor", "next_labels", "plan"]
+__all__ = ["attempts", "monitor", "next_labels", "plan", "prevalence_plan"]
 
 # The labels of a plan's axis.
 _QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
@@ -120,6 +121,36 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     write_title(figure, "Expected standard error of the pass rate", ax=ax)
+    return figure
+
+
+@closed
+def prevalence_plan(plan: PrevalencePlan, *, ax: Axes | None = None) -> Figure:
+    """Plot the expected width of the interval of a prevalence against multiples of the calls and labels so far.
+
+    Dotted lines are the widths that calls, or labels, without end leave.
+
+    Parameters
+    ----------
+    plan : PrevalencePlan
+        The result of `bayesperf.plan.prevalence`.
+    ax
+        Axes to draw in, as in `bayesperf.plots.density`.
+    """
+    figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
+    finite = plan.dataset["width"].isel(times=np.isfinite(plan.dataset["times"].values))
+    for more, colour, now in (("calls", BLUE, plan.calls), ("labels", ORANGE, plan.labels)):
+        name = f"{more}: {now:,} now"
+        axes.plot(finite["times"], finite.sel(more=more), "o-", color=colour, lw=1.6, ms=4, label=name)
+        axes.axhline(plan.dataset["width"].sel(more=more, times=np.inf).item(), color=colour, lw=0.8, ls=":")
+    axes.plot([], [], ":", color=GREY, label="without end")
+    axes.set_xlabel("times as many as now")
+    axes.set_ylabel("expected width")
+    axes.set_ylim(0, None)
+    log_scale(axes)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize="small")
+    write_title(figure, f"Expected width of the {interval_name(plan.ci_prob, 'hdi')} of the prevalence", ax=ax)
     return figure
 
 

@@ -220,6 +220,7 @@ CALLS = {
                              "random_seed": 0, "design": "joint", "cluster": None} | QUIET,
     bp.intervals.delta: {"cm": CM, "metric": "f1", "confidence": 0.9, "transform": None, "design": "joint"},
     bp.intervals.proportion: {"successes": 3, "trials": 10, "confidence": 0.9, "method": "wilson"},
+    bp.plan.prevalence: {"calls": PREDICTED, "errors": CM, "n": None, "prior": "flat", "pos_label": 1, "ci_prob": 0.9},
     bp.plan.area: {"width": 0.2, "auc": 0.8, "prevalence": 0.3, "requirement": None, "assurance": None,
                    "confidence": 0.9, "draws": 50, "random_seed": 0},
     bp.plan.calibration: {"width": 0.5, "measure": "slope", "y_prob": SCORE, "log_odds": None, "auc": None,

@@ -205,6 +205,9 @@ FIGURES = {
     "plan of attempts": lambda: bp.plan.attempts(
         bp.Outcomes.from_counts(right=[[0] * 12 + [1] * 8 + [4] * 20, [2] * 40], n=4, dims=["model", "question"])
     ).plot(),
+    "plan of calls or labels": lambda: plots.prevalence_plan(
+        bp.plan.prevalence(9, {"recall": (18, 3), "specificity": (40, 2)}, n=60)
+    ),
     "plan": lambda: bp.plan.sample_size(0.7, metric="recall", evidence=(17, 20)).plot(),
     "plan of a width": lambda: bp.plan.interval_width(0.1, metric="recall", evidence=(8, 10)).plot(),
     "monitor": lambda: monitored().plot(),
