@@ -731,6 +731,13 @@ def test_weights_have_a_mean_of_one():
     np.testing.assert_allclose(seen, 1)
 
 
+def test_of_known_classes_the_unseen_example_has_the_weight_of_its_own():
+    """Where all have one probability, a score depends on the shares of the classes alone, which are then fixed."""
+    y, p = np.repeat([0, 1], [24, 6]), np.full(30, 0.25)
+    brier = bp.curves.weighted_score("brier", y, p, per_class=True, draws=20)
+    np.testing.assert_allclose(brier.joint_draws(20), 0.8 * 0.25**2 + 0.2 * 0.75**2, rtol=1e-12)
+
+
 def test_area_by_a_function_is_that_of_roc_auc():
     by_function = bp.curves.weighted_score(sklearn_metrics.roc_auc_score, Y, SCORE, draws=300, per_class=True)
     mean, sd = moments(by_pairs(Y, SCORE))

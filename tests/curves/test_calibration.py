@@ -1,6 +1,7 @@
 """Measures of calibration: other packages' scores, decompositions, unbiased errors, classes, what is left out."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -139,9 +140,9 @@ def test_the_mean_difference_is_that_of_student():
 
 def test_intercept_and_slope_are_those_of_logistic_regression():
     rng = np.random.default_rng(4)
-    log_odds = rng.normal(0, 1.5, 5000)
-    y = (rng.random(5000) < special.expit(0.3 + 0.8 * log_odds)).astype(int)
-    calibration = bp.curves.calibration(y, special.expit(log_odds), draws=4000)
+    log_odds = rng.normal(0, 1.5, 2000)
+    y = (rng.random(2000) < special.expit(0.3 + 0.8 * log_odds)).astype(int)
+    calibration = bp.curves.calibration(y, special.expit(log_odds), draws=1500)
     fitted = LogisticRegression(C=np.inf).fit(log_odds[:, None], y)
     slope = calibration["calibration_slope"]
     assert abs(slope.mean().item() - fitted.coef_.item()) < 0.1 * slope.sd().item()
@@ -213,6 +214,17 @@ def test_a_calibrated_system_is_not_accused():
     p = rng.uniform(size=500)
     words = bp.curves.calibration(rng.random(500) < p, p).in_words()
     assert words.endswith("None of this speaks against calibration, nor does it prove it.")
+
+
+@pytest.mark.parametrize(("tail", "speaks"), [(0.03, False), (0.01, True)])
+def test_measures_share_the_probability_of_a_false_alarm(tail, speaks):
+    """Four measures speak against calibration: each where a calibrated system is as far off in 0.05/4 of test sets."""
+    found = bp.curves.calibration(Y, P, draws=20)
+    part = found.parts[""]
+    evenly = part.calibrated | {"brier": np.linspace(0, 1, 2001)}
+    part = replace(part, calibrated=evenly, observed={**part.observed, "brier": 1 - tail / 2})
+    assert part.tail("brier") == pytest.approx(tail, abs=0.002)
+    assert ("Brier score speaks against" in replace(found, parts={"": part}).in_words()) == speaks
 
 
 # ── More than two classes ──

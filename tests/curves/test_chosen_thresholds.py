@@ -101,6 +101,9 @@ def test_prevalence_of_use_is_that_of_the_posterior():
     chosen = bp.choose_threshold(BIG, BIG_SCORE, cost=(1, 20), prevalence=0.02, draws=200)
     draws = chosen.posterior.joint_draws(100)
     np.testing.assert_allclose(draws.sel(actual=1).sum("predicted"), 0.02)
+    tp, fn, fp, tn = counted(BIG, BIG_SCORE, chosen.threshold)
+    found, wrong = 0.02 * tp / (tp + fn), 0.98 * fp / (fp + tn)
+    assert chosen.summary("precision")["apparent"].item() == pytest.approx(found / (found + wrong), rel=1e-9)
 
 
 # ── Requirements ──
@@ -287,6 +290,17 @@ def test_required_pairs_keep_what_is_required():
         np.testing.assert_allclose(two.abstention_rate.mean(), (left + 1) / 403, rtol=1e-9)
 
 
+def test_a_test_set_says_how_many_are_left():
+    """Half a pseudo-example of either class in each of three regions: one of six halves is left, and two are not."""
+    score = SCORE[::-1]
+    two = bp.curves.abstention(Y, SCORE, cost=(5, 8, 1), test=(Y, score))
+    left = ((two.low <= score) & (score < two.high)).sum()
+    assert left > 0
+    posterior = beta(left + 1, len(Y) - left + 2)
+    np.testing.assert_allclose(two.abstention_rate.mean(), posterior.mean(), rtol=1e-9)
+    np.testing.assert_allclose(two.abstention_rate.eti(), posterior.interval(0.95), rtol=1e-9)
+
+
 @pytest.mark.slow
 def test_one_threshold_is_enough_where_both_sides_have_it():
     two = bp.curves.abstention(BIG, BIG_SCORE, requirements={"precision": 0.3, "npv": 0.6}, draws=20)
@@ -309,7 +323,7 @@ def test_one_threshold_is_enough_where_both_sides_have_it():
 )
 def test_what_cannot_be_abstained_is_refused(options, error, words):
     with pytest.raises(error, match=words):
-        bp.curves.abstention(BIG, BIG_SCORE, **options)
+        bp.curves.abstention(Y, SCORE, **options)
 
 
 def test_words_say_what_was_asked_and_what_was_found():

@@ -337,6 +337,25 @@ def test_models_of_folds_choose_anew_on_the_other_folds():
     assert stats.ks_2samp(expected, curve.posterior["hter"].joint_draws(4000).values.ravel()).pvalue > 1e-3
 
 
+def test_in_draws_a_fold_is_chosen_on_all_others():
+    y, score = normal(60, seed=3)
+    fold = np.arange(60) % 3
+    system = epc(test=(y, score), folds=fold, alphas=[0.3], resample="both", draws=2).system
+    for own, chosen_by in enumerate(system.choosing_counts()):
+        cuts = chosen_by.cuts[0]
+        intervals = [np.histogram(score[(y == c) & (fold != own)], [-np.inf, *cuts, np.inf])[0] for c in (0, 1)]
+        np.testing.assert_array_equal(chosen_by.counts[:, 0], intervals)
+
+
+def test_systems_on_test_sets_of_their_own_have_development_sets_of_their_own():
+    """Thresholds chosen on twenty examples make nearly all of the variance of figures of 5,000."""
+    dev, *tests = (normal(n, seed=seed) for n, seed in ((20, 5), (5000, 1), (5000, 2)))
+    curve = epc({"a": dev, "b": dev}, dict(zip("ab", tests, strict=True)), alphas=[0.5], resample="both", draws=400)
+    drawn = curve.posterior["hter"].joint_draws(400).isel(alpha=0).transpose("model", "draw").values
+    assert abs(np.corrcoef(drawn)[0, 1]) < 4 / np.sqrt(400)
+    assert (drawn.std(1) > 3 * np.sqrt(0.25 / 5000)).all()
+
+
 def test_models_need_more_evidence_than_thresholds():
     curve = both(*correlated((1.5, 1.5), 120), alphas=[0.05, 0.5, 0.95])
     models, thresholds = (curve.contrast(question=of).difference.sd() for of in ("models", "thresholds"))

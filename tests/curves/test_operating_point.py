@@ -7,6 +7,8 @@ import bayesperf as bp
 from tests.shared.curves import DATA, every_data
 
 TARGETS = [{"fpr": 0.1}, {"fpr": 0.5}, {"recall": 0.9}, {"recall": 0.35}, {"cost": (1, 5)}, {"cost": (2.0, 1, 0.02)}]
+# Where both errors cost the same, several thresholds are as good: the lowest is taken.
+TARGETS += [{"cost": (1, 1)}]
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=str)

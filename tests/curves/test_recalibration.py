@@ -274,6 +274,17 @@ def test_groups_have_lines_about_that_of_the_population(of_groups):
     assert known.mean().item() == pytest.approx(expected.mean().item(), rel=1e-12)
 
 
+def test_sentences_name_the_groups_of_the_least_and_of_the_greatest_probability():
+    lines = {f"{name}{end}": ("sample", [value] * 2) for name, value in (("intercept", 0.0), ("slope", 1.0))
+             for end in ("", "_new")}  # fmt: skip
+    lines |= {f"{name}_group": (("site", "sample"), np.repeat([values], 2, 0).T)
+              for name, values in (("intercept", [0.5, -1.0, 2.0]), ("slope", [1.0, 1.0, 1.0]))}  # fmt: skip
+    counts = ProbabilityCounts.of([0, 1, 1], [0.5, 0.5, 0.5], None)
+    found = bp.curves.Recalibration(counts, "logistic", xr.Dataset(lines, {"site": list("xyz")}), "site", "", 0)
+    low, high = special.expit([-1, 2])
+    assert f"Over the 3 groups by site, 0.5 is between {low:.3f} for y and {high:.3f} for z." in found.in_words()
+
+
 @pytest.mark.slow
 def test_groups_in_words(of_groups):
     words = of_groups.in_words()

@@ -8,7 +8,7 @@ from scipy import integrate, optimize, special, stats
 import bayesperf as bp
 from bayesperf import metrics
 from bayesperf.distributions.beta import Beta, TransformedBeta
-from bayesperf.distributions.draws import Draws, DrawsOfPairs
+from bayesperf.distributions.draws import Draws, DrawsBesidePairs, DrawsOfPairs
 from bayesperf.metrics.exact_forms import IncreasingFunction, TwoProportions
 
 QUADRATURE = [name for name in [*metrics.names(), "f2", "f0.5"] if isinstance(metrics.get(name).exact, TwoProportions)]
@@ -269,6 +269,8 @@ def test_draws_describe_the_defined_ones_and_count_the_others():
     mean, sd = draws.mean_sd()
     np.testing.assert_allclose(mean, [0.25, 3])
     np.testing.assert_allclose(sd, [np.std([0.1, 0.2, 0.4, 0.3], ddof=1), np.sqrt(2.5)])
+    # Draws that are all defined have their moments all at once.
+    np.testing.assert_allclose(draws.take([1]).mean_sd()[1], np.sqrt(2.5))
     np.testing.assert_allclose(draws.undefined(), [0.2, 0])
     np.testing.assert_allclose(draws.cdf(np.array([[0.2]])), [[0.5], [0]])
     np.testing.assert_allclose(draws.mcse(), sd / np.sqrt([4, 5]))
@@ -298,6 +300,23 @@ def test_autocorrelated_draws_have_a_larger_monte_carlo_error():
     dependent, independent = (Draws(chain, (-np.inf, np.inf), kind).mcse()[0] for kind in (False, True))
     # An AR(1) chain of coefficient .9 has (1 + .9)/(1 − .9) = 19 times fewer effective draws.
     assert dependent / independent == pytest.approx(np.sqrt(19), rel=0.25)
+
+
+def test_the_error_of_an_interval_is_that_of_its_worse_end():
+    values = np.random.default_rng(0).standard_exponential(4000)
+    ends = np.quantile(values.reshape(10, 400), [0.025, 0.975], axis=1)
+    expected = ends.std(1, ddof=1) / np.sqrt(10)
+    assert expected[1] > 10 * expected[0]
+    assert Draws(values[None, None], (0.0, np.inf)).mcse_interval(0.95, "eti") == pytest.approx(expected[1])
+
+
+def test_draws_of_pairs_are_turned_with_their_systems():
+    values, first, second = np.random.default_rng(0).random((3, 3, 1, 5))
+    taken = DrawsBesidePairs(values, (0.0, 1.0), pairs=(first, second)).take(np.array([2, 0]))
+    np.testing.assert_array_equal(taken.values, values[[2, 0]])
+    # The pairs are 0 and 1, 0 and 2, 1 and 2.
+    difference = taken.contrast("difference", np.subtract, (-1.0, 1.0), (np.array([0]), np.array([1])))
+    np.testing.assert_array_equal(difference.values, (second - first)[[1]])
 
 
 def test_quantiles_of_a_beta_that_scipy_misses():

@@ -369,6 +369,16 @@ def test_the_curve_is_that_of_harbord(few):
     assert curve.dataset["observed"].sum() == ((curve.dataset["fpr"] >= low) & (curve.dataset["fpr"] <= high)).sum()
 
 
+def test_sentences_name_the_limits_of_the_band_and_of_the_area(few):
+    curve = bp.curves.summary_roc(few)
+    words, at = curve.in_words(ci_prob=0.8), 0.1
+    low, high = curve.band(0.8)["recall"].sel(fpr=at, method="nearest").values
+    assert f"At a rate of 0.1 the summary ROC curve has a recall of {curve.dataset['recall'].sel(fpr=at):.3f}" in words
+    assert f"(80 % ETI {low:.3f}–{high:.3f})" in words
+    low, high = curve.area.eti(0.8).values
+    assert f"is {curve.area.mean():.3f} (80 % ETI {low:.3f}–{high:.3f})" in words
+
+
 def test_the_figure_shows_studies_regions_and_curve(few):
     names = [
         "90 % band, pointwise",

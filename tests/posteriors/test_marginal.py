@@ -130,6 +130,12 @@ def test_a_selection_is_the_same_distribution(name, method, how, indexers):
         xr.testing.assert_allclose(verb(part), getattr(verb(whole), how)(**indexers), rtol=1e-9)
 
 
+def test_a_selection_has_the_order_that_was_asked():
+    recall = bp.posterior(FOLDS)["recall"]
+    turned = recall.sel(model=["B", "A"], fold=[3, 1, 2])
+    xr.testing.assert_equal(turned.mean(), recall.mean().sel(model=["B", "A"], fold=[3, 1, 2]))
+
+
 def test_a_selection_of_one_matrix_is_that_of_its_beta():
     recall = bp.posterior(FOLDS, "flat")["recall"].sel(model="A", fold=3)
     assert recall.dims == ()

@@ -394,6 +394,8 @@ def test_rate_priors_sit_on_each_rate():
 def test_prediction_is_the_beta_binomial():
     small = bp.ConfusionMatrix.from_counts(tp=8, fn=2, fp=3, tn=7)
     predicted = bp.posterior(small).predict(n=12, draws=200_000)
+    assert predicted.observed is None
+    xr.testing.assert_identical(predicted.examples, bp.posterior(small).observed)
     counts = np.round(12 * predicted["accuracy"].joint_draws(200_000).values).astype(int)
     observed = np.bincount(counts, minlength=13) / len(counts)
     expected = stats.betabinom(12, 16, 6).pmf(np.arange(13))
@@ -648,6 +650,15 @@ def test_a_number_of_draws_is_refused_alike_by_every_kind_of_marginal(n):
             marginal.joint_draws(n)
         with pytest.raises(ValueError, match="random_seed must be a non-negative integer"):
             marginal.joint_draws(1, -1)
+
+
+def test_a_seed_makes_the_new_test_set_of_draws_too():
+    """All draws are one matrix, so that predictions differ by what is drawn from it alone."""
+    one = BINARY.counts / BINARY.total
+    post = Posterior(source=StoredDraws(one.expand_dims(chain=[0], draw=np.arange(50))), pos_label=1, prior_text="none")
+    first, again, other = (post.predict(30, draws=50, random_seed=seed)["recall"].joint_draws(50) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (np.sort(first) != np.sort(other)).any()
 
 
 def test_a_prediction_says_so_wherever_it_is_shown():

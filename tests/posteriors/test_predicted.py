@@ -134,3 +134,5 @@ def test_a_requirement_of_a_rate_includes_its_bound():
     expected = predicted["accuracy"].pmf([0.8, 1]).sum().item()
     found = predicted.prob_joint({"accuracy": 0.8})
     assert found.item() == pytest.approx(expected, abs=5 * found.attrs["mcse"])
+    assert predicted["accuracy"].prob_at_least(0.8).item() == pytest.approx(expected)
+    assert predicted["accuracy"].prob_above(0.8).item() == pytest.approx(predicted["accuracy"].pmf(1).item())

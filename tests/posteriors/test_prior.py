@@ -289,6 +289,15 @@ def test_rates_known_apart_have_the_posterior_of_each(pos_label, design):
     )
 
 
+@pytest.mark.parametrize("pos_label", [0, 1])
+def test_a_prevalence_known_apart_is_of_the_positive_class(pos_label):
+    known = prior.elicited(**APART)
+    (a, b), positives = known.betas()["prevalence"], TWO.counts.values.sum(1)[pos_label]
+    found = bp.posterior(bp.ConfusionMatrix(TWO.counts, pos_label), known)["prevalence"]
+    assert positives != TWO.total / 2
+    assert found.mean().item() == pytest.approx((a + positives) / (a + b + TWO.total.item()), rel=1e-12)
+
+
 def test_rates_known_apart_are_updated_with_all_examples():
     known = prior.elicited(**APART)
     twice = bp.posterior(TWO, known).update(TWO)
