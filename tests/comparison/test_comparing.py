@@ -369,6 +369,8 @@ def test_many_classes(metric):
     assert inside == pytest.approx((np.abs(d) <= 0.01).mean(), abs=error)
     best = np.argmax(drawn, axis=0)
     np.testing.assert_allclose(found.prob_best, [(best == i).mean() for i in range(3)], atol=0.025)
+    for place in range(3):
+        np.testing.assert_array_equal(found.prob_better_of(place), found.prob_better.values[place])
 
 
 def test_each_class():

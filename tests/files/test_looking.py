@@ -83,6 +83,12 @@ def test_a_requirement_is_of_the_positive_class_where_labels_say_which_it_is(tmp
     assert "recall>=0.8" in bp.files.look(tmp_path / "f.csv").attrs["commands"]["Is it good enough?"]
 
 
+def test_the_rarer_of_two_words_is_proposed_as_the_positive_class(tmp_path):
+    (tmp_path / "f.csv").write_text("actual,predicted\n" + "well,ill\nwell,ill\nill,well\n" * 3)
+    commands = bp.files.look(tmp_path / "f.csv").attrs["commands"].values()
+    assert {command.split("--pos-label ")[1].split()[0] for command in commands} == {"ill"}
+
+
 def test_a_file_without_labels_says_how_to_name_them(tmp_path):
     pd.DataFrame({"a": range(9), "b": list("xyz" * 3)}).to_csv(tmp_path / "f.csv", index=False)
     found = bp.files.look(tmp_path / "f.csv")

@@ -30,6 +30,21 @@ def test_strata_that_tell_nothing_come_last():
     np.testing.assert_array_equal(value.allocation(8), [5, 3])
 
 
+def test_which_examples_of_a_stratum_are_labelled_is_left_to_chance():
+    verified = np.r_[np.ones(5), np.zeros(5), np.full(90, np.nan)]
+    predicted = np.r_[np.ones(5), np.zeros(5), np.arange(90) % 2]
+    post = labels.verify(verified, predicted, pos_label=1, draws=200)
+    chosen = [labels.next_labels(post, 30, metric="accuracy", random_seed=seed) for seed in (0, 0, 1)]
+    rows = [advice.rows for advice in chosen]
+    np.testing.assert_array_equal(rows[0], rows[1])
+    assert set(rows[0]) != set(rows[2])
+    for advice in chosen:
+        assert np.isnan(verified[advice.rows]).all()
+        assert sorted(np.bincount(predicted[advice.rows].astype(int))) == sorted(advice.advised)
+        # Of 90 places the mean of 30 at random is 44.5, and of the first ones it is 15.
+        assert abs((advice.rows - 10).mean() - 44.5) < 5 * 26 / np.sqrt(30)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("classes", "metric"), [(2, "f1"), (3, "accuracy")])
 def test_what_is_promised_comes_about(classes, metric):

@@ -6,6 +6,7 @@ import xarray as xr
 from scipy import integrate, special, stats
 
 import bayesperf as bp
+from bayesperf.labels.noisy_labels import ErrorRate
 from bayesperf.labels.replaced_labels import RecordedCounts, Replacement
 
 SMALL = bp.ConfusionMatrix.from_counts(tp=14, fn=4, fp=3, tn=17)
@@ -42,6 +43,14 @@ def assert_mean(marginal, expected):
     """Assert that a mean of draws is as expected, within four standard errors."""
     error = marginal.sd().item() / np.sqrt(10_000)
     assert marginal.mean().item() == pytest.approx(expected, abs=4 * error)
+
+
+def test_without_labels_the_error_rate_has_its_prior():
+    """A Beta, of which what is worse than chance is cut off."""
+    nothing = RecordedCounts(np.zeros((2, 2)), np.full((2, 2), 0.5))
+    found, prior = ErrorRate(2.0, 3.0, 2).posterior(nothing), stats.beta(2, 3)
+    levels = np.array([[0.05, 0.3, 0.7, 0.95]])
+    np.testing.assert_allclose(0.5 * found.ppf(levels), prior.ppf(levels * prior.cdf(0.5)), rtol=1e-4)
 
 
 @pytest.mark.parametrize(

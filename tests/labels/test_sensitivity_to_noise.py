@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bayesperf as bp
 from bayesperf import plots
+from bayesperf.labels.sensitivity_to_noise import _in_words
 
 # Of which the algebra below has the F1s cross between 4 and 5 %.
 TRUE_POSITIVE, FALSE_POSITIVE, POSITIVE, TOTAL = np.array([64, 50]), np.array([30, 22]), 70, 600
@@ -32,6 +34,20 @@ def test_large_counts_have_the_figures_of_the_algebra():
     expected = np.array([corrected_f1(rate) for rate in rates])
     np.testing.assert_allclose(found["mean"], expected.ravel(), atol=0.01)
     assert (found["ci_upper"] - found["ci_lower"] < 0.02).all()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "said"),
+    [
+        ([[1, 2], [1, 2], [1, 2]], "holds up to 6 % wrong labels, the most that was tried."),
+        ([[1, 2], [1, 2], [2, 1]], "holds up to 3 % wrong labels: at 6 % it is another, and careful is the best."),
+        ([[1, 2], [2, 1], [1, 2]], "holds if no label is wrong: at 3 % it is another, and careful is the best."),
+    ],
+)
+def test_the_sentence_names_the_last_rate_of_the_same_order(ranks, said):
+    coords = {"rate": [0, 0.03, 0.06], "model": ["eager", "careful"]}
+    found = xr.Dataset({"rank": (tuple(coords), ranks)}, coords, {"metric": "f1", "dim": "model"})
+    assert _in_words(found) == f"The order of 2 systems on F1 (eager and careful) {said}"
 
 
 @pytest.mark.slow

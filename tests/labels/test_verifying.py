@@ -369,3 +369,12 @@ def test_partly_verified_systems_are_shrunk_too():
     post = labels.verify(verified, {"old": old, "new": new, "other": other}, judge=judge)
     shrunk = bp.compare(post, metric="accuracy", shrink=True).shrunk
     assert np.ptp(shrunk.mean().values) < np.ptp(post["accuracy"].mean().values)
+
+
+def test_a_comparison_names_the_prior_that_both_systems_share():
+    """One system of two classes has Jeffreys' prior; two have more strata, which share theirs."""
+    verified = np.r_[np.ones(12), np.zeros(12), np.full(60, np.nan)]
+    a, b = np.r_[np.ones(10), np.zeros(14), np.arange(60) % 2], np.r_[np.ones(11), np.zeros(13), np.arange(60) // 2 % 2]
+    post = labels.verify(verified, {"a": a, "b": b}, pos_label=1, draws=50)
+    assert post.prior_text.startswith("Jeffreys' Dirichlet")
+    assert bp.compare(post, metric="accuracy", draws=50).basis.startswith("shared by the strata (")

@@ -385,3 +385,8 @@ def test_each_example_of_repeated_cross_validation_counts_once(case, repeats):
     found, expected = np.array([[at(**p)[0], density(data.counts, **p)] for p in points(case)]).T
     # The multinomial coefficients of the totals are no function of the parameters.
     np.testing.assert_allclose(found - found[0], expected - expected[0], rtol=1e-9)
+
+
+def test_what_tests_of_a_study_share_is_a_share_of_the_variance():
+    alike = models.meta_analysis._alike
+    assert (alike(1, 0, 0.36), alike(0, 1, 0.36)) == pytest.approx((0.6, 0.8))
