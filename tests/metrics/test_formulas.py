@@ -323,3 +323,12 @@ def test_cells_of_a_class_against_the_rest(argument):
     cells = np.random.default_rng(1).random((4, 4))
     summed = [cells[cells_of(argument, 4, position)].sum() for position in range(4)]
     np.testing.assert_allclose(summed, OneVsRest(cells)[argument], rtol=1e-14)
+
+
+def test_metrics_of_scores_with_ties_are_those_of_scikit_learn():
+    positives, negatives, values = np.array([1, 2, 0, 3]), np.array([2, 1, 4, 1]), np.array([0.1, 0.3, 0.4, 0.8])
+    y, score = np.repeat([1, 0], [6, 8]), np.concatenate([np.repeat(values, of) for of in (positives, negatives)])
+    of_bins = {"positives": positives, "negatives": negatives}
+    assert metrics.get("roc_auc").function(**of_bins) == pytest.approx(sk.roc_auc_score(y, score))
+    assert metrics.get("average_precision").function(**of_bins) == pytest.approx(sk.average_precision_score(y, score))
+    assert metrics.get("brier").function(**of_bins, scores=values) == pytest.approx(sk.brier_score_loss(y, score))
