@@ -109,8 +109,6 @@ def analysed(files: list[Path], settings: Settings, compared: bool = False) -> A
 
 # The options of a page of answers; others are of files of predictions.
 _OF_ANSWERS = {"drop_missing", "pos_label", "encoding", "ci_prob", "rope", "seed", "title", "output", "json"}
-# What is sampled of files of a kind.
-_SAMPLED = {"judged pairs": "strengths", "reads": "rates of readers", "attempts": "abilities"}
 
 
 def answers_in(files: list[Path], settings: Settings) -> Answers | None:
@@ -137,7 +135,9 @@ def answers_in(files: list[Path], settings: Settings) -> Answers | None:
 
 def say_what_takes_long(read: FileOfKind) -> None:
     """Say that a model is sampled."""
-    if (what := _SAMPLED.get(read.kind)) is not None:
+    from bayesperf.files.kinds import KINDS
+
+    if what := KINDS[read.kind].sampled:
         say(f"{what} are sampled, which takes about ten seconds, and more the first time on a machine.")
 
 

@@ -15,7 +15,7 @@ from bayesperf.data.axis_names import are_times, axis_role
 from bayesperf.files.class_names import MISSING, merged_by, plain, spellings
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile, sql_text
-from bayesperf.files.kinds import kind_of, usual_columns
+from bayesperf.files.kinds import KINDS, Kind, kind_of, usual_columns
 from bayesperf.files.roles import (
     ATTEMPT_COLUMNS,
     CLUSTER_COLUMNS,
@@ -45,35 +45,8 @@ ROLES = {
     "cluster": ("--cluster", "clusters: examples of one are alike"),
     "id": ("--id", "ids of examples"),
     "group": ("--slice", "groups of examples"),
-    "a": ("", "the first of two systems"),
-    "b": ("", "the second of two systems"),
-    "winner": ("", "which of the two was preferred"),
-    "prompt": ("", "prompts"),
-    "judge": ("", "judges"),
-    "count": ("", "how many judgements a row stands for"),
-    "study": ("", "studies"),
-    "test": ("", "tests"),
-    "tp": ("", "true positives"),
-    "fn": ("", "false negatives"),
-    "fp": ("", "false positives"),
-    "tn": ("", "true negatives"),
-    "reader": ("", "readers"),
-    "case": ("", "cases"),
-    "modality": ("", "ways of reading"),
-    "truth": ("", "the truth of each case"),
-    "read": ("", "what the reader said"),
-    "item": ("", "items"),
-    "rater": ("", "raters"),
-    "rating": ("", "what the rater said"),
+    **{role: ("", held) for kind in KINDS.values() for role, held in kind.held.items()},
     "": ("", ""),
-}
-# Kinds of files of which no options name columns, and their question.
-_WITHOUT_LABELS = {
-    "judged pairs": "Which is best?",
-    "studies": "What do the studies say together?",
-    "scored reads": "How well do readers tell the cases apart?",
-    "reads": "How good are the readers?",
-    "ratings": "How well do the raters agree?",
 }
 _PAGE = "A page for a colleague"
 _ALIKE, _OVER_TIME = "Are groups treated alike?", "Does it get worse over time?"
@@ -293,7 +266,7 @@ def _says_right(column: _Column) -> bool:
 def _roles(columns: Sequence[_Column], crossed: tuple[int, int] | None) -> list[str]:
     """Return the probable role of each column: by its name and contents; then by the labels that it shares."""
     kind, named = _kind(columns)
-    if kind in _WITHOUT_LABELS:
+    if kind is not None and kind.question:
         return [named.get(column.name, "") for column in columns]
     roles = [next((role for role, test in _IS.items() if test(column)), "") for column in columns]
     if "actual" in roles or roles.count("correct") > 1:
@@ -318,15 +291,15 @@ def _roles(columns: Sequence[_Column], crossed: tuple[int, int] | None) -> list[
     ]
 
 
-def _kind(columns: Sequence[_Column]) -> tuple[str, dict[str, str]]:
+def _kind(columns: Sequence[_Column]) -> tuple[Kind | None, dict[str, str]]:
     """Return the kind of a file that holds no predictions, and the roles of its columns by name; else nothing."""
     by_name = {column.name: column for column in columns}
     if (kind := kind_of(by_name)) is None:
-        return "", {}
+        return None, {}
     of_role = {role: by_name[name] for role, name in usual_columns(kind, by_name).items()}
     if "winner" in of_role and not (_share(of_role["a"], of_role["b"]) and of_role["winner"].is_labels):
-        return "", {}
-    return kind, {column.name: role for role, column in of_role.items()}
+        return None, {}
+    return KINDS[kind], {column.name: role for role, column in of_role.items()}
 
 
 def _with_labels(columns: Sequence[_Column], roles: Sequence[str]) -> list[str]:
@@ -517,11 +490,11 @@ def _commands(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, lis
     for column, role in zip(columns, roles, strict=True):
         of.setdefault(role, []).append(column)
     kind, _ = _kind(columns)
-    if kind in _WITHOUT_LABELS:
-        return {_WITHOUT_LABELS[kind]: ["rank" if kind == "judged pairs" else "summary"], _PAGE: ["report"]}
+    if kind is not None and kind.question:
+        return {kind.question: [kind.command], _PAGE: ["report"]}
     if "correct" in of:
         lacking = ["--drop-missing"] if of["correct"][0].missing else []
-        is_of_items = bool(kind) and "system" in of
+        is_of_items = kind is not None and "system" in of
         on_items = {"Which is better if they saw different items?": ["report", *lacking]} if is_of_items else {}
         return _outcome_commands(of) | on_items
     if "actual" not in of or not ({"predicted", "score"} & of.keys()):
@@ -571,7 +544,8 @@ def _with_judge(of: dict[str, list[_Column]]) -> dict[str, list[_Column]]:
 
 def _in_python(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, str]:
     """Return what to call in Python for each question that no command answers."""
-    if _kind(columns)[0] in _WITHOUT_LABELS:
+    kind, _ = _kind(columns)
+    if kind is not None and kind.question:
         return {}
     named = {axis_role(column.name) for column in columns}
     asked = {}

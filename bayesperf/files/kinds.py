@@ -29,13 +29,32 @@ class Kind(NamedTuple):
         Usual names of each column, by its role; the first name that occurs is taken.
     required : mapping
         The roles that a file must have, and what each is in words.
+    held : mapping
+        What the columns of its own roles hold, in words.
+    question : str
+        What it answers; empty if options name its columns as they do in files of predictions.
+    command : str
+        The command that answers it.
+    sampled : str
+        What is sampled for the answers, if anything is.
     """
 
     columns: Mapping[str, Sequence[str]]
     required: Mapping[str, str]
+    held: Mapping[str, str] = {}
+    question: str = ""
+    command: str = "summary"
+    sampled: str = ""
 
 
 _READS = {"reader": "the reader", "case": "the case", "truth": "the truth of the case"}
+_OF_READS = {
+    "reader": "readers",
+    "case": "cases",
+    "modality": "ways of reading",
+    "truth": "the truth of each case",
+    "read": "what the reader said",
+}
 # In the order in which they are looked for.
 KINDS: Mapping[str, Kind] = {
     "judged pairs": Kind(
@@ -48,6 +67,17 @@ KINDS: Mapping[str, Kind] = {
             "count": ("count",),
         },
         {"a": "the first system", "b": "the second system", "winner": "the winner"},
+        {
+            "a": "the first of two systems",
+            "b": "the second of two systems",
+            "winner": "which of the two was preferred",
+            "prompt": "prompts",
+            "judge": "judges",
+            "count": "how many judgements a row stands for",
+        },
+        question="Which is best?",
+        command="rank",
+        sampled="strengths",
     ),
     "studies": Kind(
         {
@@ -59,11 +89,29 @@ KINDS: Mapping[str, Kind] = {
             "tn": ("tn", "true_negatives", "true_negative"),
         },
         dict.fromkeys(("tp", "fn", "fp", "tn"), "a number of cases"),
+        {
+            "study": "studies",
+            "test": "tests",
+            "tp": "true positives",
+            "fn": "false negatives",
+            "fp": "false positives",
+            "tn": "true negatives",
+        },
+        question="What do the studies say together?",
     ),
     "scored reads": Kind(
-        READ_COLUMNS | {"score": ("score", "rating", "confidence", "probability")}, _READS | {"score": "the score"}
+        READ_COLUMNS | {"score": ("score", "rating", "confidence", "probability")},
+        _READS | {"score": "the score"},
+        _OF_READS,
+        question="How well do readers tell the cases apart?",
     ),
-    "reads": Kind(READ_COLUMNS | {"read": ("read", "call", "decision", "predicted")}, _READS | {"read": "the read"}),
+    "reads": Kind(
+        READ_COLUMNS | {"read": ("read", "call", "decision", "predicted")},
+        _READS | {"read": "the read"},
+        _OF_READS,
+        question="How good are the readers?",
+        sampled="rates of readers",
+    ),
     "attempts": Kind(
         {
             "system": SYSTEM_COLUMNS,
@@ -71,6 +119,7 @@ KINDS: Mapping[str, Kind] = {
             "correct": CORRECT_COLUMNS,
         },
         {"system": "the system", "item": "the item", "correct": "right or wrong"},
+        sampled="abilities",
     ),
     "ratings": Kind(
         {
@@ -79,6 +128,8 @@ KINDS: Mapping[str, Kind] = {
             "rating": ("rating", "label", "answer", "grade", "code", "category", "annotation"),
         },
         {"item": "the item", "rater": "the rater", "rating": "what the rater said"},
+        {"item": "items", "rater": "raters", "rating": "what the rater said"},
+        question="How well do the raters agree?",
     ),
 }
 
@@ -159,7 +210,7 @@ def complete(read: FileOfKind, drop_missing: bool) -> FileOfKind:
 
 def recognised(kind: str, names: Iterable[str]) -> dict[str, str]:
     """Return the column of each role, by its usual names; refuse names among which a required one is missing."""
-    names, (usual, required) = list(names), KINDS[kind]
+    names, usual, required = list(names), KINDS[kind].columns, KINDS[kind].required
     found = usual_columns(kind, names)
     if missing := [role for role in required if role not in found]:
         others = [role for role in usual if role not in required]

@@ -102,7 +102,9 @@ def get(name: str | Metric) -> Metric:
     near = difflib.get_close_matches(
         name.lower(), [*_ALIASES, *(f"{n}_{a}" for n in names("binary") for a in AVERAGES)]
     )
-    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "bayesperf.metrics.names() lists them."
+    hint = "some are accuracy, recall and f1_macro; in Python, bayesperf.metrics.names() lists all."
+    if near:
+        hint = f"did you mean {' or '.join(map(repr, near))}?"
     raise InputError("metric", f"there is no metric named {name!r}: {hint}")
 
 

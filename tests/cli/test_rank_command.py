@@ -10,7 +10,9 @@ import xarray as xr
 from rich.console import Console
 
 import bayesperf as bp
+from bayesperf.files.first_look import ROLES
 from bayesperf.files.kinds import KINDS, kind_of, recognised
+from bayesperf.reports.answers_of_files import ANSWERED
 from bayesperf.reports.blocks import Table
 from bayesperf.reports.judged_systems import JudgedSystems
 from bayesperf.reports.render.json import in_json
@@ -76,10 +78,11 @@ def test_columns_are_recognised_by_their_usual_names():
     for test in ("Test", "modality", "type"):
         names = ["studynames", test, *cells]
         assert recognised("studies", names) == {"study": "studynames", "test": test} | cells
+    assert KINDS.keys() == ANSWERED.keys()
     for kind in KINDS.values():
         names = [name for known in kind.columns.values() for name in known]
         assert len(names) == len(set(names))
-        assert kind.required.keys() <= kind.columns.keys()
+        assert kind.required.keys() <= kind.columns.keys() <= ROLES.keys(), "what each holds, in words"
 
 
 def test_files_are_of_the_kind_whose_columns_they_have():
