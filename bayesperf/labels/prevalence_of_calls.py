@@ -210,7 +210,6 @@ def prevalence(
     known = of_two_classes(given, errors, prior)
     recall, specificity, positive, total = known.recall, known.specificity, known.positive, known.total
     y, of = (np.asarray(part, float).ravel() for part in (positive, total))
-    _warn_of_contradiction(y, of, recall, specificity)
     tables = [_tabulated(k, of_k, known) for k, of_k in zip(y, of, strict=True)]
     right, wrong = _observed_rates(errors, recall, specificity, known.labels)
     score = np.clip((y / of - wrong) / (right - wrong), 0, 1)
@@ -259,6 +258,7 @@ def of_two_classes(given: Calls, errors: Any, prior: Any) -> TwoClasses:
             "prior", "'haldane' leaves no posterior if all or no examples may be positive.", "Take 'jeffreys'."
         )
     _refuse_useless(recall, specificity)
+    _warn_of_contradiction(positive.values.ravel(), total.values.ravel(), recall, specificity)
     return TwoClasses(positive, total, recall, specificity, labels, weights)
 
 
@@ -471,14 +471,18 @@ def _tabulated(y: float, n: float, known: TwoClasses) -> Tabulated:
 def tabulated_roughly(y: float, n: float, known: TwoClasses) -> Tabulated:
     """Return the posterior with intervals accurate to a thousandth of their width, in a tenth of the time.
 
-    The nodes are about Rogan & Gladen's estimate, or half its standard error from an end that it is nearer to.
+    The nodes are about Rogan & Gladen's estimate and the prior's mean, weighted by their precision, or half a standard
+    error from an end that this is nearer to.
     """
     recall, specificity = (rate._replace(panel=_ROUGH_PANEL) for rate in (known.recall, known.specificity))
     called, informed = y / n, recall.value + specificity.value - 1
     estimate = np.clip((called + specificity.value - 1) / informed, 0, 1)
     variance = called * (1 - called) / n + (estimate * recall.sd) ** 2 + ((1 - estimate) * specificity.sd) ** 2
-    error = np.clip(np.sqrt(variance) / informed, 1 / n, 0.5)
-    middle = np.clip(estimate, error / 2, 1 - error / 2)
+    a, b = (np.array([[part]]) for part in known.prior)
+    (mean,), (sd,) = Beta(a, b).mean_sd()
+    precision = np.array([1 / max(variance / informed**2, n**-2), sd**-2])
+    error = min(precision.sum() ** -0.5, 0.5)
+    middle = np.clip(precision @ [estimate, mean] / precision.sum(), error / 2, 1 - error / 2)
     scale = min(error / (middle * (1 - middle)), 1.0)
     rough = known._replace(recall=recall, specificity=specificity)
     return _about(special.logit(middle), scale, _ROUGH, y, n, rough)

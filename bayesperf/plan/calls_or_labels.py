@@ -47,8 +47,8 @@ _TIMES, _SHOWN = (1, 2, 4, 16, np.inf), (2, 4, np.inf)
 _ENDLESS = 1e9
 # If one call is worth more labels than this, or one label calls, only it helps.
 _HARDLY = 1e4
-# So many of the points must be possible.
-_FEWEST = 64
+# The points must be worth so many with equal weights.
+_FEWEST = 200
 # Points of the posterior; cells of the number of positive calls, and of right labels among negatives and positives.
 _POINTS, _OF_CALLS, _OF_LABELS = 2**14, (12,), (8, 4)
 
@@ -144,7 +144,7 @@ class PrevalencePlan(Answer):
         The 95 % highest-density interval of the prevalence is 0.0177 wide. With twice the 3,330 calls it would be \
         0.017, and with twice the 523 labels of the validation 0.0152. No number of calls takes it below 0.016 with \
         this validation, and no number of labels below 0.0093 with these calls. One more label narrows it as much as \
-        about 22 more calls: labels are the cheaper way if one costs less than that.
+        about 20 more calls: labels are the cheaper way if one costs less than that.
         """
         now, calls, labels = self._width("calls", 1), *(self._width(more, 2) for more in MORE)
         least = {more: self._width(more, np.inf) for more in MORE}
@@ -235,13 +235,13 @@ def prevalence(
     ------
     ValueError
         As by `bayesperf.labels.prevalence`; or if calls have leading dims, no label validated them, `errors` are known
-        in another way, or contradict the calls at every prevalence.
+        in another way, or hardly explain the calls at any prevalence.
 
     Notes
     -----
     The posterior of recall and specificity includes what the calls say about them. New labels are of positives and
     negatives in the proportions of the validation. `bayesperf.plan.calls_or_labels` says how widths are computed, which
-    takes a few seconds.
+    takes two seconds.
 
     Examples
     --------
@@ -303,9 +303,13 @@ def _truths(known: TwoClasses, weights: list[tuple[float, float]]) -> _Truths:
         log = special.xlogy(a - 1, positive) + special.xlog1py(b - 1, -positive) - np.log(abs(informed))
         log += (np.log(called) + np.log1p(-called)) / 2
     possible = (positive > 0) & (positive < 1) & np.isfinite(log)
-    if possible.sum() < _FEWEST:
-        raise InputError("errors", "do not explain these calls at any prevalence.", "Check which class is positive.")
-    weight = special.softmax(log[possible])
+    weight = special.softmax(log[possible]) if possible.any() else np.ones(1)
+    if 1 / (weight**2).sum() < _FEWEST:
+        raise InputError(
+            "errors, prior",
+            "leave too few prevalences that explain the calls.",
+            "Check which class is positive, or take the default prior.",
+        )
     return _Truths(called[possible], recall[possible], specificity[possible], weight, levels[3:, possible])
 
 
@@ -371,7 +375,7 @@ def _cheaper(one: str, others: str, better: float, worse: float) -> str:
     """Say how many of the others one is worth, and which is cheaper."""
     if better > _HARDLY * worse:
         return f"More {others} hardly help: add {one}s."
-    times = float(f"{better / worse:.2g}")
+    times = float(f"{better / worse:.1g}")
     return (
         f"One more {one} narrows it as much as about {times:,g} more {others}: {one}s are the cheaper way if one costs "
         "less than that."

@@ -114,10 +114,17 @@ def test_numbers_and_words():
         ),
         (5, {"recall": 0.9, "specificity": (40, 1)}, {"n": 40}, "errors must be counts, or weights of Betas"),
         (5, {"recall": (0.9, 0.1), "specificity": (0.9, 0.1)}, {"n": 40}, "errors must come from at least one label"),
-        (0, {"recall": (900, 100), "specificity": (5000, 5000)}, {"n": 1000}, "errors do not explain these calls"),
+        (
+            0,
+            {"recall": (900, 100), "specificity": (5000, 5000)},
+            {"n": 1000},
+            "errors, prior: leave too few prevalences",
+        ),
     ],
 )
-@pytest.mark.filterwarnings("ignore:errors. with probability:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:errors. with probability:UserWarning", "ignore:calls. fewer are positive:UserWarning"
+)
 def test_what_is_refused(calls, errors, options, message):
     with pytest.raises(InputError, match=message):
         bp.plan.prevalence(calls, errors, **options)
