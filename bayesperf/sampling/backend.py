@@ -679,6 +679,15 @@ def _constant(draws: xr.DataArray, variable: Any) -> Any:
     return constant(draws.values.astype(variable.dtype))
 
 
+def computed_once(outputs: Sequence[Any], seed: int = 0) -> list[Array]:
+    """Return the values of outputs as they are written: to simplify them takes longer than to compute them once."""
+    import pymc as pm
+    from pytensor.compile.mode import Mode
+
+    values: list[Array] = pm.compile([], list(outputs), random_seed=seed, mode=Mode("py", None))()
+    return values
+
+
 def densities(model: pm.Model, names: Sequence[str], posterior: xr.Dataset) -> dict[str, Any] | None:
     """Return the log densities of variables at each draw of the posterior, as arrays (chain, draw, …).
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bayesperf.sampling.backend import INTERPRETED, densities, dims_of, drawn_together, log_shares
+from bayesperf.sampling.backend import INTERPRETED, computed_once, densities, dims_of, drawn_together, log_shares
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -83,7 +83,7 @@ def log_likelihoods(model: pm.Model, posterior: xr.Dataset) -> tuple[xr.Dataset,
     size = posterior.sizes["chain"] * posterior.sizes["draw"]
     if sum(int(seen[name].sum()) for name in tables) * size > MOST_VALUES:
         return xr.Dataset(), True
-    for name, values in zip(tables, pm.compile([], list(shares.values()), mode=INTERPRETED)(), strict=True):
+    for name, values in zip(tables, computed_once(list(shares.values())), strict=True):
         counts = seen[name].values
         flat = np.broadcast_to(values, (*values.shape[:2], *counts.shape)).reshape(*values.shape[:2], -1)
         computed[name] = ("chain", "draw", f"{name}_example"), np.repeat(flat, counts.ravel(), axis=-1)
@@ -106,9 +106,7 @@ def given_data(model: pm.Model) -> dict[str, xr.Dataset]:
 
 def _evaluated(model: pm.Model, variables: Mapping[str, Any], draws: xr.Dataset, seed: int = 0) -> xr.Dataset:
     """Return the values of variables (chain, draw, …) with their dims and labels."""
-    import pymc as pm
-
-    values = pm.compile([], list(variables.values()), random_seed=seed, mode=INTERPRETED)()
+    values = computed_once(list(variables.values()), seed)
     labelled = {
         name: (("chain", "draw", *dims_of(model, name, value.ndim - 2)), value)
         for name, value in zip(variables, values, strict=True)
