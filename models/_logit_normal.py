@@ -172,9 +172,13 @@ def tables_of_rates(rates: xr.DataArray, labels: Sequence[Any], positive: int) -
 
 def mean_rate(location: xr.DataArray, spread: xr.DataArray) -> xr.DataArray:
     """Return the expectation of expit of a normal, by Gauss–Hermite quadrature."""
-    nodes = zip(*normal_nodes(41), strict=True)
-    mean: xr.DataArray = sum(weight * _expit(location + spread * node) for node, weight in nodes)
-    return mean
+    nodes, weights = normal_nodes(41)
+
+    def mean(middle: Array, sd: Array) -> Array:
+        return np.asarray(sum(w * expit(middle + sd * node) for node, w in zip(nodes, weights, strict=True)))
+
+    rate: xr.DataArray = xr.apply_ufunc(mean, location, spread)
+    return rate.rename(None)
 
 
 def log_likelihood_of_groups(
