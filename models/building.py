@@ -601,7 +601,11 @@ class LogitBinomial(pm.Discrete):  # type: ignore[misc]
 
     def logp(value: Any, n: Any, logit: Any) -> Any:  # noqa: N805  (PyMC registers it by the type)
         """Return the log-density of successes, up to the coefficient."""
-        return value * logit - n * pt.softplus(logit)
+        # One exponential serves the density and its slope: the maxima keep PyTensor from taking log1p and a sigmoid.
+        # Above the cap, which keeps it finite, the logarithm is the logit itself.
+        capped = pt.minimum(logit, 700.0)
+        odds = pt.maximum(pt.exp(capped), 1e-300)
+        return value * logit - n * (pt.log(pt.maximum(1 + odds, 1.0)) + logit - capped)
 
 
 class _CrossedBinomialRV(RandomVariable):  # type: ignore[misc]
