@@ -128,8 +128,13 @@ def build(
         known = pm.Data("information", of_trials, dims=[*systems, "contrast", "rate"])
         width = pm.math.sqrt(1 + known * scale**2)
         deviation = pm.Normal("deviation", 0, width, dims=[*systems, "contrast", "rate"])
-        logits = location[..., None, :] + pm.math.matmul(columns, scale / width * deviation)
-        logits = logits.reshape((*counts.shape[:-2], len(successes)))
+        effects, logits = scale / width * deviation, location[(..., *(None for _ in dims), slice(None))]
+        for place, term in enumerate(terms):
+            own = [dim for dim in dims if dim in term]
+            of_levels = pm.math.matmul(contrasts(counts, own, term, ordered), effects[..., effect == place, :])
+            # It is the same for all levels of the other dims.
+            shape = [counts.sizes[dim] if dim in own else 1 for dim in dims]
+            logits = logits + of_levels.reshape((*counts.shape[: len(systems)], *shape, len(successes)))
         for i, rate in enumerate(successes):
             n = pm.Data(f"{OBSERVED[rate]}_trials", trials[rate].values, dims=leading)
             observed = pm.Data(f"{OBSERVED[rate]}_data", successes[rate].values, dims=leading)
@@ -154,7 +159,7 @@ def of_outcome(counts: xr.DataArray, outcome: str) -> tuple[dict[str, xr.DataArr
 
 
 def contrasts(counts: xr.DataArray, dims: Sequence[str], term: Sequence[str], ordered: Sequence[str]) -> np.ndarray:
-    """Return the rows of W for a dim, or their products for an interaction, for each slice: (slices, columns)."""
+    """Return the rows of W for a dim, or their products for an interaction, for all levels of dims: (…, columns)."""
     factors = [
         basis(counts.sizes[dim], dim in ordered) if dim in term else np.ones((counts.sizes[dim], 1)) for dim in dims
     ]
