@@ -23,17 +23,19 @@ def recovered(n):
         "interaction_spread": ("rate",),
         "case_spread": ("rate",),
         "correlation": (),
-        "reader_deviation": ("reader", "rate"),
-        "interaction_deviation": ("modality", "reader", "rate"),
+        "reader_effect": ("modality", "reader", "rate"),
     }
-    values = [LOCATION, READER, INTERACTION, CASE, RHO, rng.standard_normal((3, 2)), rng.standard_normal((2, 3, 2))]
+    z, u = rng.standard_normal((3, 2)), rng.standard_normal((2, 3, 2))
+    correlated = np.stack([z[:, 0], RHO * z[:, 0] + np.sqrt(1 - RHO**2) * z[:, 1]], -1)
+    effect = READER * correlated + INTERACTION * u
+    values = [LOCATION, READER, INTERACTION, CASE, RHO, effect]
     data = binary_reads(READS, None)
     coords = {"rate": readers.RATES, "modality": ["A", "B"], "reader": data["reader"].values}
     arrays = {
         name: (("chain", "draw", *of), np.broadcast_to(value, (1, n, *np.shape(value))))
         for (name, of), value in zip(dims.items(), values, strict=True)
     }
-    return xr.Dataset(arrays, coords), readers.recover(xr.Dataset(arrays, coords), data, np.random.default_rng(1))
+    return effect, readers.recover(xr.Dataset(arrays, coords), data, np.random.default_rng(1))
 
 
 def rate(cells, t):
@@ -47,8 +49,7 @@ def over_cases(logit, spread):
 
 def test_cells_of_the_average_each_and_a_new_reader():
     n = 20_000
-    posterior, cells = recovered(n)
-    z, u = (posterior[f"{name}_deviation"].values[0, 0] for name in ("reader", "interaction"))
+    effect, cells = recovered(n)
     for t in (0, 1):
         total = READER[t] ** 2 + INTERACTION[t] ** 2 + CASE[t] ** 2
         for m in (0, 1):
@@ -58,10 +59,8 @@ def test_cells_of_the_average_each_and_a_new_reader():
             # As the prior's description says, about the logit of the average rate.
             assert special.logit(at) == pytest.approx(LOCATION[m][t], abs=0.06)
             for j in range(3):
-                of_reader = z[j, 0] if t == 0 else RHO * z[j, 0] + np.sqrt(1 - RHO**2) * z[j, 1]
-                own = middle + READER[t] * of_reader + INTERACTION[t] * u[m, j, t]
                 found = rate(cells["cells_group"].isel(modality=m, reader=j), t)[0, 0].item()
-                assert found == pytest.approx(over_cases(own, CASE[t]), abs=1e-4)
+                assert found == pytest.approx(over_cases(middle + effect[m, j, t], CASE[t]), abs=1e-4)
     new = xr.concat([rate(cells["cells_new"], t) for t in (0, 1)], "rate").values[:, 0]
     average = np.array([[rate(cells["cells"].isel(modality=m), t)[0, 0].item() for m in (0, 1)] for t in (0, 1)])
     np.testing.assert_allclose(new.mean(1), average, atol=4.5 * new.std() / np.sqrt(n))

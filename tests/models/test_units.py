@@ -185,7 +185,7 @@ def test_log_likelihood_of_reads_leaves_out_those_that_are_missing(case):
     data, density = built_case(case)[0], DENSITIES[case][4]
     assert (data < 0).any()
     for i, j, draw in each_draw(posterior):
-        point = {name: draw[name].values for name in DENSITIES[case][3]}
+        point = {name: draw[name].values for name in DENSITIES[case][3]} | {"design": data}
         nothing = density(data.where(False, -1), **point)
         alone = [data.where(np.arange(data.size).reshape(data.shape) == k, -1) for k in np.flatnonzero(data >= 0)]
         expected = [density(read, **point) - nothing for read in alone]

@@ -241,16 +241,26 @@ def of_paired_tests(
 
 def of_readers(
     data, location, reader_spread, case_spread, correlation, reader_deviation, case_deviation,
-    interaction_spread=0.0, interaction_deviation=None,
+    interaction_spread=0.0, interaction_deviation=None, design=None,
 ):  # fmt: skip
-    """Density of reads one by one: the rate of positive cases is recall, the first; missing reads say nothing."""
+    """Density of reads one by one: the rate of positive cases is recall, the first; missing reads say nothing.
+
+    The units of the deviations are those of the reads that `design` has, by default the same.
+    """
     several = interaction_deviation is not None
     density = stats.logistic.logpdf(location).sum() + stats.halfnorm.logpdf(reader_spread).sum() - np.log(2)
     density += stats.halfnorm.logpdf(case_spread, scale=1.5).sum()
-    density += stats.norm.logpdf(reader_deviation).sum() + stats.norm.logpdf(case_deviation).sum()
+    positive, seen = np.array(data.attrs["truth"]) == 1, (data if design is None else design).values >= 0
+    of_class = np.stack([seen[..., positive].sum(-1), seen[..., ~positive].sum(-1)], -1)
+    case_spread_of = np.where(positive, case_spread[0], case_spread[1])
+    parts = [(reader_deviation, reader_spread, of_class.sum(0)), (case_deviation, case_spread_of, seen.sum((0, 1)))]
+    parts += [(interaction_deviation, interaction_spread, of_class)] if several else []
+    widths = [np.sqrt(1 + 0.16 * reads * spread**2) for _, spread, reads in parts]
+    density += sum(stats.norm.logpdf(u, scale=width).sum() for (u, *_), width in zip(parts, widths, strict=True))
+    reader_deviation, case_deviation = reader_deviation / widths[0], case_deviation / widths[1]
     if several:
         density += stats.halfnorm.logpdf(interaction_spread, scale=0.5).sum()
-        density += stats.norm.logpdf(interaction_deviation).sum()
+        interaction_deviation = interaction_deviation / widths[2]
     total = np.broadcast_to(reader_spread**2 + case_spread**2 + interaction_spread**2, 2)
     for (m, j, i), right in np.ndenumerate(data.values):
         t = 1 - data.attrs["truth"][i]
