@@ -264,6 +264,15 @@ def test_numbered_runs_of_questions_are_attempts_and_results_in_words_are_right_
     assert numbers["result"] != "correct"
 
 
+@pytest.mark.parametrize(("times", "option"), [(1, "--id question"), (2, "--cluster question")])
+def test_questions_are_clusters_where_a_system_answers_them_again(tmp_path, times, option):
+    rows = [f"{system},{question},{(question + again) % 2}" for system in "ab" for question in range(10)
+            for again in range(times)]  # fmt: skip
+    (tmp_path / "f.csv").write_text("\n".join(["model,question,correct", *rows]))
+    commands = bp.files.look(tmp_path / "f.csv").attrs["commands"]
+    assert commands["Which is better?"].endswith(option)
+
+
 def test_judged_pairs_are_told_by_their_names_and_the_systems_that_both_columns_hold(tmp_path):
     met = {"model_a": [*"xyzx"] * 3, "model_b": [*"yzxz"] * 3, "winner": ["model_a", "tie", "model_b"] * 4}
     pd.DataFrame(met | {"question": range(12)}).to_csv(tmp_path / "votes.csv", index=False)

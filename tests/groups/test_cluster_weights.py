@@ -176,6 +176,16 @@ def test_systems_of_other_clusters_are_independent_and_this_is_said():
     assert "25" in repr(pooled)
 
 
+def test_systems_of_no_common_cluster_are_independent_and_there_is_nothing_to_say():
+    """A warning would be an error here."""
+    cm = tables(50, 2, seed=7, systems=2)
+    counts = cm.counts.values.copy()
+    counts[0, :25], counts[1, 25:] = 0, 0
+    apart = bp.ConfusionMatrix(cm.counts.copy(data=counts))
+    pooled = bp.pool(apart, "patient", "clusters", method="bayesian_bootstrap", draws=10)
+    assert pooled.mean.source.in_common.tolist() == [[25, 0], [0, 25]]
+
+
 # ── What changes no figure ──
 
 

@@ -211,9 +211,8 @@ def test_two_given_systems_are_no_matrix():
     assert [label.split()[0] for label in ticks(plots.ranks(found).axes[0])] == ["a", "b"]
 
 
-@pytest.mark.slow
 def test_many_systems_in_several_places_are_a_row_of_panels_each(places):
-    found = bp.compare(places, metric="recall")
+    found = bp.compare(places, metric="recall", draws=500)
     panels = [axes for axes in plots.prob_matrix(found).axes if axes.get_title()]
     assert [axes.get_title() for axes in panels] == ["site north: P(a > b)", "site south: P(a > b)"]
     for axes, site in zip(panels, ["north", "south"], strict=True):

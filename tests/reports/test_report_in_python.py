@@ -15,6 +15,7 @@ from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
+from bayesperf.reports.sections import attempts
 
 CANCER = bp.datasets.load("breast_cancer")
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
@@ -209,3 +210,11 @@ def test_outcomes_have_a_page_of_their_own():
     grades = bp.report(bp.posterior(bp.Outcomes.from_grades([5, 4, 4, 2, 5, 3], scale=range(1, 6))))
     assert "Grades: 1 (0), 2 (1), 3 (1), 4 (2) and 5 (2)." in grades.markdown
     assert "nan" not in grades.html.partition("<main")[2].partition("</main>")[0].replace("nano", "")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_reruns_are_spoken_of_where_there_are_some(times):
+    right, question = np.arange(40 * times) % 3 > 0, np.repeat(np.arange(40), times)
+    outcomes = bp.Outcomes.from_correct(right, cluster={"question": question})
+    analysis = bp.report(bp.pool(outcomes, draws=50).mean).analysis
+    assert bool(attempts.blocks(analysis)) == (times > 1)

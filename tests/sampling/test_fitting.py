@@ -84,6 +84,9 @@ def test_chosen_class_totals_say_nothing_of_prevalence(alone):
     other = exact(SYSTEMS, "rates", {"prevalence": pm.Beta.dist(3, 9)})
     # The positive class is "no": 24 of 57, and 7 of 13.
     agrees(other["posterior"]["prevalence"], of_scipy(stats.beta([27, 10], [42, 15]), "model"))
+    unknown = bp.Posterior.from_datatree(exact(SYSTEMS, "rates", options={"design": "by_actual"}, draws=10))
+    with pytest.raises(ValueError, match="'accuracy' depends on prevalence, about which these data say nothing"):
+        unknown["accuracy"]
 
 
 @pytest.mark.slow
@@ -508,6 +511,14 @@ def test_fits_of_other_data_are_independent_under_the_same_seed(alone):
     one, two = (exact(bp.ConfusionMatrix.from_counts(tp=tp, fn=10, fp=5, tn=45), draws=5000) for tp in (40, 41))
     drawn = [tree["posterior"]["recall"].values.ravel() for tree in (one, two)]
     assert abs(np.corrcoef(drawn)[0, 1]) < 5 / np.sqrt(drawn[0].size)
+
+
+def test_the_sampler_has_another_seed_for_other_data(sampler, alone):
+    for tp in (40, 41):
+        cm = bp.ConfusionMatrix.from_counts(tp=tp, fn=10, fp=5, tn=45)
+        bp.fit(cm, "rates", method="mcmc", draws=2, random_seed=1)
+    first, other = (call["seed"] for call in sampler)
+    assert first != other
 
 
 @pytest.mark.slow
