@@ -19,9 +19,11 @@ PROMPTFOO = {
         for name, passes in (("a", 2), ("b", 1)) for test in range(3)
     ]},
 }  # fmt: skip
+# The stricter of two metrics is taken, in whichever order they stand.
 HELM = [
     {"instance_id": f"id{i}", "train_trial_index": 0, "stats": [
-        {"name": {"name": "num_references"}, "mean": 4.0}, {"name": {"name": "exact_match"}, "mean": float(i > 1)},
+        {"name": {"name": "num_references"}, "mean": 4.0}, {"name": {"name": "quasi_exact_match"}, "mean": 1.0},
+        {"name": {"name": "exact_match"}, "mean": float(i > 1)},
     ]} for i in range(3)
 ]  # fmt: skip
 LM_EVAL = [

@@ -332,3 +332,15 @@ def test_metrics_of_scores_with_ties_are_those_of_scikit_learn():
     assert metrics.get("roc_auc").function(**of_bins) == pytest.approx(sk.roc_auc_score(y, score))
     assert metrics.get("average_precision").function(**of_bins) == pytest.approx(sk.average_precision_score(y, score))
     assert metrics.get("brier").function(**of_bins, scores=values) == pytest.approx(sk.brier_score_loss(y, score))
+
+
+OF_RATES = [name for name in [*BINARY_NAMES, "cohen_kappa", "net_benefit_at_0.2"] if metrics.get(name).of_rates]
+
+
+@pytest.mark.parametrize("name", OF_RATES)
+def test_level_sets_of_the_rates_are_where_the_metric_has_the_level(name):
+    tn, fp, fn, tp = cells = np.array([0.55, 0.15, 0.1, 0.2])
+    metric, excess = metrics.get(name), metrics.get(name).of_rates.excess
+    value = float(metric.evaluate(cells.reshape(2, 2), 1))
+    assert excess(value, tp, fn, fp, tn) == pytest.approx(0, abs=1e-12)
+    assert excess(value - 0.01, tp, fn, fp, tn) > 0 > excess(value + 0.01, tp, fn, fp, tn)

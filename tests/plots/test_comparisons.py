@@ -221,6 +221,15 @@ def test_many_systems_in_several_places_are_a_row_of_panels_each(places):
         np.testing.assert_allclose(axes.images[0].get_array(), expected)
 
 
+def test_systems_of_a_second_panel_stand_beside_what_they_are_by_themselves():
+    post = systems(np.arange(42) % 37 + 3, [30] * 42, [f"s{i}" for i in range(42)])
+    found = bp.compare(post, metric="recall", independent=True, shrink=True, draws=100)
+    first, second = plots.standings(found).axes[:2]
+    names = ticks(second)
+    assert len(ticks(first)) + len(names) == 42
+    np.testing.assert_allclose(second.lines[0].get_xdata(), post["recall"].mean().sel(model=names))
+
+
 @pytest.mark.slow
 def test_many_places_fit_the_width_of_a_page():
     table = np.random.default_rng(0).integers(3, 40, (12, 3, 2, 2))

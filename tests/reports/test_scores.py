@@ -438,6 +438,24 @@ def test_an_error_within_the_range_of_calibrated_systems_may_be_chance(seed, by_
 
 
 @pytest.mark.parametrize(
+    ("mean", "slope", "verdict"),
+    [
+        ((0.05, 0.1), (0.8, 1.3), "Shifted: on average its probabilities are too low."),
+        ((-0.1, -0.05), (0.8, 1.3), "Shifted: on average its probabilities are too high."),
+        ((-0.01, 0.01), (0.8, 0.9), "Too extreme: outcomes it calls nearly certain are less certain."),
+        ((-0.01, 0.01), (1.1, 1.3), "Too timid: outcomes it calls likely are even more likely."),
+        ((-0.01, 0.01), (-0.2, 0.3), "Useless: outcomes are not shown to be more frequent at higher probabilities."),
+        ((-0.04, 0.04), (0.7, 1.4), "Well calibrated."),
+        ((-0.04, 0.06), (0.7, 1.4), "These examples are too few to show that it is calibrated."),
+    ],
+)
+def test_the_verdict_on_probabilities_names_the_way_in_which_they_err(mean, slope, verdict):
+    """The mean is that of the outcomes less that of the probabilities."""
+    rows = ["calibration_in_the_large", "calibration_slope"]
+    assert verdicts._verdict(pd.DataFrame([mean, slope], rows, ["ci_lower", "ci_upper"])) == verdict
+
+
+@pytest.mark.parametrize(
     ("certain", "verdict"),
     [
         (0.0, "Too extreme: it gave probability 0 to some outcomes that happened."),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import bayesperf as bp
 from bayesperf import studies
@@ -45,6 +46,9 @@ def test_a_prior_can_reverse_the_order():
     predictive = a * b / (a + b) ** 2 / n * (a + b + n) / (a + b + 1)
     bootstrap = 95 * 50 / 145**3
     assert study["variance_ratio"].item() == pytest.approx(predictive / bootstrap, rel=0.04)
+    # The posterior, of so many, is nearly normal.
+    posterior = study.sel(distribution="posterior")
+    assert (posterior["iqr"] / posterior["sd"]).item() == pytest.approx(2 * stats.norm.ppf(0.75), rel=0.02)
 
 
 def test_undefined_draws_are_counted_and_left_out():
