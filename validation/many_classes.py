@@ -120,7 +120,7 @@ def _outcomes(
     post = posterior(cm, prior, draws=draws, random_seed=seed)
     outcomes: dict[str, list[Array]] = {name: [] for name in OUTCOMES}
     of_rarest: dict[str, Array] = {}
-    for metric, marginal in zip(METRICS.values(), post.marginals(list(METRICS.values())), strict=True):
+    for metric, marginal in zip(METRICS.values(), post.several(list(METRICS.values())), strict=True):
         true = metric.evaluate(truths)
         intervals = marginal.eti(confidence).values.reshape(len(truths), -1, *true.shape[1:], 2)
         of_metric = interval_outcomes(intervals[..., 0], intervals[..., 1], true[:, None])

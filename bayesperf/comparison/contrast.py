@@ -1,4 +1,4 @@
-"""Builds every comparison: of two marginals, or of systems along a dim of one marginal, joint or independent."""
+"""Builds every comparison: of two marginals, of systems along a dim of one, joint or independent, or a difference."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from bayesperf.comparison.system_pair import (
 from bayesperf.comparison.systems import Systems
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.words import listed
+from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.quantity import Quantity
 
 
 class Asked(NamedTuple):
@@ -52,6 +54,19 @@ def contrasted(
         systems=systems,
         baseline=asked.baseline,
     )
+
+
+def of_difference(
+    quantity: Quantity,
+    distribution: Distribution,
+    names: tuple[Any, ...],
+    rope: float,
+    basis: str,
+    tree: xr.DataTree | None = None,
+) -> Comparison:
+    """Return the comparison of two systems of which nothing is known but their difference."""
+    contrast = Marginal(quantity, distribution, xr.DataArray(0.0))
+    return Comparison(contrast=contrast, names=names, rope=rope, basis=basis, tree=tree)
 
 
 def of_systems(marginal: Marginal, asked: Asked, independent: bool, basis: str, units: float = np.inf) -> Comparison:

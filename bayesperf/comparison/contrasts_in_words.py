@@ -98,7 +98,8 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     which = f"it is open whether {a} is {better} than {b}" if word == OPEN else f"{a} is {word} {better} than {b}"
     matters = _matters(comparison, inside, beyond, "and" if word == OPEN else "but") if comparison.rope else ""
     better_one = sentence(f"{on} {which} (probability {chance(probability)}){matters}")
-    difference = _difference(comparison, (0, 1), at, ci_prob, ci_kind)
+    as_asked = not comparison.many or comparison.baseline is not None
+    difference = _difference(comparison, (0, 1) if as_asked or first else (1, 0), at, ci_prob, ci_kind)
     return f"{better_one} {difference}{f' {_NO_CERTAINTY}' if _moments(comparison, at)[1] == 0 else ''}"
 
 
@@ -184,18 +185,27 @@ def _best_and_baseline(comparison: Comparison, at: tuple[int, ...], ci_prob: flo
 def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
-    """State the contrast of two systems, in the order and with the sign that tables and figures have."""
-    names, contrast, (first, second) = _names(comparison), comparison.contrast, sorted(pair)
-    if comparison.many:
+    """State the contrast of two systems, the first and the second of a pair."""
+    names, (middle, lower, upper) = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
+    figures = estimate(middle, lower, upper, ci_prob, ci_kind)
+    what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
+    return sentence(f"the {what}, {names[pair[0]]} {sign} {names[pair[1]]}, is {figures}")
+
+
+def _figures(
+    comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
+) -> tuple[float, float, float]:
+    """Return mean (or, if it diverges, median) and interval of the contrast of two systems, in whichever order."""
+    contrast, (first, second), turned = comparison.contrast, sorted(pair), pair[0] > pair[1]
+    if turned and comparison.of_ratio and comparison.pair is not None:
+        contrast = comparison.pair.ratio_of(comparison.dim, pair)
+    elif comparison.many:
         count = len(comparison.names)
         # The number of the pair among those above the diagonal, row by row.
         contrast = contrast.isel(pair=first * count - first * (first + 1) // 2 + second - first - 1)
     middle, (lower, upper) = contrast.mean().values[at], contrast.interval(ci_prob, ci_kind).values[at]
-    # A mean that diverges gives way to the median.
     middle = middle if np.isfinite(middle) else contrast.median().values[at]
-    what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
-    figures = estimate(middle, lower, upper, ci_prob, ci_kind)
-    return sentence(f"the {what}, {names[first]} {sign} {names[second]}, is {figures}")
+    return (-middle, -upper, -lower) if turned and not comparison.of_ratio else (middle, lower, upper)
 
 
 def _names(comparison: Comparison) -> list[str]:

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesperf.comparison.contrast import of_difference
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import differences, over_folds, system_names
 from bayesperf.comparison.several_datasets import datasets
@@ -343,11 +344,7 @@ def correlated_ttest(
     scope = Scope("splits", detail=f"{fraction:.3g}")
     called = scores_a.name if isinstance(scores_a, xr.DataArray) else None
     metric = str(called or "score") if metric is None else metric
-    marginal = Marginal(Quantity(metric, scope, "difference", greater_is_better), distribution, xr.DataArray(0.0))
     basis = f"flat on the mean and the log of the scatter; splits correlated by {fraction:.3g}"
-    return Comparison(
-        contrast=marginal,
-        names=system_names(names, scores_a, scores_b),
-        rope=rope,
-        basis=basis,
-    )
+    systems = system_names(names, scores_a, scores_b)
+    quantity = Quantity(metric, scope, "difference", greater_is_better)
+    return of_difference(quantity, distribution, systems, rope, basis)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
+from bayesperf.comparison.contrast import of_difference
 from bayesperf.comparison.result import Comparison
 from bayesperf.comparison.score_differences import over_folds
 from bayesperf.comparison.sign_and_rank_tests import NextDataset, largest, mean_of_draws, over_regions
@@ -18,7 +19,6 @@ from bayesperf.core.errors import InputError
 from bayesperf.data.fold_scores import fold_scores
 from bayesperf.distributions.draws import Draws
 from bayesperf.distributions.normal import StudentT
-from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.tree_attributes import PRIOR
 
@@ -121,16 +121,10 @@ def comparison_of_fit(
     shares = _next_regions(average, spread, 1 + tail, rope)
     metric = "score" if data.name is None else str(data.name)
     distribution = Draws.of(metric, average[None], (-np.inf, np.inf), independent_draws=False)
-
-    comparison = Comparison(
-        contrast=Marginal(
-            Quantity(metric, Scope("datasets"), "difference", greater_is_better), distribution, xr.DataArray(0.0)
-        ),
-        names=tuple(data["model"].values.tolist()),
-        rope=rope,
-        basis=f"{posterior.attrs.get(PRIOR, '')}; folds correlated by {test_fraction:.3g}",
-        tree=tree,
-    )
+    basis = f"{posterior.attrs.get(PRIOR, '')}; folds correlated by {test_fraction:.3g}"
+    names = tuple(data["model"].values.tolist())
+    quantity = Quantity(metric, Scope("datasets"), "difference", greater_is_better)
+    comparison = of_difference(quantity, distribution, names, rope, basis, tree)
     next_dataset = NextDataset(
         method="hierarchical model",
         names=comparison.names,

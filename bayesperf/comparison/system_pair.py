@@ -89,6 +89,11 @@ class SystemPair(Held):
             raise InputError("ratio", f"{self.first.name} can be negative, and a ratio of such says little.")
         return self._combined(_exact_ratio, (0.0, np.inf), "ratio")
 
+    def ratio_of(self, dim: str, places: tuple[int, int]) -> Marginal:
+        """Return the ratio of two of all systems along a dim, by their positions, in whichever order."""
+        two = self.first.isel(**{dim: list(places)})
+        return pairs_along(two, dim, self.independent, self.n_draws, self.random_seed).ratio().isel(pair=0)
+
     def _combined(self, exact: Callable[..., Distribution | None], bounds: tuple[float, float], what: str) -> Marginal:
         operation = self.operation(what)
         quantity, leading = self.first.quantity.contrasted(what, bounds), self.leading

@@ -27,9 +27,8 @@ import xarray as xr
 
 from bayesperf.core.arguments import checked
 from bayesperf.core.errors import FileFaultError, InputError, InputTypeError
-from bayesperf.core.field_checks import array_names, check_contents
+from bayesperf.core.field_checks import array_names, arrays_in, check_contents, facts_in, member
 from bayesperf.core.fields import Contents, Held, HeldError, contents_of, made_of
-from bayesperf.core.hdf5 import arrays_in, facts_in, member
 
 if TYPE_CHECKING:
     import h5py

@@ -1,4 +1,4 @@
-"""Forms in which the posterior of a metric is exact.
+"""Forms in which the posterior of a metric is exact, or an integral.
 
 With cells θ ~ Dirichlet(ω), the probability of a set S of cells given S or another set F, disjoint from it, is
 Beta(Σ_S ω, Σ_F ω). All closed forms follow from this: a `Proportion` has such a Beta distribution, an
@@ -8,11 +8,16 @@ proportions, integrated over the second.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bayesperf.core.arrays import Numbers
 from bayesperf.core.fields import Applied, Held, applied, by_name
+from bayesperf.metrics.arguments import BINARY_ARGUMENTS, cells_of
 
 
 @by_name
@@ -206,3 +211,199 @@ def fraction_of_error(k: int, e: Numbers) -> Numbers:
 def error_of_fraction(k: int, t: Numbers) -> Numbers:
     """Return the error rate at which the micro-averaged false positive rate is t."""
     return k * t
+
+
+# ── Metrics of two classes as functions of the prevalence and of both error rates, in which they are monotone ──
+
+# With cells θ ~ Dirichlet(ω), the prevalence, the fnr and the fpr are three independent Betas. The posterior of a
+# metric is then an integral over two of them, of the third one's distribution function at the point where the metric
+# has a given value.
+
+
+def cells_of_rates(
+    prevalence: Numbers,
+    fnr: Numbers | float,
+    recall: Numbers | float,
+    fpr: Numbers | float,
+    specificity: Numbers | float,
+) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Return tp, fn, fp and tn."""
+    rest = 1 - prevalence
+    return prevalence * recall, prevalence * fnr, rest * fpr, rest * specificity
+
+
+class FunctionOfRates(Held, ABC):
+    """A metric that is monotone in the fnr and the fpr, in the same direction, at any prevalence.
+
+    Attributes
+    ----------
+    bends : bool
+        As in `LevelSets`.
+    """
+
+    bends: bool = False
+
+    @abstractmethod
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return a quadratic polynomial of each rate that has the sign of the metric − t."""
+
+    @by_name
+    def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
+        """Return the fnr at which the metric is t, or −1 or 2 if the metric is worse or better than t at any fnr.
+
+        `sign` is 1 if the metric decreases with the rates, and −1 if it increases.
+        """
+        prevalence = _aligned(prevalence, t)
+        return _falling_root(
+            lambda fnr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, 1 - fnr, fpr, specificity))
+        )
+
+    @by_name
+    def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
+        """Return the fpr at which the metric is t, as `fnr_at`."""
+        prevalence = _aligned(prevalence, t)
+        return _falling_root(lambda fpr: sign * self.excess(t, *cells_of_rates(prevalence, fnr, recall, fpr, 1 - fpr)))
+
+    def at_prevalence(self, prevalence: Numbers, better: int) -> LevelSets:
+        """Return the level sets as a function of the fnr (inner) and the fpr, at prevalences (m, 1)."""
+        return LevelSets(
+            applied(self.fnr_at, better, prevalence),
+            applied(self.fpr_at, better, prevalence),
+            increasing=better < 0,
+            increasing_outer=better < 0,
+            by_subtraction=True,
+            bends=self.bends,
+        )
+
+
+def _aligned(prevalence: Numbers, t: Numbers) -> Numbers:
+    """Return prevalences (m, 1) with the number of axes of t, (m, n) or (m, n, nodes)."""
+    return prevalence.reshape(-1, *[1] * (np.ndim(t) - 1))
+
+
+def _falling_root(function: Callable[[float], Numbers]) -> Numbers:
+    """Return where a quadratic function falls through 0 between 0 and 1; −1 if it is below 0 there, and 2 if above."""
+    first, middle, last = (np.asarray(function(x)) for x in (0.0, 0.5, 1.0))
+    square = 2 * (first - 2 * middle + last)
+    linear = last - first - square
+    discriminant = linear**2 - 4 * first * square
+    root = np.sqrt(np.where(discriminant.real > 0, discriminant, 0))
+    falls = linear.real <= 0
+    # One division, which of complex numbers takes long.
+    numerator = np.where(falls, 2 * first, -(linear + root))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = numerator / np.where(falls, root - linear, 2 * square)
+    return np.where(first.real <= 0, -1, np.where(last.real >= 0, 2, x))
+
+
+@dataclass(frozen=True)
+class Level(FunctionOfRates):
+    """A metric whose level sets are given by a function ``excess(t, tp, fn, fp, tn)``."""
+
+    function: Applied
+    bends: bool = False
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return the value of the function."""
+        return np.asarray(self.function(t, tp, fn, fp, tn))
+
+
+@dataclass(frozen=True)
+class Fraction(FunctionOfRates):
+    """A ratio of two sums of cells, given by the weights of tp, fn, fp and tn."""
+
+    numerator: tuple[float, float, float, float]
+    denominator: tuple[float, float, float, float]
+
+    def parts(self, *cells: Numbers) -> tuple[Numbers, Numbers]:
+        """Return numerator and denominator."""
+        above, below = (
+            sum((weight * cell for weight, cell in zip(weights, cells, strict=True)), np.asarray(0.0))
+            for weights in (self.numerator, self.denominator)
+        )
+        return above, below
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return numerator − t·denominator."""
+        above, below = self.parts(tp, fn, fp, tn)
+        return np.asarray(above - t * below)
+
+
+@dataclass(frozen=True)
+class ClassAverage(FunctionOfRates):
+    """The mean of a ratio over both classes, each against the other, with or without weighting by prevalence."""
+
+    fraction: Fraction
+    weighted: bool
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Return the mean − t, times both denominators."""
+        (above, below), (other, below_other) = self.fraction.parts(tp, fn, fp, tn), self.fraction.parts(tn, fp, fn, tp)
+        share = (tp + fn) / (tp + fn + fp + tn) if self.weighted else 0.5
+        return np.asarray(share * above * below_other + (1 - share) * other * below - t * below * below_other)
+
+
+@dataclass(frozen=True)
+class Correlation(FunctionOfRates):
+    """Matthews' correlation coefficient: 1 − MCC² = (π fnr (1 − fnr) + (1 − π) fpr (1 − fpr)) / (q (1 − q)).
+
+    Here π is the prevalence and q the proportion of examples that are called positive.
+    """
+
+    def excess(self, t: Numbers, tp: Numbers, fn: Numbers, fp: Numbers, tn: Numbers) -> Numbers:
+        """Not used: the sign of the coefficient follows from a root, not from a polynomial."""
+        raise NotImplementedError
+
+    @by_name
+    def fnr_at(self, sign: int, prevalence: Numbers, t: Numbers, fpr: Numbers, specificity: Numbers) -> Numbers:
+        """Return the fnr at which the coefficient is t."""
+        prevalence = _aligned(prevalence, t)
+        return _error_at_correlation(prevalence, t, fpr, specificity)
+
+    @by_name
+    def fpr_at(self, sign: int, prevalence: Numbers, t: Numbers, fnr: Numbers, recall: Numbers) -> Numbers:
+        """Return the fpr at which the coefficient is t."""
+        prevalence = _aligned(prevalence, t)
+        return _error_at_correlation(1 - prevalence, t, fnr, recall)
+
+
+def _error_at_correlation(share: Numbers, t: Numbers, other: Numbers, rest: Numbers) -> Numbers:
+    """Return the error rate of a class with a given proportion of examples, given the other class's error rate.
+
+    It is the smaller root of a quadratic equation if the correlation is positive, and the larger one if it is negative.
+    The discriminant is written without differences, because it vanishes with the correlation.
+    """
+    rest_of_share = 1 - share
+    size = np.where(t.real < 0, -t, t)
+    unexplained = (1 - t) * (1 + t)
+    # The share called this class if its error rate is 0.
+    called = share + rest_of_share * other
+    not_called = rest_of_share * rest
+    root = size * np.sqrt(size**2 + 4 * rest_of_share / share * other * rest)
+    linear = 1 + unexplained * (not_called - called)
+    constant = rest_of_share * rest * (unexplained - other * (1 + size**2 * rest_of_share / share))
+    square = 1 - unexplained * share
+    with np.errstate(divide="ignore", invalid="ignore"):
+        smaller, greater = 2 * constant / (linear + root), (linear + root) / (2 * square)
+    # Without correlation the rates add up to 1, also where nothing of the other class is called right.
+    smaller = np.where(linear + root == 0, rest, smaller)
+    return np.asarray(np.where(t.real >= 0, smaller, greater))
+
+
+def function_of_rates(form: ExactForm | FunctionOfRates | None, average: str | None) -> FunctionOfRates | None:
+    """Return a metric, or its average over both classes, as a function of the rates; None if it is unknown."""
+    if isinstance(form, Proportion):
+        form = _fraction(form)
+    if average in ("macro", "weighted"):
+        return ClassAverage(form, average == "weighted") if isinstance(form, Fraction) else None
+    return form if isinstance(form, FunctionOfRates) and average is None else None
+
+
+def _fraction(proportion: Proportion) -> Fraction | None:
+    names = (*proportion.success, *proportion.failure)
+    if not BINARY_ARGUMENTS | {"correct", "wrong"} >= set(names):
+        return None
+    # Weights of tp, fn, fp and tn.
+    weights = {name: cells_of(name, classes=2, positive=1)[::-1, ::-1].ravel() for name in names}
+    above, total = (np.sum([weights[name] for name in some], 0) for some in (proportion.success, names))
+    return Fraction(tuple(above.tolist()), tuple(total.tolist()))

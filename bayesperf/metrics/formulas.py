@@ -43,7 +43,10 @@ from bayesperf.metrics.exact_forms import (
     PRECISION,
     RECALL,
     SPECIFICITY,
+    Correlation,
+    Fraction,
     IncreasingFunction,
+    Level,
     Proportion,
     ProportionPair,
     TwoProportions,
@@ -55,7 +58,6 @@ from bayesperf.metrics.exact_forms import (
     micro_rest,
     micro_rest_error,
 )
-from bayesperf.metrics.functions_of_rates import Correlation, Fraction, Level
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import FAMILIES, add, get, row
 

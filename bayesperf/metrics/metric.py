@@ -16,8 +16,7 @@ from bayesperf.core.arrays import Numbers
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import metric_title
 from bayesperf.metrics.arguments import ARGUMENTS, GRADES, OF_CLASS_SUMS, ClassSums, sums_of_classes
-from bayesperf.metrics.exact_forms import ExactForm, Proportion, TwoProportions
-from bayesperf.metrics.functions_of_rates import FunctionOfRates, function_of_rates
+from bayesperf.metrics.exact_forms import ExactForm, FunctionOfRates, Proportion, TwoProportions, function_of_rates
 
 Needs = Literal["binary", "classes", "ordered", "outcomes", "scores"]
 AVERAGES = ("macro", "micro", "weighted", "per_class")

@@ -11,7 +11,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import interval_name, short_interval_name
-from bayesperf.groups.slice_rows import Rows, rows_of_slices
+from bayesperf.groups.slices_in_words import Rows, rows_of_slices
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.point_values import score
 from bayesperf.plots.style import (

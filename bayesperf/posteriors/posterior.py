@@ -161,7 +161,7 @@ class Posterior(Answer, HasPositive):
         return self.several([metric])[0]
 
     def several(self, metrics: Sequence[str | Metric]) -> list[Marginal]:
-        """Return the distributions of several metrics; shared draws are made once.
+        """Return the distributions of several metrics, with joint draws.
 
         Examples
         --------
@@ -170,12 +170,9 @@ class Posterior(Answer, HasPositive):
         >>> [marginal.mean().item() for marginal in post.several(["recall", "precision"])]
         [0.75, 0.75]
         """
-        return self.marginals([self.applicable(metric) for metric in metrics])
-
-    def marginals(self, metrics: Sequence[Metric]) -> list[Marginal]:
-        """Return the distributions of several metrics, with joint draws."""
-        self.refuse_unavailable(metrics)
-        known = zip(metrics, self.source.distributions(self, metrics), strict=True)
+        wanted = [self.applicable(metric) for metric in metrics]
+        self.refuse_unavailable(wanted)
+        known = zip(wanted, self.source.distributions(self, wanted), strict=True)
         return [self._marginal(metric, distribution) for metric, distribution in known]
 
     def _marginal(self, metric: Metric, distribution: Distribution) -> Marginal:
@@ -302,7 +299,7 @@ class Posterior(Answer, HasPositive):
         """
         wanted = self._wanted(metrics)
         observed = [self._observed_values(metric) for metric in wanted]
-        table = summary_rows(self.marginals(wanted), ci_prob, ci_kind, observed, mode)
+        table = summary_rows(self.several(wanted), ci_prob, ci_kind, observed, mode)
         summary = Summary(table)
         summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
         if note := self.source.note(ci_prob, ci_kind):
@@ -409,7 +406,7 @@ class Posterior(Answer, HasPositive):
             errors.append(np.nan_to_num(drawn.mcse()[0]))
         joint = self.leading.copy(deep=False, data=np.reshape(probabilities, self.leading.shape)).rename("prob_joint")
         # The joint probability cannot exceed that of a single requirement, which may be known exactly.
-        for marginal, bound in zip(self.marginals(wanted), bounds, strict=True):
+        for marginal, bound in zip(self.several(wanted), bounds, strict=True):
             if marginal.method != "draws":
                 alone = marginal.prob_meets(bound)
                 joint = joint.clip(max=alone.values)

@@ -33,6 +33,7 @@ from bayesperf.posteriors.requirement import Requirement
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.class_columns import label_of, named_labels, with_classes
 from bayesperf.reports.designs import (
+    APART,
     about_clusters,
     about_gaps,
     about_questions,
@@ -210,7 +211,10 @@ def _judged_outcomes(predictions: Predictions, settings: Settings) -> Analysis:
     cluster = _columns(frame, settings.clusters) or None
     pooled = verify(frame[settings.actual], judge=judge, by=by, cluster=cluster, **settings.of_posterior)
     known = pooled.source.known_counts() or Outcomes(as_outcomes(pooled.examples))  # type: ignore[arg-type]
-    notes = (about_verified(int(known.total.sum()), len(frame), settings),)
+    notes = (
+        about_verified(int(known.total.sum()), len(frame), settings),
+        *([APART] if settings.id is not None and paired is None else []),
+    )
     return Analysis(known, settings, pooled, None, paired=paired, notes=notes, own_posterior=True)
 
 

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from bayesperf import plots
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.answer import Answer
+from bayesperf.core.answer import Answer, PlottedAnswer
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import enumerated, metric_title, percentage, printable, short_interval_name
 from bayesperf.posteriors.marginal import Marginal
@@ -122,7 +123,8 @@ class Answers:
         if not isinstance(part, Answer | Marginal):
             return [part]
         plot = getattr(part, "plot", None)
-        drawn = [] if plot is None else [Figure(partial(_drawn, plot, self._taken(plot), question), is_large=True)]
+        draws = getattr(plots, part.drawn_by) if isinstance(part, PlottedAnswer) else plot
+        drawn = [] if plot is None else [Figure(partial(_drawn, plot, self._taken(draws), question), is_large=True)]
         table = part.table_below if isinstance(part, Answer) else part.summary
         rows = table(**self._taken(part.summary))
         if isinstance(part, Comparison) and not part.of_ratio:

@@ -264,6 +264,6 @@ def about_pairing(analysis: Analysis) -> str:
 
 def pairing_advice(analysis: Analysis) -> list[Note]:
     """Return how systems are compared example by example, if they are not."""
-    if analysis.is_paired or analysis.settings.cluster is not None:
+    if analysis.is_paired or analysis.settings.cluster is not None or analysis.settings.id is not None:
         return []
     return [Note(PAIRING_ADVICE, "advice")]

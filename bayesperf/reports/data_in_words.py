@@ -76,11 +76,15 @@ def _classes(analysis: Analysis) -> str:
     return sentence(f"actual classes{where}: {enumerated(parts)}{_positive(analysis, labels)}")
 
 
+def _is_right_or_wrong(analysis: Analysis) -> bool:
+    return len(analysis.counts.labels) == 2 and analysis.settings.grade is None
+
+
 def _outcomes(analysis: Analysis) -> str:
     """Return a sentence on how many rows are right and wrong, or have each grade."""
     counts = analysis.counts.counts
     numbers = counts.sum([dim for dim in counts.dims if dim != "outcome"]).values.tolist()
-    if len(numbers) == 2 and analysis.settings.grade is None:
+    if _is_right_or_wrong(analysis):
         right, wrong = ("are right", "wrong") if analysis.attempts is None else ("pass", "fail")
         return f"{numbers[1]:,} {right}, {numbers[0]:,} {wrong}."
     grades = analysis.counts.labels
@@ -122,12 +126,16 @@ def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str
     """Return names and values: files, rows, systems, folds, classes, day and digest."""
     counts, what = analysis.counts, "labels" if analysis.of_labels else "systems"
     positive = "" if counts.pos_label is None else f"; positive is {printable(str(counts.pos_label))}"
+    classes = {"Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}"}
+    if counts.graded:
+        grades = {"Grades": _listed(list(map(str, counts.labels)), "grades")}
+        classes = {"Outcomes": "right and wrong"} if _is_right_or_wrong(analysis) else grades
     said = {
         "Data": _listed(sources, "files"),
         "Rows": f"{rows_read(analysis):,}",
         what.capitalize(): _listed([", ".join(names) for _, names in analysis.systems if names], what),
         "Folds": str(counts.counts.sizes.get(FOLD, "")),
-        "Grades" if counts.graded else "Classes": f"{_listed(list(map(str, counts.labels)), 'classes')}{positive}",
+        **classes,
         "Day": on.isoformat(),
         "Digest": digest(analysis),
     }

@@ -123,12 +123,17 @@ def _by_system(frame: pd.DataFrame, settings: Settings, column: str) -> pd.DataF
     return found[[*frame[system].unique()]]
 
 
-# As many systems have outcomes together: of more, combinations of right and wrong are too many.
-_MOST_TOGETHER = 4
+# As many systems have outcomes together: of more, combinations of right and wrong are too many. People must know this
+# share of what they know of a system of all systems.
+_MOST_TOGETHER, _KNOWN_TOGETHER = 4, 0.5
+APART = "Few examples are verified for every system, so systems are compared as if each had examples of its own."
 
 
-def judged_together(frame: pd.DataFrame, settings: Settings) -> Posterior:
-    """Return the joint posterior of systems whose answers a judge called right or wrong, and people some of them."""
+def judged_together(frame: pd.DataFrame, settings: Settings) -> Posterior | None:
+    """Return the joint posterior of systems whose answers a judge called right or wrong, and people some of them.
+
+    None if people looked at other examples of each system.
+    """
     from bayesperf.labels.verified_outcomes import systems_together
 
     judged = _by_system(frame, settings, str(settings.judge))
@@ -147,6 +152,8 @@ def judged_together(frame: pd.DataFrame, settings: Settings) -> Posterior:
         advice = "Remove --id; or compare the verified rows alone: --verified-only in place of --judge."
         raise InputError(f"--id {settings.id}", f"beside --judge {refused}.", advice)
     known = frame.pivot(index=settings.id, columns=settings.system, values=settings.actual)[judged.columns]
+    if known.notna().all(axis=1).sum() < max(1, _KNOWN_TOGETHER * known.notna().sum().min()):
+        return None
     return systems_together(
         known.astype(float).to_numpy(), judged.astype(int).to_numpy(), judged.columns.tolist(), str(settings.system),
         settings.prior, settings.seed,

@@ -22,8 +22,7 @@ Three questions must not be confused:
 """
 
 from bayesperf.sequences.block_resampling import block_bootstrap
-from bayesperf.sequences.dependence_measures import autocorrelation, bayes_factor, design_effect
-from bayesperf.sequences.independence_check import check_independence
+from bayesperf.sequences.dependence_measures import autocorrelation, bayes_factor, check_independence, design_effect
 from bayesperf.sequences.markov_posterior import MarkovChain, posterior
 from bayesperf.sequences.simulation import simulate
 

@@ -132,7 +132,7 @@ def test_undefined_observed_scores_are_empty_in_tables_and_null_in_json(tmp_path
     (tmp_path / "p.csv").write_text("actual,predicted\n0,0\n0,0\n0,1\n")
     done = call("summary", "p.csv", "--metrics", "recall,specificity", "--json", cwd=tmp_path)
     assert [row["observed"] for row in json.loads(done.stdout)["summary"]] == [None, pytest.approx(2 / 3)]
-    text = " ".join(call("summary", "p.csv", "--metrics", "recall", cwd=tmp_path).stdout.split())
+    text = " ".join(call("summary", "p.csv", "--metrics", "recall,specificity", cwd=tmp_path).stdout.split())
     assert "— │ 0.5" in text
 
 

@@ -222,6 +222,9 @@ def test_systems_that_a_judge_saw_at_the_same_questions_are_paired(shell, judged
     assert (apart["paired"], together["paired"]) == (False, True)
     said = " ".join(shell("compare", path, *asked, "--id", "item").stdout.split())
     assert "Paired: rows with the same value of 'item' are one example" in said
+    # Where people looked at other questions of each system, there is nothing to pair.
+    frame.assign(human=frame["human"].where(frame["item"] % 2 == (frame["system"] == "a"))).to_csv(path, index=False)
+    assert "Few examples are verified for every system" in shell("compare", path, *asked, "--id", "item").stdout
     frame.assign(judge_pass=frame["judge_pass"] * 0.8 + 0.1).to_csv(path, index=False)
     refused = shell("compare", path, *asked, "--id", "item")
     assert "a judge's scores are compared as if each system had examples of its own. Remove --id; or" in refused.stderr

@@ -53,6 +53,11 @@ def test_any_answer_has_a_page(kind):
     assert ("<img " in page.html) == hasattr(answer, "plot")
 
 
+def test_a_figure_without_intervals_is_drawn():
+    chosen = bp.choose_threshold([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.3, 0.4, 0.6, 0.9], best="f1")
+    assert "<img " in bp.report({"Where to put the threshold?": chosen}, ci_prob=0.9).html
+
+
 def test_all_formats_have_the_words_and_the_figures_of_the_answer(together):
     curve = bp.curves.summary_roc(together)
     page = bp.report(

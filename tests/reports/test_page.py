@@ -518,6 +518,29 @@ def test_the_prior_is_judged_by_the_interval_of_the_system_that_it_moves():
     assert table.in_words.endswith(", for never wrong)")
 
 
+@pytest.mark.parametrize("metric", ["recall", "error_rate"])
+def test_the_better_system_of_each_pair_stands_first(metric):
+    frame = CANCER.query("fold < 5")
+    settings = Settings(by=("model",), id="example", metrics=(metric,), pos_label="malignant", rope=0.02)
+    found = which_is_better.blocks(analyse(Predictions(frame), settings))
+    records = next(block for block in found if getattr(block, "name", None) == ("differences",)).records
+    columns = {"actual": "actual", "predicted": "predicted", "pos_label": "malignant"}
+    counts = bp.ConfusionMatrix.from_frame(frame, by="model", example="example", **columns)
+    compared = bp.compare(counts, metric=metric, rope=0.02)
+    sign, means = (1 if metric == "recall" else -1), bp.posterior(counts)[metric].mean()
+    shown = [(each["a"], each["b"]) for each in records]
+    assert shown[0] == ("logistic_regression", "decision_tree")
+    assert len({frozenset(pair) for pair in shown}) == 3
+    for a, b, record in ((*pair, record) for pair, record in zip(shown, records, strict=True)):
+        greater = compared.prob_greater.sel(model=a, model_other=b).item()
+        assert sign * (greater - 0.5) > 0
+        assert record["prob_greater"] == pytest.approx(greater, abs=1e-12)
+        regions = compared.prob_rope.sel(model=a, model_other=b)
+        assert [record[name] for name in ("below", "inside", "above")] == pytest.approx(regions.values, abs=1e-12)
+        assert record["mean"] == pytest.approx(means.sel(model=a).item() - means.sel(model=b).item(), abs=1e-9)
+        assert record["ci_lower"] < record["mean"] < record["ci_upper"]
+
+
 @pytest.mark.parametrize(("metrics", "title"), [(2, "By 1 other metric"), (3, "By 2 other metrics")])
 def test_other_metrics_are_folded_and_counted(metrics, title):
     frame = pd.DataFrame({"model": ["a"] * 20 + ["b"] * 20, "actual": [0, 1] * 20, "predicted": [0, 1, 1, 0, 1] * 8})

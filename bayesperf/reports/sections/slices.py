@@ -9,8 +9,8 @@ import pandas as pd
 from bayesperf import metrics
 from bayesperf.core.words import chance, enumerated, estimate, printable, sentence, short_interval_name
 from bayesperf.data.axis_names import are_times
-from bayesperf.groups.slice_rows import rows_of_slices
 from bayesperf.groups.sliced_metrics import Slices
+from bayesperf.groups.slices_in_words import rows_of_slices
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Column, Folded, Note, Rows, Sentence, Table, figures, rows_table
 from bayesperf.reports.drawing import about, strips

@@ -9,7 +9,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bayesperf.core.words import percentage
-from bayesperf.curves.decisions.benefit_curve import ranges_in_words
+from bayesperf.curves.decisions.benefit_curve import DecisionCurve, ranges_in_words
 from bayesperf.reports import svg
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Sentence, rows_table
@@ -34,17 +34,24 @@ def blocks(analysis: Analysis) -> list[Block]:
         f"Dotted: treating all (falling) and none (0).{shaded}"
     )
     said = [
-        Sentence(
-            "Acting on these probabilities does more good than treating everybody or nobody, with a probability of at "
-            f"least {percentage(ci_prob)} at each of these thresholds: "
-            f"{' '.join(ranges_in_words(each.decisions, ci_prob))}.",
-            ", ".join(each.names),
-            ("probabilities", "in_words"),
-        )
+        Sentence(_in_words(each.decisions, ci_prob), ", ".join(each.names), ("probabilities", "in_words"))
         for each in scores.systems
     ]
     records = rows_table("", (), scores.useful_rows, name=("probabilities", "useful"))
     return [*said, *shared_figures(analysis, _net_benefit, reading), records]
+
+
+def _in_words(curve: DecisionCurve, prob: float) -> str:
+    """Return at which thresholds it is useful to act on the probabilities."""
+    if curve.useful_ranges(prob).empty:
+        return (
+            "At no threshold does acting on these probabilities do more good than treating everybody or nobody, with a "
+            f"probability of at least {percentage(prob)}."
+        )
+    return (
+        "Acting on these probabilities does more good than treating everybody or nobody, with a probability of at "
+        f"least {percentage(prob)} at each of these thresholds: {' '.join(ranges_in_words(curve, prob))}."
+    )
 
 
 def _net_benefit(analysis: Analysis, systems: Sequence[ScoredSystem]) -> list[tuple[str, Markup]]:

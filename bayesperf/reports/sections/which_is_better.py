@@ -36,6 +36,8 @@ from bayesperf.reports.sections.enough_data import open_comparison
 _MOST_PICTURED, _FIRST_METRICS = 50, 2
 # With more systems the order is folded.
 _MOST_IN_ORDER = 20
+# The figures of b − a, which are those of a − b with another sign.
+_OPPOSITE = {"mean": "mean", "median": "median", "ci_lower": "ci_upper", "ci_upper": "ci_lower"}
 # A page says this beside its pictures.
 _REGIONS = "Below, inside, above: the probability that a − b is below, in or above the region of ±{:g} (--rope)."
 
@@ -82,7 +84,8 @@ def _over_labels(analysis: Analysis) -> list[Block]:
 def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, settings: Settings) -> list[Block]:
     """Return what a metric says of the systems: in words, the differences, and where each system stands."""
     comparison, contenders = compared.comparison, [] if settings.all else compared.contenders
-    title, beside, records = comparison.title, about(compared.metric), summary.to_dict("records")
+    title, beside = comparison.title, about(compared.metric)
+    records = _better_first(comparison, summary.to_dict("records"))
     few, pairs = len(comparison.names) <= MOST_IN_PAIRS, comb(len(comparison.names), 2)
     if comparison.baseline is not None and not settings.all:
         shown = [each for each in records if each["b"] == comparison.baseline]
@@ -102,6 +105,25 @@ def _by_metric(compared: MetricComparison, summary: pd.DataFrame, place: int, se
     ]
 
 
+def _better_first(comparison: Comparison, records: Sequence[Record]) -> list[Record]:
+    """Return a row for each pair of systems, in which a is the better one, as in the sentence above the table.
+
+    If the question names the pair, by a baseline or as two posteriors, a and b are as named.
+    """
+    better = comparison.quantity.better
+    if comparison.baseline is not None or not comparison.many or comparison.quantity.greater_is_better is None:
+        return list(records)
+    # If two are equal the first comes first, whatever the rounding.
+    return [_exchanged(each) if better * (each["prob_greater"] - 0.5) < -1e-9 else each for each in records]
+
+
+def _exchanged(record: Record) -> Record:
+    """Return the row of b − a, given that of a − b."""
+    opposite = {name: -record[of] for name, of in _OPPOSITE.items()}
+    above_as_below = {"above": record["below"], "below": record["above"], "prob_greater": 1 - record["prob_greater"]}
+    return record | {"a": record["b"], "b": record["a"]} | opposite | above_as_below
+
+
 def _is_of_best(record: Record, contenders: Sequence[Any]) -> bool:
     """Whether a difference is between the first contender and another of them."""
     pair = record["a"], record["b"]
@@ -113,6 +135,7 @@ def difference_table(
 ) -> Table:
     """Return a row for each pair of systems, with the region of practical equivalence beneath the intervals."""
     dims = [str(dim) for dim in comparison.difference.dims if dim != "pair"]
+    records = _better_first(comparison, records)
     interval, rope = short_interval_name(ci_prob, "hdi"), comparison.rope
     # Without a region of practical equivalence the other probabilities would only repeat P(a > b).
     shares = ["below", "inside", "above"] if rope else []
