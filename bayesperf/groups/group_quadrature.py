@@ -54,8 +54,8 @@ class GroupsModel(Held):
         The counts.
     dim : str
         The dim of the groups.
-    kind : {"random", "clusters"}
-        The kind of groups.
+    groups : {"random", "clusters"}
+        What the groups are.
     dispersion_weights : tuple of two float
         The Beta prior of the dispersion.
     repeats : int
@@ -70,7 +70,7 @@ class GroupsModel(Held):
 
     cm: Counted
     dim: str
-    kind: Literal["random", "clusters"]
+    groups: Literal["random", "clusters"]
     dispersion_weights: tuple[float, float]
     repeats: int
     design: Literal["joint", "by_actual"]
@@ -226,7 +226,7 @@ class GroupsModel(Held):
         return PooledDraws(
             counts=counts,
             dispersion=self.dispersion_weights,
-            prevalence_dispersion=PREVALENCE_DISPERSION[self.kind],
+            prevalence_dispersion=PREVALENCE_DISPERSION[self.groups],
             known_prevalence=self.design == "joint",
             power=1 / self.repeats,
             draws=self.n_draws,
@@ -269,14 +269,14 @@ class GroupsModel(Held):
             return "right or wrong"
         if self.design == "by_actual":
             return "prevalence not known"
-        return "one prevalence" if self.kind == "random" else "a prevalence each"
+        return "one prevalence" if self.groups == "random" else "a prevalence each"
 
     @property
     def prior_text(self) -> str:
         priors = ["mean rates ~ Beta(1, 1)", f"dispersion ~ {self.dispersion_text}"]
         if self.design == "joint" and not self.cm.graded:
             priors.append(f"prevalence ~ {_beta_text((PREVALENCE, PREVALENCE))}")
-            if of_prevalence := PREVALENCE_DISPERSION[self.kind]:
+            if of_prevalence := PREVALENCE_DISPERSION[self.groups]:
                 priors.append(f"dispersion of prevalence ~ {_beta_text(of_prevalence)}")
         weight = f"; examples weigh 1/{self.repeats}" if self.repeats > 1 else ""
         return f"{', '.join(priors)}{weight}"

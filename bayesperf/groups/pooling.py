@@ -416,7 +416,7 @@ def pool(
     model = GroupsModel(
         cm=cm if counts is cm.counts else cm.holding(counts),
         dim=dim,
-        kind=groups,
+        groups=groups,
         dispersion_weights=DISPERSION[groups] if dispersion is None else checks.beta_weights("dispersion", dispersion),
         dispersion_given=dispersion is not None,
         repeats=repeats,

@@ -261,7 +261,7 @@ class MixedStrata(StoredDraws):
 
     def _distribution(self, post: Posterior, metric: Metric) -> Distribution:
         drawn = super()._distribution(post, metric)
-        if self.reweighted or self.within.kind != "exact" or not self._is_linear(post, metric):
+        if self.reweighted or self.within.source.method != "exact" or not self._is_linear(post, metric):
             return drawn
         mean, sd = self._moments(post, metric)
         return DrawsOfKnownMoments(drawn.values, drawn.bounds, mean=mean, sd=sd)  # type: ignore[attr-defined]

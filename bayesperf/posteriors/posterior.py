@@ -96,11 +96,6 @@ class Posterior(Answer, HasPositive):
         return self.source.template
 
     @property
-    def kind(self) -> Literal["exact", "draws"]:
-        """Whether results are exact or computed from draws of the cells."""
-        return self.source.kind
-
-    @property
     def n_draws(self) -> int:
         """Number of joint draws from exact marginals."""
         return self.source.n_draws
@@ -694,7 +689,7 @@ class Posterior(Answer, HasPositive):
     def __repr__(self) -> str:
         sizes = ", ".join(f"{dim}: {self.template.sizes[dim]}" for dim in self.dims)
         what = "outcomes" if self.graded else "classes"
-        return f"<bayesperf.Posterior: {self.kind}, {len(self.labels)} {what}{', ' * bool(sizes)}{sizes}>"
+        return f"<bayesperf.Posterior: {self.source.method}, {len(self.labels)} {what}{', ' * bool(sizes)}{sizes}>"
 
 
 @dataclass(frozen=True, eq=False)

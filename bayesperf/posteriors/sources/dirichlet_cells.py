@@ -60,7 +60,7 @@ class Dirichlet(CellsByMatrix):
         Parameters of the Beta prior on each rate, for a rate prior; the concentration then equals the counts.
     """
 
-    kind = "exact"
+    method = "exact"
     concentration: xr.DataArray
     rates: tuple[float, float] | None = None
 

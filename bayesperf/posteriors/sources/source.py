@@ -35,7 +35,7 @@ class Source(Held, ABC):
     """
 
     # Whether results are exact or computed from draws of the cells.
-    kind: ClassVar[Literal["exact", "draws"]] = "draws"
+    method: ClassVar[Literal["exact", "draws"]] = "draws"
     # Whether each matrix is drawn by itself, from a random stream of its own, so that systems are independent.
     by_matrix: ClassVar[bool] = False
     # What counts two systems on the same examples together.
