@@ -12,18 +12,12 @@ from scipy import integrate, stats
 import bayesperf as bp
 from bayesperf.comparison.score_differences import differences
 from bayesperf.distributions.normal import StudentT
-from tests.shared.golden import golden
+from tests.shared.golden import cases
 
 alike = pytest.mark.filterwarnings("ignore:scores. all .* differences are the same:UserWarning")
 
-CASES = golden("comparison")["cases"]
 A = [0.8149, 0.7959, 0.8194, 0.8457, 0.793, 0.793, 0.8474, 0.823, 0.7859, 0.8163]
 B = [0.8199, 0.8009, 0.835, 0.829, 0.7791, 0.7966, 0.8442, 0.8397, 0.7843, 0.8071]
-
-
-def golden(*starts):
-    chosen = [case for case in CASES if case["id"].startswith(starts)]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
 
 
 # ── The Student-t distribution ──
@@ -114,7 +108,7 @@ def test_shortfall_of_student_t():
 
 
 @alike
-@golden("bay_single")
+@cases("comparison", "bay_single")
 def test_golden_single(case):
     """Their difference is y − x; of all-equal differences, what they state is ours with ties counted half."""
     inputs, outputs = case["inputs"], case["outputs"]
@@ -136,7 +130,7 @@ def test_golden_single(case):
     assert found.difference.sd().item() == pytest.approx(outputs.get("posterior_sd", sd), **close)
 
 
-@golden("ref_correlated_t")
+@cases("comparison", "ref_correlated_t")
 def test_golden_random_splits(case):
     inputs, outputs = case["inputs"], case["outputs"]
     found = bp.folds.correlated_ttest(
@@ -317,7 +311,7 @@ def quietly(*arguments, **options):
 
 
 @pytest.mark.few
-@golden("dev-average_beta", "average_beta")
+@cases("comparison", "dev-average_beta", "average_beta")
 def test_golden_average_of_rates(case):
     """Their mean and interval are right as the mean of F posteriors, which is the question here; see the warning."""
     inputs, outputs = case["inputs"], case["outputs"]
@@ -327,7 +321,7 @@ def test_golden_average_of_rates(case):
 
 
 @pytest.mark.slow
-@golden("dev-average_f1")
+@cases("comparison", "dev-average_f1")
 def test_golden_average_of_f1(case):
     inputs = case["inputs"]
     counts = {name: xr.DataArray(inputs[name], dims="fold") for name in ("tp", "fn", "fp")}
@@ -336,7 +330,7 @@ def test_golden_average_of_f1(case):
     check_average(quietly(post, "f1", draws=FOLD_DRAWS), inputs, case["outputs"], case)
 
 
-@golden("precision_score", "recall_score", "jaccard_score")
+@cases("comparison", "precision_score", "recall_score", "jaccard_score")
 def test_golden_kfold(case):
     inputs, metric = case["inputs"], case["function"].split(".")[-1].removesuffix("_score")
     y_true, y_pred = np.array(inputs["y_true"]), np.array(inputs["y_pred"])

@@ -14,11 +14,10 @@ from arviz_stats.base import array_stats
 from scipy import integrate, stats
 
 import bayesperf as bp
-from tests.shared.golden import golden
+from tests.shared.golden import cases
 
 mpl.use("Agg")
 
-CASES = golden("comparison")["cases"]
 REGIONS = ["below", "inside", "above"]
 SCORES = xr.DataArray(
     np.random.default_rng(0).normal(0.8, 0.03, (4, 2, 6)).round(3),
@@ -26,11 +25,6 @@ SCORES = xr.DataArray(
 )  # fmt: skip
 # 0.9 − 0.8 and 0.4 − 0.3 are not the same floats.
 ALIKE = np.tile([[0.9, 0.4], [0.8, 0.3]], 3)
-
-
-def golden(start):
-    chosen = [case for case in CASES if case["id"].startswith(start)]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
 
 
 # ── All scores: what follows from a fit ──
@@ -255,7 +249,7 @@ def source_priors(differences):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesperf.core.errors.ConvergenceWarning")
-@golden("bay_hier")
+@cases("comparison", "bay_hier")
 def test_golden_data_sets(case):
     """Under the source's priors, so wide that some transitions diverge, as do 33 to 69 of its own.
 
@@ -320,7 +314,7 @@ def sides(case):
     return case["inputs"]["y"], case["inputs"]["x"]
 
 
-@golden("bay_sign_12_priorleft2")
+@cases("comparison", "bay_sign_12_priorleft2")
 def test_golden_sign_test(case):
     outputs = case["outputs"]
     found = bp.folds.sign_test(*sides(case), rope=0.01, prior=(2.0001, 0.0001, 0.0001), draws=50_000)
@@ -333,7 +327,7 @@ def test_golden_sign_test(case):
     assert (abs(found.shares.mean("draw").values - alpha / alpha.sum()) < 5 * errors).all()
 
 
-@golden("bay_sign_12_norope")
+@cases("comparison", "bay_sign_12_norope")
 def test_golden_sign_test_without_a_rope(case):
     """With a rope of 0 they keep ties as a third region, which may be the largest, and leave it out afterwards.
 

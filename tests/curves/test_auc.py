@@ -19,7 +19,7 @@ from bayesperf.core import weights
 from bayesperf.curves.areas import bootstrapped_areas
 from bayesperf.distributions.normal import LogitNormal, Normal
 from tests.shared.areas import moments_with_unseen
-from tests.shared.golden import golden
+from tests.shared.golden import cases, golden
 from tests.shared.systems import areas_compared
 
 mpl.use("Agg")
@@ -31,11 +31,6 @@ SCORE = RNG.normal(size=43) + Y
 OTHER = SCORE + RNG.normal(size=43)
 TIED = np.round(SCORE)
 PROBABILITY = special.expit(SCORE)
-
-
-def golden(prefix):
-    chosen = [case for case in GOLDEN["cases"] if case["id"].startswith(prefix)]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
 
 
 def of_dataset(case):
@@ -143,7 +138,7 @@ def test_systems_do_not_share_random_numbers():
     assert abs(np.corrcoef(draws)[0, 1]) < 0.1
 
 
-@golden("boot_auc")
+@cases("auc", "boot_auc")
 def test_bootstrap_is_near_the_percentile_bootstrap(case):
     y, score = of_dataset(case)
     peer = case["peers"]["percentile"]
@@ -162,7 +157,7 @@ def check_delong(area, reference):
     assert area.method == "normal"
 
 
-@golden("auc_delong")
+@cases("auc", "auc_delong")
 def test_golden_delong(case):
     y, score = of_dataset(case)
     delong = functools.partial(bp.roc_auc, y, score, method="delong")
@@ -177,7 +172,7 @@ def test_golden_delong(case):
             delong(transform="logit")
 
 
-@golden("auc_paired")
+@cases("auc", "auc_paired")
 def test_golden_paired_delong(case):
     y, scores = of_dataset(case)
     compare = functools.partial(areas_compared, y, *scores, method="delong")
@@ -235,7 +230,7 @@ def test_draws_of_an_exact_area_are_of_its_distribution():
 # ── Pairs, and labels ──
 
 
-@golden("mvtk-roc_auc_preprocess")
+@cases("auc", "mvtk-roc_auc_preprocess")
 def test_golden_pairs(case):
     """The counts of pairs are right, and no trials: the interval is a fraction of the bootstrap's."""
     n, m = case["inputs"]["positives"], case["inputs"]["negatives"]
@@ -250,13 +245,13 @@ def test_golden_pairs(case):
     assert np.diff(area.eti()) < 0.5 * np.diff(bp.roc_auc(y, score).eti())
 
 
-@golden("mvtk-rank_auc")
+@cases("auc", "mvtk-rank_auc")
 def test_golden_area_of_ties(case):
     area = bp.roc_auc(case["inputs"]["y_true"], case["inputs"]["y_pred"], method="delong")
     assert area.mean().item() == pytest.approx(case["reference"], abs=1e-14)
 
 
-@golden("credible")
+@cases("auc", "credible")
 def test_golden_area_and_not_the_band(case):
     """The peer's bounds are areas under a pointwise band: too wide."""
     area = bp.roc_auc(case["inputs"]["y_true"], case["inputs"]["y_score"])

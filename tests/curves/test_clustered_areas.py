@@ -51,12 +51,6 @@ def obuchowski(first, second):
     return s10 / n + s01 / m + s11 / (n * m)
 
 
-def weighted_area(score, w):
-    """The area under weights, over all pairs."""
-    of_positive, of_negative = w[POSITIVE], w[~POSITIVE]
-    return of_positive @ by_pairs(score) @ of_negative / (of_positive.sum() * of_negative.sum())
-
-
 def with_unseen(wins, of_positive, of_negative, sizes, rng, part=0.5, more=None):
     """The area under weights, over all pairs and a row and a column more: part of a unit of each class was not seen."""
     ranks, more = rng.random(2), rng.gamma(part, size=2) * sizes if more is None else more

@@ -55,7 +55,7 @@ def test_minus_infinity_is_a_score():
 # ── Figures of other packages ──
 
 
-def golden(peer, function):
+def cases_of(peer, function):
     return pytest.mark.parametrize(
         "case",
         [pytest.param(c, id=c["id"]) for c in GOLDEN if c["peer"] == peer and c["function"].endswith(function)],
@@ -75,7 +75,7 @@ def among(found, points, tolerance):
     return np.abs(np.asarray(points)[:, None] - np.asarray(found)).max(-1).min(-1) <= tolerance
 
 
-@golden("bob.measure", "roc")
+@cases_of("bob.measure", "roc")
 def test_roc_points_of_bob(case):
     """At n_points false positive rates, spaced in logarithms: all of them points of ours."""
     curve = bp.roc_curve(*data_of(case)).dataset
@@ -83,7 +83,7 @@ def test_roc_points_of_bob(case):
     assert among(ours, np.transpose(case["outputs"]["curve"]), 1e-12).all()
 
 
-@golden("bob.measure", "det")
+@cases_of("bob.measure", "det")
 def test_det_points_of_bob(case):
     """Normal deviates of rates strictly between 0 and 1; its approximation of the normal quantile is off by 2e-4.
 
@@ -99,7 +99,7 @@ def test_det_points_of_bob(case):
     assert np.any(matches, axis=1).all()
 
 
-@golden("bob.measure", "area_under_the_curve")
+@cases_of("bob.measure", "area_under_the_curve")
 def test_beta_intervals_of_bob(case):
     """Both intervals at each point. Points themselves are modes, which are the rates under a flat prior alone."""
     axes = {"tpr": "recall", "fpr": "fpr", "precision": "precision", "recall": "recall"}
@@ -116,12 +116,12 @@ def test_beta_intervals_of_bob(case):
     assert among(ours, theirs, 1e-9).all()
 
 
-@golden("credible", "curve")
+@cases_of("credible", "curve")
 def test_curves_of_credible(case):
     check_credible(case)
 
 
-@golden("credible", "score")
+@cases_of("credible", "score")
 def test_curves_with_areas_of_credible(case):
     check_credible(case)
     curve = credible_curve(case)

@@ -12,7 +12,7 @@ from bayesperf.intervals import bootstrap, bootstrap_intervals
 from bayesperf.intervals.bootstrap_intervals import Units, _resampled_units, bca_levels
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.counts import pair_of
-from tests.shared.golden import golden
+from tests.shared.golden import cases, golden
 
 GOLDEN = golden("intervals")
 METHODS = ["percentile", "basic", "bca"]
@@ -20,11 +20,6 @@ SCIPYS = {"percentile": "percentile", "basic": "basic", "bca": "BCa"}
 CM = bp.ConfusionMatrix.from_counts(tp=41, fn=9, fp=14, tn=66)
 SMALL = bp.ConfusionMatrix.from_counts(tp=4, fn=1, fp=2, tn=3)
 TAIL = 0.025
-
-
-def golden(prefix):
-    chosen = [case for case in GOLDEN["cases"] if case["id"].startswith(prefix)]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
 
 
 def matrix_of(case):
@@ -35,19 +30,19 @@ def matrix_of(case):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@golden("boot_acc")
+@cases("intervals", "boot_acc")
 def test_golden_accuracy(case, method):
     check_golden(case, "accuracy", method)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@golden("boot_f1")
+@cases("intervals", "boot_f1")
 def test_golden_f1(case, method):
     check_golden(case, "f1", method)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@golden("boot_macrof1")
+@cases("intervals", "boot_macrof1")
 def test_golden_macro_f1(case, method):
     check_golden(case, "f1_macro", method)
 
@@ -63,7 +58,7 @@ def check_golden(case, metric, method):
     assert (np.abs(found - reference) <= np.maximum(4 * spread, lattice)).all()
 
 
-@golden("boot_degenerate")
+@cases("intervals", "boot_degenerate")
 @pytest.mark.parametrize("method", METHODS)
 def test_golden_degenerate(case, method):
     # SciPy's BCa is nan here.

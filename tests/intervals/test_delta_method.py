@@ -10,7 +10,7 @@ import bayesperf as bp
 from bayesperf.intervals import delta
 from bayesperf.intervals.statistic import Statistic
 from tests.shared.counts import pair_of
-from tests.shared.golden import golden
+from tests.shared.golden import cases, golden
 
 GOLDEN = golden("intervals")
 Z = NormalDist().inv_cdf(0.975)
@@ -20,11 +20,6 @@ AVERAGED = [
     f"{name}_{average}" for name in ("precision", "recall", "f1", "jaccard") for average in ("macro", "weighted")
 ]
 without_warning = pytest.mark.filterwarnings("ignore:metric .* no width")
-
-
-def golden(prefix, *more):
-    chosen = [case for case in GOLDEN["cases"] if case["id"].startswith((prefix, *more)) and "star" not in case["id"]]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
 
 
 def matrix_of(case):
@@ -39,7 +34,7 @@ def clipped(figures):
 
 
 @without_warning
-@golden("macro_", "weighted_")
+@cases("intervals", "macro_", "weighted_", without="star")
 def test_golden_averages(case):
     average, metric = case["metric"].split("_")
     found = delta(matrix_of(case), f"{metric}_{average}").values
@@ -50,14 +45,14 @@ def test_golden_averages(case):
         assert np.isnan(low) or np.abs(found - [low, high]).max() > 1e-4
 
 
-@golden("micro_")
+@cases("intervals", "micro_")
 def test_golden_micro(case):
     for metric in ("precision", "recall", "f1"):
         assert delta(matrix_of(case), f"{metric}_micro").values == clipped(case["reference"])
 
 
 @without_warning
-@golden("per_class")
+@cases("intervals", "per_class")
 def test_golden_per_class(case):
     for metric in ("precision", "recall", "f1"):
         found = delta(matrix_of(case), f"{metric}_per_class")
@@ -65,14 +60,14 @@ def test_golden_per_class(case):
             assert found.sel(label=figures["cls"]).values == clipped(figures[metric])
 
 
-@golden("pathological")
+@cases("intervals", "pathological")
 def test_golden_unusual_labels(case):
     for metric in ("precision", "recall", "f1"):
         assert delta(matrix_of(case), f"{metric}_macro").values == clipped(case["reference"][f"macro_{metric}"])
 
 
 @without_warning
-@golden("f1_binary")
+@cases("intervals", "f1_binary")
 def test_golden_binary_f1(case):
     reference, cm = case["reference"], matrix_of(case)
     found = delta(cm, "f1").values
@@ -85,7 +80,7 @@ def test_golden_binary_f1(case):
         assert np.abs(found - [peer["result"]["low"], peer["result"]["high"]]).max() > 1e-3
 
 
-@golden("likelihood_ratios")
+@cases("intervals", "likelihood_ratios")
 def test_golden_ratios(case):
     for name, metric in {"LR+": "lr+", "LR-": "lr-", "DOR": "dor"}.items():
         figures = case["reference"][name]

@@ -13,18 +13,13 @@ import bayesperf as bp
 from bayesperf.core.errors import InputError
 from bayesperf.intervals import proportion, proportion_difference
 from bayesperf.intervals.proportions import METHODS
-from tests.shared.golden import golden
+from tests.shared.golden import cases, golden
 
 GOLDEN = golden("intervals")
 # What the golden tables call what is clipped to [0, 1], as ours are.
 CLIPPED = {"wald": "wald_clipped", "agresti_coull": "agresti_coull_clipped"}
 WITHOUT_ADD2 = [method for method in METHODS if method != "agresti_coull_add2"]
 without_warning = pytest.mark.filterwarnings("ignore:method='wald'")
-
-
-def golden(prefix):
-    chosen = [case for case in GOLDEN["cases"] if case["id"].startswith(prefix)]
-    return pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in chosen])
 
 
 def test_the_table_is_whole():
@@ -35,7 +30,7 @@ def test_the_table_is_whole():
 
 
 @without_warning
-@golden("prop_")
+@cases("intervals", "prop_")
 def test_golden(case):
     k, n, reference = case["inputs"]["k"], case["inputs"]["n"], case["reference"]
     if "alpha" in case["inputs"]:
@@ -53,7 +48,7 @@ def test_golden(case):
 
 
 @without_warning
-@golden("binary_rates")
+@cases("intervals", "binary_rates")
 def test_golden_rates_of_a_matrix(case):
     for figures in case["reference"]["metrics"].values():
         for method in WITHOUT_ADD2:
@@ -185,14 +180,14 @@ def counts_of(case):
 
 
 @without_warning
-@golden("two_prop")
+@cases("intervals", "two_prop")
 def test_golden_difference(case):
     for method, name in REFERENCES.items():
         found = proportion_difference(*counts_of(case), method=method)
         assert found == pytest.approx(case["reference"][name], abs=1e-12), method
 
 
-@golden("two_prop")
+@cases("intervals", "two_prop")
 def test_the_score_interval_is_not_that_of_statsmodels(case):
     # Its cubic for the restricted rates has count·difference where trials·difference belongs: its limits are off by
     # up to .01, and for many tables there are none.
@@ -267,7 +262,7 @@ def matrix_of(name):
     return bp.ConfusionMatrix.from_table(GOLDEN["datasets"][name]["confusion_matrix_rows_true"])
 
 
-@golden("f1_binary")
+@cases("intervals", "f1_binary")
 def test_golden_wilson_f1(case):
     found = bp.intervals.wilson_f1(matrix_of(case["inputs"]["dataset"]))
     if "wilson_indirect_ci" in case["reference"]:
