@@ -121,7 +121,7 @@ def _exchanged(record: Record) -> Record:
     """Return the row of b − a, given that of a − b."""
     opposite = {name: -record[of] for name, of in _OPPOSITE.items()}
     above_as_below = {"above": record["below"], "below": record["above"], "prob_greater": 1 - record["prob_greater"]}
-    return record | {"a": record["b"], "b": record["a"]} | opposite | above_as_below
+    return {**record, "a": record["b"], "b": record["a"], **opposite, **above_as_below}
 
 
 def _is_of_best(record: Record, contenders: Sequence[Any]) -> bool:
