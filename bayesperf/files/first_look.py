@@ -523,9 +523,20 @@ def _commands(columns: Sequence[_Column], roles: Sequence[str]) -> dict[str, lis
     # Of areas, clusters and judges check says how many more would settle it; plan says it of other labels.
     commands[_ENOUGH] = ["plan" if wide and not (clustered or of.get("judge")) else "check", *asked]
     commands[_PAGE] = ["report", *reading, *folds, *positive, *paired]
-    if wide and is_binary and not (several or is_paired or clustered):
-        commands |= _sliced_commands([*reading, *positive], of.get("group", []))
+    if wide and is_binary and not (is_paired or clustered or joined):
+        named = [word for column in systems[:1] for word in ("--system", column.name)]
+        commands |= _of_probabilities(of, [*named, *positive, *paired])
+        commands |= {} if several else _sliced_commands([*reading, *positive], of.get("group", []))
     return commands
+
+
+def _of_probabilities(of: Mapping[str, Sequence[_Column]], more: Sequence[str]) -> dict[str, list[str]]:
+    """Return a command on probabilities that stand beside predicted labels of all examples."""
+    probabilities = [column for column in of.get("score", []) if column.is_proportion]
+    if not probabilities or of.get("judge"):
+        return {}
+    reading = _of_one_label({"actual": of["actual"], "score": probabilities})
+    return {"Can its probabilities be trusted?": ["summary", *reading, *more]}
 
 
 def _paired(of: Mapping[str, Sequence[_Column]]) -> list[str]:

@@ -21,7 +21,20 @@ SYSTEM_COLUMNS = (
     "model_name", "modell", "modello", "modelo", "modèle", "network", "rater", "run", "seed", "sistema", "system",
     "système", "variant",
 )  # fmt: skip
-FOLD_COLUMNS = ("cv_fold", "falte", "falz", "faltung", "fold", "fold_id", "folds", "kfold", "pli", "pliegue", "podział")
+FOLD_COLUMNS = (
+    "cv_fold",
+    "durchgang",
+    "falte",
+    "falz",
+    "faltung",
+    "fold",
+    "fold_id",
+    "folds",
+    "kfold",
+    "pli",
+    "pliegue",
+    "podział",
+)
 PART_COLUMNS = ("part", "partition", "set", "split", "subset")
 CLUSTER_COLUMNS = (
     "case_id", "document", "document_id", "hospital", "image", "image_id", "participant", "patient", "patient_id",

@@ -422,3 +422,15 @@ def test_a_file_of_another_alphabet_is_looked_at_in_its_encoding(tmp_path, shell
     done = shell(path, "--encoding", "cp1250")
     assert "Łódź" in done.stdout
     assert done.stdout.count("--pos-label tak --encoding cp1250") > 1
+
+
+def test_probabilities_beside_labels_lead_to_the_question_whether_they_can_be_trusted(tmp_path):
+    columns = {"truth": WORDS[TRUTH], "bot": WORDS[TRUTH[::-1]], "prob": RNG.random(N)}
+    question = "Can its probabilities be trusted?"
+    for more, asked in (({}, True), ({"prob": 50 * RNG.random(N)}, False), ({"patient": np.arange(N) // 4}, False)):
+        pd.DataFrame(columns | more).to_csv(tmp_path / "f.csv", index=False)
+        commands = bp.files.look(tmp_path / "f.csv").attrs["commands"]
+        assert (question in commands) == asked
+        assert "--score" not in commands["How good is it?"]
+        if asked:
+            assert commands[question].endswith("--actual truth --score prob --pos-label nein")

@@ -50,7 +50,8 @@ def _about(analysis: Analysis) -> str:
     assert analysis.slices is not None
     found, name = analysis.slices.found, analysis.slices.system
     best = f" of {name}, the best," if name and len(analysis.systems) > 1 else f" of {name}" if name else ""
-    sizes = " × ".join(f"{found.cm.counts.sizes[dim]} {dim}" for dim in found.dims)
+    levels = [found.cm.counts.sizes[dim] for dim in found.dims]
+    sizes = f"{levels[0]} slices" if len(levels) == 1 else f"{' × '.join(map(str, levels))} slices"
     several = " Each level has its own mix of the other columns; gaps compare levels at the same mix."
     return (
         f"{sentence(f'the predictions{best} sliced by {enumerated(list(found.dims))} ({sizes})')} A slice is shrunk "
