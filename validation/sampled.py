@@ -14,17 +14,22 @@ from bayesperf.core.arrays import Array
 from bayesperf.distributions.draws import Draws
 from bayesperf.sampling import nuts
 from bayesperf.sampling.backend import compilation_key
+from bayesperf.sampling.direct import direct_draws
 from bayesperf.sampling.fitting import built_model
-from bayesperf.sampling.model_data import prepared, resolve_model
+from bayesperf.sampling.model_data import BuiltModel, prepared, resolve_model
 
 CHAINS = 2
 
 
-def posterior_of(data: Any, name: str, draws: int, rng: np.random.Generator) -> xr.Dataset:
-    """Return draws of the posterior of a model without options, with the variables that it recovers."""
+def posterior_of(data: Any, name: str, draws: int, rng: np.random.Generator, approximate: bool = False) -> xr.Dataset:
+    """Return draws of the posterior of a model without options, or near it, with the variables that it recovers."""
     model = resolve_model(name)
     counts, options = prepared(data, name, None)
     built = built_model(name, counts, None, options)
+    if approximate:
+        whole = BuiltModel(name, model, counts, None, options, built)
+        drawn = direct_draws(whole, "approximate", (1, draws), int(rng.integers(2**31)))
+        return drawn.assign(model.recover(drawn, counts, rng, **options))
     sizes = {"draws": draws, "tune": draws, "chains": CHAINS}
     key = compilation_key(name, built, counts, options, None)
     accept = nuts.target_accept(model)

@@ -36,6 +36,7 @@ SMALLEST = {
     "grades": {"n": [5, 8], "population": ["skewed"], "draws": 20},
     "items": {"items": [6, 8], "scenario": "only the harder set", "systems": 4, "draws": 20},
     "known_shares": {"population": ["good", "rare"], "n": 6, "strata": 2, "draws": 20},
+    "many_items": {"systems": [2, 3], "seen": 1.0, "items": 8, "draws": 20},
     "many_classes": {"classes": 3, "examples": [4, 9], "prior": ["perks", "shared"], "draws": 20},
     "pairing": {"correlation": [0.5], "n": 20},
     "preferences": {"votes": [4, 6], "systems": 3, "draws": 20},
