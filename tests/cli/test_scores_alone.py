@@ -107,7 +107,7 @@ def test_what_is_no_score_of_the_positive_class_is_said_first(call, tmp_path, sc
 
 REFUSED = {
     "labels' metric": (["summary", *PAIR, "--metric", "recall"], "--metric recall: it is a metric of predicted labels"),
-    "no scores": (["summary", "--predicted", "actual", "--require", "auc>=.8"], "it is a metric of scores. Name their"),
+    "no scores": (["summary", "--predicted", "new", "--require", "auc>=.8"], "it is a metric of scores. Name their"),
     "slices": (["summary", *PAIR, "--slice", "case"], "--slice: it needs predicted labels"),
     "a plan": (["plan", "--score", "new", "--require", "auc>=0.8"], "--require roc_auc: it is a metric of scores"),
     "runs": (
