@@ -342,7 +342,9 @@ class Slices(Answer):
         estimand = described(levels.quantity.scope, f"gap of {levels.name}")
         return self._summary(pd.DataFrame(sides | figures), estimand, ci_prob, ci_kind)
 
-    def _pairs(self, dim: str, metric: str | Metric, mix: Mix) -> tuple[Marginal, dict[str, Any], Array, Array]:
+    def _pairs(
+        self, dim: str, metric: str | Metric, mix: Mix = "same"
+    ) -> tuple[Marginal, dict[str, Any], Array, Array]:
         """Return the levels of a dim; the names of all pairs; and draws of both sides, a posteriori and a priori."""
         levels, before = (self.levels(dim, metric, mix=mix, before_data=prior) for prior in (False, True))
         names = levels.leading[dim].values.tolist()
@@ -354,10 +356,8 @@ class Slices(Answer):
         return levels, sides, now, then
 
     @checked
-    def largest_gap(
-        self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
-    ) -> Marginal:
-        """Return the distribution of the gap between the best and the worst level of a dim.
+    def largest_gap(self, dim: str, metric: str | Metric = "", *, before_data: bool = False) -> Marginal:
+        """Return the distribution of the gap between the best and the worst level of a dim, at the same mix.
 
         It is the maximum minus the minimum of uncertain values: above the gap of any two levels, and above 0 even if
         all levels are alike. Report the probability that it exceeds what matters, ``.prob_above(δ)``, and the same
@@ -365,7 +365,7 @@ class Slices(Answer):
 
         Parameters
         ----------
-        dim, metric, mix
+        dim, metric
             As in `gap`.
         before_data : bool
             Whether to return the prior: the largest gap that the model expects between these levels without the data.
@@ -378,7 +378,7 @@ class Slices(Answer):
         >>> [found.largest_gap("site", "recall", before_data=b).prob_above(0.1).round(1).item() for b in (True, False)]
         [0.4, 1.0]
         """
-        levels = self.levels(dim, metric, mix=mix, before_data=before_data)
+        levels = self.levels(dim, metric, before_data=before_data)
         values = _draws_behind(levels)
         gap = (values.max(dim) - values.min(dim)).transpose(*DRAWS).values[None]
         bounds = (0.0, _of_difference(levels.bounds)[1])
@@ -392,15 +392,14 @@ class Slices(Answer):
         metric: str | Metric = "",
         at_least: float = 0.8,
         *,
-        mix: Mix = "same",
         ci_prob: float = 0.95,
         ci_kind: Kind = "hdi",
     ) -> pd.DataFrame:
-        """Return the ratios between all pairs of levels of a dim.
+        """Return the ratios between all pairs of levels of a dim, at the same mix of the other dims.
 
         Parameters
         ----------
-        dim, metric, mix, ci_prob, ci_kind
+        dim, metric, ci_prob, ci_kind
             As in `gap`.
         at_least : float
             The ratio that must be reached in both directions, such as 0.8 by the four-fifths rule.
@@ -420,7 +419,7 @@ class Slices(Answer):
         [['a', 'b', 0.2]]
         """
         least = checks.probability("at_least", at_least)
-        levels, sides, now, before = self._pairs(dim, metric, mix)
+        levels, sides, now, before = self._pairs(dim, metric)
         ratios = now[0] / now[1]
         interval = Draws(ratios, (0, np.inf), self.independent_draws).interval(*checks.interval(ci_prob, ci_kind))
         reached, prior_reached = ((each.min(0) >= least * each.max(0)).mean((1, 2)) for each in (now, before))
@@ -435,16 +434,14 @@ class Slices(Answer):
         return self._summary(pd.DataFrame(sides | figures), estimand, ci_prob, ci_kind)
 
     @checked
-    def smallest_ratio(
-        self, dim: str, metric: str | Metric = "", *, mix: Mix = "same", before_data: bool = False
-    ) -> Marginal:
+    def smallest_ratio(self, dim: str, metric: str | Metric = "", *, before_data: bool = False) -> Marginal:
         """Return the distribution of the ratio of the lowest to the highest level of a dim.
 
         Like `largest_gap`, it is below 1 even if all levels are alike.
 
         Parameters
         ----------
-        dim, metric, mix, before_data
+        dim, metric, before_data
             As in `largest_gap`.
 
         Examples
@@ -454,7 +451,7 @@ class Slices(Answer):
         >>> bp.slices(cm).smallest_ratio("site", "recall").prob_above(0.8).round(1).item()
         0.2
         """
-        levels = self.levels(dim, metric, mix=mix, before_data=before_data)
+        levels = self.levels(dim, metric, before_data=before_data)
         values = _draws_behind(levels)
         ratio = (values.min(dim) / values.max(dim)).transpose(*DRAWS).values[None]
         quantity = levels.quantity.contrasted("smallest ratio", (0.0, 1.0))
