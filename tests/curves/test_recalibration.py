@@ -444,3 +444,16 @@ def test_predictions_that_are_none(of_groups):
     y, p = simulated(600, 12)
     with pytest.raises(ValueError, match="slope: an isotonic line has no parameters"):
         bp.curves.recalibrate(y, p, method="isotonic", draws=50)["slope"]
+
+
+def test_neighbours_that_stand_together_have_the_mean_of_their_log_odds():
+    rng = np.random.default_rng(6)
+    y, p, site = rng.integers(0, 2, 6000), rng.random(6000), np.repeat(["a", "b"], 3000)
+    data, _ = prepared((y, p), "recalibration", {"by": {"site": site}})
+    rows = data.to_pandas()
+    assert len(rows) < 1000
+    for group in (0, 1):
+        of_group, of_site = rows[rows["group"] == group], site == "ab"[group]
+        assert of_group["positives"].sum() == y[of_site].sum()
+        means = of_group["log_odds"] * of_group["examples"]
+        assert means.sum() == pytest.approx(special.logit(p[of_site]).sum(), rel=1e-9)

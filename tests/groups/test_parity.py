@@ -1,7 +1,10 @@
 """Groups treated alike: fairlearn's and ProPublica's figures as observed values, and answers that data can give."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import xarray as xr
 from scipy import integrate, stats
 
 import bayesperf as bp
@@ -30,6 +33,15 @@ def test_observed_values_are_those_of_fairlearn():
     assert table.loc["equalised odds"].tolist() == pytest.approx([1, 0], abs=1e-6)
     assert set(found.summary()["answer"]) == {TOO_FEW}
     assert bp.score(FAIRLEARN.sum("group"), "selection_rate").item() == pytest.approx(0.555556, abs=1e-6)
+
+
+@pytest.mark.parametrize(("p_value", "answer"), [(0.012, "more than 0.05"), (0.03, TOO_FEW)])
+def test_the_four_rates_share_the_probability_of_a_false_alarm(p_value, answer):
+    """Groups that are alike are said to differ in 0.05 of data sets at most: by each rate in a fourth of these."""
+    found = bp.groups.parity(COMPAS, draws=200)
+    assert found.largest_gap("demographic parity").prob_above(0.05) == 1
+    told = replace(found, p_values=xr.full_like(found.p_values, p_value)).summary().set_index(["criterion", "contrast"])
+    assert told.loc[("demographic parity", "largest gap"), "answer"] == answer
 
 
 def test_observed_values_are_those_of_propublica():

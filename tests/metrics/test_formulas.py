@@ -344,3 +344,19 @@ def test_level_sets_of_the_rates_are_where_the_metric_has_the_level(name):
     value = float(metric.evaluate(cells.reshape(2, 2), 1))
     assert excess(value, tp, fn, fp, tn) == pytest.approx(0, abs=1e-12)
     assert excess(value - 0.01, tp, fn, fp, tn) > 0 > excess(value + 0.01, tp, fn, fp, tn)
+
+
+MICRO = ["precision", "recall", "specificity", "npv", "fpr", "fnr", "fdr", "false_omission_rate", "jaccard", "f1"]
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", MICRO)
+def test_micro_averages_are_known_by_the_accuracy_alone(name, classes):
+    cells = np.random.default_rng(2).dirichlet(np.ones(classes**2)).reshape(classes, classes)
+    metric = metrics.get(f"{name}_micro")
+    form, shares = metric.exact_form(classes), {"correct": np.trace(cells), "wrong": 1 - np.trace(cells)}
+    (known,) = form.proportion.success
+    value = metric.evaluate(cells, 1)
+    assert form.forward(shares[known]) == pytest.approx(value)
+    if form is not form.proportion:
+        assert form.inverse(value) == pytest.approx(shares[known])

@@ -129,6 +129,16 @@ def test_a_changed_setting_of_arviz_is_the_default():
 
 
 @pytest.mark.slow
+def test_systems_of_a_row_stand_in_their_order_from_above():
+    table = np.random.default_rng(3).integers(3, 20, (6, 2, 2, 2))
+    cm = bp.ConfusionMatrix.from_table(table, dims={"site": list("abcdef"), "model": ["new", "old"]})
+    recall = bp.posterior(cm)["recall"]
+    (axes,) = plots.forest(recall).axes
+    new, _, old, _ = axes.lines[:4]
+    np.testing.assert_allclose(new.get_xdata(), recall.mean().sel(model="new"))
+    assert (new.get_ydata() > old.get_ydata()).all()
+
+
 def test_long_forests_are_continued_beside():
     table = np.random.default_rng(3).integers(1, 30, (90, 2, 2))
     recall = bp.posterior(bp.ConfusionMatrix.from_table(table, dims={"image": np.arange(90)}))["recall"]

@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -218,3 +219,13 @@ def test_reruns_are_spoken_of_where_there_are_some(times):
     outcomes = bp.Outcomes.from_correct(right, cluster={"question": question})
     analysis = bp.report(bp.pool(outcomes, draws=50).mean).analysis
     assert bool(attempts.blocks(analysis)) == (times > 1)
+
+
+def test_of_two_bounds_of_a_metric_the_stricter_one_counts():
+    """A command line may ask twice, which the library refuses."""
+    y, called = np.repeat([1, 0], 50), np.repeat([1, 0, 1, 0], [45, 5, 8, 42])
+    asked = ("recall>=0.9", "fpr<=0.1", "recall>=0.5", "fpr<=0.5")
+    frame = pd.DataFrame({"actual": y, "predicted": called})
+    jointly = analyse(Predictions(frame), Settings(pos_label="1", require=asked)).met_jointly()
+    cm = bp.ConfusionMatrix.from_predictions(y, called, pos_label=1)
+    assert jointly.item() == bp.posterior(cm).prob_joint({"recall": 0.9, "fpr": 0.1}).item()

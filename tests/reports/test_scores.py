@@ -20,6 +20,7 @@ from bayesperf.reports.analysing import analyse
 from bayesperf.reports.blocks import Figure, flat, interval
 from bayesperf.reports.documents import as_html
 from bayesperf.reports.sections import probabilities as verdicts
+from bayesperf.reports.sections import useful
 from tests.shared.systems import areas_compared
 
 # The axes of a square picture, in pixels: where 0 and 1 are.
@@ -484,6 +485,17 @@ def test_reliability_curves_are_the_librarys(judged):
         at = abs(drawn[:, None] - expected).max(-1).min(1)
         assert at.max() < 0.051
         assert abs(drawn[[0, -1]] - expected[[0, -1]]).max() < 0.051
+
+
+def test_treating_all_is_drawn_until_it_leaves_the_figure(judged, monkeypatch):
+    monkeypatch.setattr("bayesperf.reports.svg.plane", lambda *_, **options: options)
+    ((_, drawn),) = useful._net_benefit(judged, judged.scores.systems)
+    (none, *every), bottom = drawn["beneath"], drawn["bottom"]
+    assert none == ([0, 1], [0, 0])
+    for cuts, benefit in every:
+        at = np.array(cuts)
+        np.testing.assert_allclose(benefit, benefit[0] - (1 - benefit[0]) * at / (1 - at), atol=1e-12)
+        assert benefit[-1] == pytest.approx(bottom)
 
 
 @pytest.mark.slow
