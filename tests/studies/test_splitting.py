@@ -65,6 +65,19 @@ def test_figures_are_of_the_splits_described():
     assert study["width"].sel(distribution="posterior").item() == pytest.approx(np.mean(widths), rel=0.03)
 
 
+def test_intervals_are_of_the_second_part_and_scores_of_the_third():
+    options = {"prior": "flat", "ci_kind": "eti", "simulations": 3, "draws": 4000}
+    study = studies.repeated_splits(GaussianNB(), *normals(300), ["accuracy"], 0.9, **options)
+    found = study["intervals"].sel(distribution="posterior").squeeze()
+    for i in range(3):
+        second, third = (bp.ConfusionMatrix.from_table(table) for table in study["counts"].values[i])
+        known = bp.posterior(second, "flat")["accuracy"]
+        # Five errors of the quantiles of so many nearly normal draws.
+        error = 5 * np.sqrt(0.05 * 0.95 / 4000) / stats.norm.pdf(stats.norm.ppf(0.05)) * known.sd().item()
+        np.testing.assert_allclose(found[i], known.eti(0.9), atol=error)
+        assert study["scores"][i].item() == bp.score(third, "accuracy").item()
+
+
 # Caelen (2017), Tables 2 and 3, data set 1 (iris): of the class that is not ϑ₁, versicolor. Its G is
 # √(precision · recall) in both, but the average beside it, .89, is of the MCC.
 PRINTED = {
