@@ -734,7 +734,7 @@ def test_of_known_classes_the_unseen_example_has_the_weight_of_its_own():
 
 
 def test_area_by_a_function_is_that_of_roc_auc():
-    by_function = bp.curves.weighted_score(sklearn_metrics.roc_auc_score, Y, SCORE, draws=300, per_class=True)
+    by_function = bp.curves.weighted_score(sklearn_metrics.roc_auc_score, Y, SCORE, draws=100, per_class=True)
     mean, sd = moments(by_pairs(Y, SCORE))
     is_within_error(by_function, mean, sd)
 

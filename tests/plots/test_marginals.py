@@ -129,6 +129,13 @@ def test_a_changed_setting_of_arviz_is_the_default():
 
 
 @pytest.mark.slow
+def test_classes_stand_from_the_best_to_the_worst():
+    post = bp.posterior(bp.ConfusionMatrix.from_table([[5, 5, 0], [1, 9, 0], [1, 2, 7]], labels=["a", "b", "c"]))
+    (axes,) = plots.forest(post["recall_per_class"]).axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "c", "a"]
+    assert (np.diff(axes.lines[0].get_xdata()) < 0).all()
+
+
 def test_systems_of_a_row_stand_in_their_order_from_above():
     table = np.random.default_rng(3).integers(3, 20, (6, 2, 2, 2))
     cm = bp.ConfusionMatrix.from_table(table, dims={"site": list("abcdef"), "model": ["new", "old"]})

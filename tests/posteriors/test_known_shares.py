@@ -8,6 +8,7 @@ from scipy import integrate, stats
 
 import bayesperf as bp
 from bayesperf.core.errors import InputError, PriorWarning
+from bayesperf.posteriors.prevalence import Prevalence
 
 # Schools of California by type (Lumley, R package survey, apistrat): tested of each type, and their numbers.
 SIZES = {"E": 4421, "H": 755, "M": 1018}
@@ -242,3 +243,9 @@ def test_refused(arguments, message):
 def test_weights_of_rows_name_the_way():
     with pytest.raises(InputError, match="strata='group', shares="):
         bp.ConfusionMatrix.from_predictions([0, 1], [1, 1], sample_weight=[1, 2])
+
+
+def test_shares_as_sampled_vary_as_a_dirichlet():
+    weights = np.array([2.0, 3.5, 6.0])
+    np.testing.assert_allclose(Prevalence(weights, fixed=False).covariance, stats.dirichlet(weights).cov())
+    assert not Prevalence(weights, fixed=True).covariance.any()
