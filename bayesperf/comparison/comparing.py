@@ -407,7 +407,7 @@ def _compare_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior
         cm = cm.isel(**{asked.dim: places_with_last(patterns.names, asked.baseline)})
         assert cm.patterns is not None
         patterns = cm.patterns
-    marginal = marginal_of_systems(patterns, metric, prior, asked.draws, asked.random_seed)
+    marginal = marginal_of_systems(cm, metric, prior, asked.draws, asked.random_seed)
     basis = f"{prior.describe(cm)}; {SAME_EXAMPLES}"
     examples = int(patterns.counts.values.sum(-1).min())
     return of_systems(marginal, asked, False, basis, examples)

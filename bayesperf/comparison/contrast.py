@@ -18,6 +18,7 @@ from bayesperf.comparison.system_pair import (
     without_own_coordinates,
 )
 from bayesperf.comparison.systems import Systems
+from bayesperf.core.arrays import NO_DIMS
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.words import listed
 from bayesperf.distributions.base import Distribution
@@ -65,7 +66,7 @@ def of_difference(
     tree: xr.DataTree | None = None,
 ) -> Comparison:
     """Return the comparison of two systems of which nothing is known but their difference."""
-    contrast = Marginal(quantity, distribution, xr.DataArray(0.0))
+    contrast = Marginal(quantity, distribution, NO_DIMS)
     return Comparison(contrast=contrast, names=names, rope=rope, basis=basis, tree=tree)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -35,8 +36,8 @@ def differences(scores_a: Any, scores_b: Any) -> Differences:
     labels_a, labels_b = _labels(scores_a), _labels(scores_b)
     if labels_a is not None and labels_b is not None and not labels_a.equals(labels_b):
         raise InputError("scores_b", "is labelled otherwise than scores_a: put both in the same order, or give arrays.")
-    greatest = max(np.abs(a).max(), np.abs(b).max())
-    decimals = 14 - int(np.clip(np.ceil(np.log10(greatest)), -280, 280)) if greatest else 14
+    greatest = float(max(np.abs(a).max(), np.abs(b).max()))
+    decimals = 14 - min(max(math.ceil(math.log10(greatest)), -280), 280) if greatest else 14
     return Differences(np.round(a - b, decimals), decimals)
 
 

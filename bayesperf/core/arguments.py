@@ -27,6 +27,8 @@ _SINGLE = frozenset({
 _HANDED_ON = frozenset({"estimator", "X"})
 # Those whose readers say themselves what is wrong; the columns of a table may be raters, of whom two have one name.
 _OWN_WORDS = frozenset({"table", "tree"})
+# Single values, which can be read.
+_PLAIN = frozenset({type(None), str, bool, int, float})
 # Whose objects can be read, shown and compared.
 _KNOWN = frozenset({"builtins", "numpy", "pandas", "xarray", "bayesperf"})
 
@@ -51,7 +53,7 @@ def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
     object that cannot be shown.
     """
     for name, value in arguments.items():
-        if type(value) in (type(None), str, bool, int, float, np.ndarray) and name not in _SINGLE:
+        if type(value) in _PLAIN or (type(value) is np.ndarray and name not in _SINGLE):
             continue
         if name in _SINGLE and _has_several(value):
             raise InputTypeError(name, f"must be a single value; it is {_kind(value)}.")

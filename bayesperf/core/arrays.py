@@ -83,6 +83,8 @@ def positions(leading: xr.DataArray) -> xr.DataArray:
     return leading.copy(deep=False, data=np.arange(leading.size).reshape(leading.shape))
 
 
+# The leading dims of one figure: none.
+NO_DIMS = xr.DataArray(0.0)
 # The last dim of intervals.
 CI_BOUND = coordinate("ci_bound", ["lower", "upper"])
 

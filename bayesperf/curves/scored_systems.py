@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans, Codes
+from bayesperf.core.arrays import NO_DIMS, Array, Booleans, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.fields import Held
 from bayesperf.core.weights import about_few, check_enough
@@ -44,7 +44,7 @@ def marginal_of_scores(
     """
     if not isinstance(values, Distribution):
         values = Draws.of(quantity.metric, values.reshape(-1, 1, values.shape[-1]), quantity.bounds)
-    leading = xr.DataArray(0.0) if leading is None else xr.zeros_like(leading, dtype=float)
+    leading = NO_DIMS if leading is None else xr.zeros_like(leading, dtype=float)
     if not (examples is None or isinstance(examples, xr.DataArray)):
         examples = xr.DataArray(np.asarray(examples), dims="actual")
     observed = None if score is None else score.rename(quantity.metric)

@@ -72,7 +72,7 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
     if len(sizes) > 1 or min(sizes) < 2:
         what = "be square with at least two classes" if len(cell_dims) > 1 else "have at least two outcomes"
         raise InputError("table", f"must {what}; its shape is {counts.shape}.")
-    values = checks.whole_numbers("counts", counts.values).astype(np.int64)
+    values = checks.whole_numbers("counts", counts.values)
     if (most := values.sum(tuple(range(-len(cell_dims), 0)), dtype=float).max(initial=0)) > checks.MOST_EXAMPLES:
         raise InputError(
             "counts",
@@ -80,14 +80,16 @@ def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataA
             f"{checks.MOST_EXAMPLES:.0e} examples lose their digits.",
             "Divide all by one number, as counts // 1000: intervals are then too wide, not too narrow.",
         )
-    values.setflags(write=False)
+    if counts.name != "counts" or values.dtype != np.int64 or values.flags.writeable or values.base is not None:
+        # Others may change these: only counts that nobody can change, as a matrix has them, are taken as they are.
+        counts = counts.copy(deep=False, data=values.astype(np.int64))
+        counts.name = "counts"
+        counts.values.setflags(write=False)
     missing = {dim: np.arange(size) for dim, size in counts.sizes.items() if dim not in counts.coords}
-    counts = counts.copy(deep=False, data=values)
-    counts.name = "counts"
     if missing:
         counts = counts.assign_coords(missing)
     for dim in counts.dims[: -len(cell_dims)]:
-        if not counts.sizes[dim] or counts.indexes[dim].has_duplicates:
+        if not counts.sizes[dim] or counts.get_index(dim).has_duplicates:
             raise InputError("dims", f"{dim!r} must have coordinates, each of them once.")
     along = {dim: counts.coords.variables[dim].values for dim in cell_dims}
     labels = check_labels(along[cell_dims[0]], fractions=len(cell_dims) == 1)

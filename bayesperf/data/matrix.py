@@ -678,7 +678,7 @@ class ConfusionMatrix(Counted):
     @property
     def labels(self) -> list[Any]:
         """The K class labels, in the order of rows and columns."""
-        labels: list[Any] = self.counts.indexes["actual"].tolist()
+        labels: list[Any] = self.counts.get_index("actual").tolist()
         return labels
 
     @property

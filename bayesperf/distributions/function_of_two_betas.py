@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from bayesperf.core.arrays import Array, Booleans, Codes, complex_step
+from bayesperf.core.arrays import Array, Booleans, Codes, blocks, complex_step
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.beta import Beta, beta_above, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between
@@ -35,6 +35,8 @@ _SMOOTH = 5.0
 _ROUGH_NODES, _FEW_NODES = 12, 5
 # Probabilities of X at whose quantiles the integral is split where the threshold bends.
 _BENDS = np.array([[0.001, 0.5, 0.999]])
+# Number of nodes that are evaluated at once: they stay in the processor's cache.
+_AT_ONCE = 2**17
 
 
 class Panel(NamedTuple):
@@ -135,8 +137,9 @@ class FunctionOfTwoBetas(RoughlyKnown):
         x = np.where(x <= low, -np.inf, np.where(x >= high, np.inf, x))
         results = [np.empty(x.shape), np.empty(x.shape)]
         for rows, part in self._of_one_rule:
-            for result, value in zip(results, function(part, x[rows]), strict=False):
-                result[rows] = value
+            for some in blocks(x.shape[-1], part.size * part.nodes_of_each, _AT_ONCE):
+                for result, value in zip(results, function(part, x[rows, some]), strict=False):
+                    result[rows, some] = value
         return results
 
     @cached_property
@@ -259,6 +262,11 @@ class FunctionOfTwoBetas(RoughlyKnown):
         if self.least.min() >= _SMOOTH:
             return gauss_legendre(self.nodes)
         return tanh_sinh(*(_SINGULAR if self.outer_least.min() >= 0.5 else _MORE_SINGULAR))
+
+    @property
+    def nodes_of_each(self) -> int:
+        """Number of nodes of the integral for one distribution at one point, roughly."""
+        return len(self._rule[0]) * (1 + _BENDS.size * self.form.bends)
 
     @cached_property
     def outer_least(self) -> Array:

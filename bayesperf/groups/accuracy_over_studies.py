@@ -18,7 +18,7 @@ from scipy.special import expit, ndtri
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import NO_DIMS, Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.words import chance, enumerated, estimate, plural, sentence
@@ -182,7 +182,7 @@ class MetaAnalysis(AnswersOverGroups):
     @property
     def correlation(self) -> Marginal:
         """Posterior of the correlation of the logits of recall and specificity between studies."""
-        return self._parameter("correlation", self.drawn["correlation"].values[None], xr.DataArray(0.0), (-1.0, 1.0))
+        return self._parameter("correlation", self.drawn["correlation"].values[None], NO_DIMS, (-1.0, 1.0))
 
     def _parameter(self, name: str, values: Array, leading: xr.DataArray, bounds: tuple[float, float]) -> Marginal:
         quantity = Quantity(name, Scope("dispersion", self.dim), words=name, bounds=bounds)

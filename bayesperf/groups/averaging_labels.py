@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, blocks
+from bayesperf.core.arrays import NO_DIMS, Array, blocks
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
 from bayesperf.data.axis_names import LABEL, MODEL
@@ -105,7 +105,7 @@ def average_labels(
     wanted = applicable(metric, matrices[0].labels, 1, (LABEL,))
     origin = _origin(wanted, each, matrices, prior, checks.seed(random_seed))
     values = origin.sampled(checks.count("draws", draws, least=2), None)
-    leading = xr.DataArray(np.zeros(len(systems)), {MODEL: list(systems)}, [MODEL]) if several else xr.DataArray(0.0)
+    leading = xr.DataArray(np.zeros(len(systems)), {MODEL: list(systems)}, [MODEL]) if several else NO_DIMS
     observed = np.array([score(cm, wanted).mean(LABEL).item() for cm in matrices])
     name = f"{wanted.name}_macro"
     return Marginal(
@@ -168,7 +168,7 @@ class AverageOfLabels(Origin):
     def sampled(self, draws: int, random_seed: int | None) -> Array:
         seed, alpha = self.random_seed if random_seed is None else random_seed, self.alpha
         content = np.column_stack([self.counts, self.patterns])
-        (rng,) = streams(seed, "average_labels", xr.DataArray(0.0), [content])
+        (rng,) = streams(seed, "average_labels", NO_DIMS, [content])
         averages = np.empty((self.systems, draws))
         for block in blocks(draws, max(len(self.counts), 8 * len(alpha)), _BLOCK):
             cells = process_masses(rng, block.stop - block.start, alpha, self.counts, self.patterns, self.systems)

@@ -8,6 +8,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
+from bayesperf.core.arrays import NO_DIMS
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.distributions.draws import Draws
@@ -86,4 +87,4 @@ def pass_rate_of_new(tree: xr.DataTree, outcomes: Outcomes, random_seed: int = 0
     quantity = Quantity("pass_rate", Scope("own", detail=_DETAIL.format(n=len(pool))), "", True, bounds=(0.0, 1.0))
     tried = (right + wrong).sum()
     score = xr.DataArray(right.sum() / tried if tried else np.nan)
-    return Marginal(quantity, Draws.of("pass_rate", rate[None, None], (0.0, 1.0)), xr.DataArray(0.0), score=score)
+    return Marginal(quantity, Draws.of("pass_rate", rate[None, None], (0.0, 1.0)), NO_DIMS, score=score)

@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import NO_DIMS, Array
 from bayesperf.core.fields import Held
 from bayesperf.core.random_streams import streams
 from bayesperf.core.words import enumerated, plural
@@ -136,7 +136,7 @@ class GroupsModel(Held):
     def dispersion_prior(self) -> Marginal:
         """Prior of the dispersion."""
         origin = BetaDraws(self.dispersion_weights, self.random_seed)
-        return Marginal(self._between, _beta(self.dispersion_weights), xr.DataArray(0.0), origin, "Prior")
+        return Marginal(self._between, _beta(self.dispersion_weights), NO_DIMS, origin, "Prior")
 
     @property
     def _between(self) -> Quantity:

@@ -19,7 +19,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import NO_DIMS, Array, Codes
 from bayesperf.core.errors import InputError, PriorWarning
 from bayesperf.core.random_streams import stream
 from bayesperf.core.words import chance, enumerated, estimate, metric_title, sentence
@@ -136,7 +136,7 @@ class Parity(Answer):
         quantity = Quantity(name, Scope("levels", self.dim)).contrasted(contrast, (0.0, 1.0))
         drawn = Draws(_extreme(rates, self.dim, is_gap)[None, None], (0.0, 1.0))
         score = xr.DataArray(self._observed(criterion)[not is_gap])
-        return Marginal(quantity, drawn, xr.DataArray(0.0), score=score)
+        return Marginal(quantity, drawn, NO_DIMS, score=score)
 
     def _observed(self, criterion: str) -> tuple[float, float]:
         """Return the largest difference and the smallest ratio of the rates of groups with examples; NaN for 0/0."""

@@ -14,7 +14,7 @@ import xarray as xr
 from bayesperf.core import checks
 from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import NO_DIMS, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import stream
 from bayesperf.data.count_arrays import CELL_DIMS
@@ -383,7 +383,7 @@ class Slices(Answer):
         gap = (values.max(dim) - values.min(dim)).transpose(*DRAWS).values[None]
         bounds = (0.0, _of_difference(levels.bounds)[1])
         quantity = levels.quantity.contrasted("largest gap", bounds)
-        return Marginal(quantity, Draws(gap, bounds, self.independent_draws), xr.DataArray(0.0))
+        return Marginal(quantity, Draws(gap, bounds, self.independent_draws), NO_DIMS)
 
     @checked
     def ratios(
@@ -455,7 +455,7 @@ class Slices(Answer):
         values = _draws_behind(levels)
         ratio = (values.min(dim) / values.max(dim)).transpose(*DRAWS).values[None]
         quantity = levels.quantity.contrasted("smallest ratio", (0.0, 1.0))
-        return Marginal(quantity, Draws(ratio, (0.0, 1.0), self.independent_draws), xr.DataArray(0.0))
+        return Marginal(quantity, Draws(ratio, (0.0, 1.0), self.independent_draws), NO_DIMS)
 
     def _least_gap(self, above: float) -> float:
         if not 0 <= checks.number("above", above) < np.inf:

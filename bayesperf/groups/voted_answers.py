@@ -12,7 +12,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.weights import UNSEEN, about_few, check_enough
@@ -89,7 +89,7 @@ def majority_vote(
     0.583
     """
     size, number, seed = checks.count("k", k), checks.count("draws", draws, least=2), checks.seed(random_seed)
-    questions, leading, system = cluster_column(cluster), xr.DataArray(0.0), np.zeros(1, np.intp)
+    questions, leading, system = cluster_column(cluster), NO_DIMS, np.zeros(1, np.intp)
     given, right = encode(answers, "answers", fractions=True), encode(y_true, "y_true", fractions=True)
     lengths = {"answers": len(given.codes), "y_true": len(right.codes), "cluster": len(questions.codes)}
     for name, column in _systems(by).items():

@@ -11,7 +11,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import NO_DIMS, Array
 from bayesperf.core.errors import InputError
 from bayesperf.core.words import at_place
 from bayesperf.data.counted import DESIGNS
@@ -72,7 +72,7 @@ class Statistic:
     def of_matrices(self) -> xr.DataArray:
         """The leading dims, as zeros."""
         if self.counts.ndim == len(self.cell_dims) and set(self.counts.coords) <= set(self.cell_dims):
-            return xr.DataArray(0.0)
+            return NO_DIMS
         first = self.counts.isel(dict.fromkeys(self.cell_dims, 0), drop=True)
         return xr.zeros_like(first, dtype=float).rename(None).drop_attrs()
 

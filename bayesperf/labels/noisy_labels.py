@@ -13,7 +13,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, blocks
+from bayesperf.core.arrays import NO_DIMS, Array, Codes, blocks
 from bayesperf.core.errors import InputError, PriorWarning, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.data.count_arrays import refuse_uncounted_cells
@@ -63,7 +63,7 @@ class NoisyLabels(StoredDraws):
         return Marginal(
             Quantity("label_error_rate", Scope("itself"), words="rate of wrong labels", bounds=drawn.bounds),
             drawn,
-            xr.DataArray(0.0),
+            NO_DIMS,
         )
 
 
@@ -149,7 +149,7 @@ def noise(
     checks.draws_in_memory(n, 2 * columns.template.size, what, "Merge rare classes, or select few of the matrices.")
     _refuse_impossible(recorded, noise, cm.labels)
     content = np.append(recorded.counts, recorded.weights)
-    rng = streams(checks.seed(random_seed), "label noise", xr.DataArray(0.0), [content])[0]
+    rng = streams(checks.seed(random_seed), "label noise", NO_DIMS, [content])[0]
     chains, rates = 1, None
     shares: Iterator[Array]
     if isinstance(noise, ErrorRate):

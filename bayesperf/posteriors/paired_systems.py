@@ -171,13 +171,16 @@ class DrawsOfPatterns(Sampled):
 
 
 def marginal_of_systems(
-    patterns: ResponsePatterns, metric: str | Metric, prior: priors.Prior, draws: int, random_seed: int
+    cm: Counted, metric: str | Metric, prior: priors.Prior, draws: int, random_seed: int
 ) -> Marginal:
     """Return a metric of systems evaluated on the same examples; differences of proportions are exact.
 
-    It takes the arguments of `joint_marginal`.
+    It takes counts with response patterns, and the other arguments of `joint_marginal`.
     """
-    cm = margins(patterns)
+    patterns = cm.patterns
+    assert patterns is not None
+    if cm.dims != (*patterns.counts.dims[:-1], patterns.dim):
+        cm = margins(patterns)
     weights = _weights_of_pairs(cm, patterns, metric, prior)
     if weights is None:
         return replace(joint_marginal(patterns, metric, prior, draws, random_seed), joint=True)
@@ -422,8 +425,8 @@ def _discordant_weights(
 
     def together(one: int, other: int) -> Array:
         """Return the weight of examples with success (0) or failure (1) for each of two systems, (p, M, M)."""
-        counted = np.einsum("po,om,on->pmn", _counts_by_place(patterns), seen[one], seen[other], optimize=True)
-        expected = np.einsum("pi,pmi,pni->pmn", spread, believed[one], believed[other], optimize=True)
+        counted = (_counts_by_place(patterns)[:, None] * seen[one].T) @ seen[other]
+        expected = (spread[:, None] * believed[one]) @ believed[other].swapaxes(1, 2)
         return np.asarray(counted + expected)
 
     apart, alike = together(0, 1), together(0, 0) + together(1, 1)

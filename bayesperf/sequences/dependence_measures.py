@@ -12,7 +12,7 @@ from scipy.special import betaln, ndtr
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, complex_step
+from bayesperf.core.arrays import NO_DIMS, Array, Booleans, Codes, Counts, Numbers, complex_step
 from bayesperf.core.errors import DependenceWarning, InputError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.distributions.draws import rank_envelope
@@ -400,7 +400,7 @@ def _drawn_effects(sequences: LabelSequences, name: str, prior: float, chain: st
     cm = sequences.cm
     positive = cm.positive
     metric = single_valued(name, cm.labels, positive)
-    (rng,) = streams(seed, "independence", xr.DataArray(0.0), [sequences.states])
+    (rng,) = streams(seed, "independence", NO_DIMS, [sequences.states])
     drawn = TransitionPosterior.of(count_transitions(sequences, chain), prior).draw(draws, rng)
     return variance_ratio(drawn, partial(metric.evaluate, positive=positive))
 

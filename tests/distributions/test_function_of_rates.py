@@ -179,3 +179,10 @@ def test_a_class_that_hardly_occurs_among_very_many(metric):
     np.testing.assert_allclose((drawn[:, None] <= found.ppf(levels).values).mean(0), levels, rtol=0, atol=0.008)
     low, high = found.hdi().values
     assert ((low <= drawn) & (drawn <= high)).mean() == pytest.approx(0.95, abs=0.003)
+
+
+def test_points_that_are_computed_in_several_blocks():
+    """A tiny cell takes most nodes, and level sets that bend four times as many."""
+    cdf = bp.posterior(bp.ConfusionMatrix.from_counts(tp=0, fn=0, fp=20, tn=100))["p4"].cdf
+    points = np.linspace(0.01, 0.3, 3)
+    assert cdf(points).values.tolist() == [cdf(point).item() for point in points]

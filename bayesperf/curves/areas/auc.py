@@ -12,7 +12,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import NO_DIMS, Array, Codes
 from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
 from bayesperf.core.random_streams import streams
 from bayesperf.core.words import listed
@@ -238,7 +238,7 @@ def _area_of_system(
 
 def _own_seed(seed: int, scores: Array) -> int:
     """Return a seed for these scores, so that under one seed the areas of other scores have other random numbers."""
-    return int(streams(seed, NAME, xr.DataArray(0.0), [scores])[0].integers(2**63))
+    return int(streams(seed, NAME, NO_DIMS, [scores])[0].integers(2**63))
 
 
 def _observed(scores: Scores | BinnedScores, part: PartOfCurve | None) -> float:

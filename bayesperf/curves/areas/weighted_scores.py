@@ -27,7 +27,7 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError, warn
 from bayesperf.core.random_streams import stream, streams
 from bayesperf.core.weights import unit_size, weight_blocks
@@ -552,7 +552,7 @@ def mean_score(
     score = MEAN_SCORES[name]
     better = score.greater_is_better if greater_is_better is None else greater_is_better
     systems = systems_of(y_true if score.errors is None else y_score)
-    leading = xr.DataArray(0.0) if systems is None else over_systems(systems)
+    leading = NO_DIMS if systems is None else over_systems(systems)
     within = (-np.inf, np.inf) if bounds is None else _checked_bounds(bounds)
     values, ends = _averaged(score, y_true, y_score, within), score.ends(*within)
     codes = clusters_of_examples(cluster, values.shape[1], "y_true")

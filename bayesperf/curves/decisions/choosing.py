@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, Counts, blocks
+from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import held
 from bayesperf.core.random_streams import stream
@@ -544,7 +544,7 @@ def _rate(tested: Counts, seed: int) -> Marginal:
     extra = UNSEEN * np.array([2, 4])
     distribution = Beta(*np.array([[[left + extra[0]]], [[of_all - left + extra[1]]]]))
     observed = xr.DataArray(left / of_all, {"trials": of_all}, name=ABSTENTION_RATE)
-    return Marginal(_rate_quantity(BY_TEST_SET), distribution, xr.DataArray(0.0), random_seed=seed, score=observed)
+    return Marginal(_rate_quantity(BY_TEST_SET), distribution, NO_DIMS, random_seed=seed, score=observed)
 
 
 def _rate_quantity(judged: str) -> Quantity:

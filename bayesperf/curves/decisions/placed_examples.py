@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from bayesperf.core import checks
-from bayesperf.core.arrays import Array, Booleans, Codes, Counts, Numbers, blocks
+from bayesperf.core.arrays import NO_DIMS, Array, Booleans, Codes, Counts, Numbers, blocks
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held, held_as
 from bayesperf.core.random_streams import streams
@@ -266,7 +266,7 @@ def _refuse_scores(name: str, least: float, greatest: float) -> None:
 def _groups(by: Mapping[str, Any] | None, examples: int) -> tuple[xr.DataArray, list[Codes]]:
     """Return an array with the dims of groups, and the rows of each."""
     if by is None:
-        return xr.DataArray(0.0), [np.arange(examples)]
+        return NO_DIMS, [np.arange(examples)]
     if not isinstance(by, Mapping) or not by:
         raise InputTypeError("by", "must be a mapping of a name to the ids of examples, as {'site': ids}.")
     if reserved := {MODEL, "threshold", "draw", "strategy"} & set(by):
@@ -317,7 +317,7 @@ def _of_bins(binned: BinnedScores, thresholds: ArrayLike | None) -> DecisionData
     seen = np.flatnonzero(counts)
     table = tallied(np.arange(len(seen)), seen, (len(seen), counts.size))
     placed = PlacedExamples(counts.ravel()[seen].astype(float), table, counts[None])
-    return DecisionData(labels, [placed], xr.DataArray(0.0))
+    return DecisionData(labels, [placed], NO_DIMS)
 
 
 def _of_edges(binned: BinnedScores, thresholds: ArrayLike | None) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from bayesperf.core import checks
 from bayesperf.core.answer import PlottedAnswer
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array, Codes, Counts
+from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
 from bayesperf.core.fields import Held
 from bayesperf.core.weights import blocks_of_draws, weight_blocks
@@ -161,7 +161,7 @@ class Calibration(PlottedAnswer):
 
     def _marginal(self, measure: str, draws: Array, labels: Sequence[Any]) -> Marginal:
         """Return the marginal of draws (L, draws) of a measure; without labels there is one row and no dim."""
-        leading = xr.DataArray(np.zeros(len(labels)), {"label": labels}, ["label"]) if labels else xr.DataArray(0.0)
+        leading = xr.DataArray(np.zeros(len(labels)), {"label": labels}, ["label"]) if labels else NO_DIMS
         facts = MEASURES[measure]
         words = metric_title(measure)
         quantity = Quantity(measure, greater_is_better=facts.greater_is_better, words=words, bounds=facts.bounds)

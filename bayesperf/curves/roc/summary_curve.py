@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
-from bayesperf.core.arrays import Array
+from bayesperf.core.arrays import NO_DIMS, Array
 from bayesperf.core.words import estimate, plural, sentence
 from bayesperf.curves.curve import Curve
 from bayesperf.distributions.draws import Draws
@@ -91,7 +91,7 @@ class SummaryCurve(Curve):
         area = Draws.of("roc_auc", shaped, (0.0, 1.0), bool(drawn.attrs[attributes.INDEPENDENT_DRAWS]))
         of = Scope("own", detail=f"the area under the summary ROC curve of these {plural(self.studies.dim)}")
         quantity = Quantity("roc_auc", of, greater_is_better=True, words="AUC", bounds=(0.0, 1.0))
-        return Marginal(quantity, area, xr.DataArray(0.0), None, "Posterior")
+        return Marginal(quantity, area, NO_DIMS, None, "Posterior")
 
     def in_words(self, *, ci_prob: float = 0.95) -> str:
         """Return sentences on the recall at a false positive rate, and on the area.
