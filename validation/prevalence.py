@@ -37,6 +37,9 @@ STUDY = Study(
     rows={"interval": list(INTERVALS), "calibration": "calibration"},
     settings={"n": 1000, "calibration": tuple(CALIBRATIONS), "prior": "jeffreys", "prob": 0.95},
 )
-# Some five minutes of one processor.
-CASES = [({"prior": prior}, 200, {"prior": prior, "random_seed": 1}) for prior in ("jeffreys", "flat")]
+# A quarter of an hour of one processor.
+CASES = [
+    ({"prior": prior}, simulations, {"prior": prior, "random_seed": 1})
+    for prior, simulations in (("jeffreys", 400), ("flat", 200))
+]
 TABLES = {"prevalence": lambda jobs: table(STUDY, CASES, jobs, name="prevalence")}
