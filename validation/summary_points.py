@@ -72,6 +72,6 @@ STUDY = Study(
     rows={"target": list(TARGETS)},
     settings={"population": "normal", "draws": 500, "prob": 0.95},
 )
-# Some five minutes of one processor.
-CASES = [({"population": name}, 60, {"population": name, "random_seed": 1}) for name in ("normal", "heavy")]
+# Some twenty minutes of one processor.
+CASES = [({"population": name}, 200, {"population": name, "random_seed": 1}) for name in ("normal", "heavy")]
 TABLES = {"summary_points": lambda jobs: table(STUDY, CASES, jobs, name="summary_points")}
