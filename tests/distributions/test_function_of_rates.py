@@ -177,7 +177,8 @@ def test_a_class_that_hardly_occurs_among_very_many(metric):
     levels = np.array([0.025, 0.25, 0.5, 0.75, 0.975])
     # The stairs between 96 nodes are this high; with 24 they were 0.02, and the interval held 0.94.
     np.testing.assert_allclose((drawn[:, None] <= found.ppf(levels).values).mean(0), levels, rtol=0, atol=0.008)
-    low, high = found.hdi().values
+    # The shortest interval of kappa takes twenty times as long.
+    low, high = (found.hdi() if metric == "mcc" else found.eti()).values
     assert ((low <= drawn) & (drawn <= high)).mean() == pytest.approx(0.95, abs=0.003)
 
 
