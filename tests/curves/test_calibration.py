@@ -337,12 +337,12 @@ def test_refusals(call, error, message):
 def test_the_unseen_example_is_jeffreys_prior_where_all_probabilities_are_one():
     """At a probability of 0.8 the Brier score is 0.64 − 0.6 f, and the mean of y − p is f − 0.8, of the frequency f."""
     y, p, frequency = np.repeat([1, 0], [7, 3]), np.full(10, 0.8), stats.beta(7.5, 3.5)
-    calibration = bp.curves.calibration(y, p, draws=20_000)
+    calibration = bp.curves.calibration(y, p, draws=5000)
     for found in (
-        functools.partial(bp.curves.weighted_score, y_true=y, y_score=p, draws=20_000),
+        functools.partial(bp.curves.weighted_score, y_true=y, y_score=p, draws=5000),
         calibration.__getitem__,
     ):
-        brier, mean = (found(name).joint_draws(20_000).values for name in ("brier", "calibration_in_the_large"))
+        brier, mean = (found(name).joint_draws(5000).values for name in ("brier", "calibration_in_the_large"))
         assert stats.kstest((0.64 - brier) / 0.6, frequency.cdf).pvalue > 0.001
         assert stats.kstest(mean + 0.8, frequency.cdf).pvalue > 0.001
 
