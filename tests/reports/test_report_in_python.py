@@ -16,7 +16,7 @@ from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
-from bayesperf.reports.sections import attempts
+from bayesperf.reports.sections import attempts, enough_data
 
 CANCER = bp.datasets.load("breast_cancer")
 CM = bp.ConfusionMatrix.from_counts(tp=40, fn=10, fp=5, tn=45)
@@ -230,3 +230,12 @@ def test_of_two_bounds_of_a_metric_the_stricter_one_counts():
     jointly = analyse(Predictions(frame), Settings(pos_label="1", require=asked)).met_jointly()
     cm = bp.ConfusionMatrix.from_predictions(y, called, pos_label=1)
     assert jointly.item() == bp.posterior(cm).prob_joint({"recall": 0.9, "fpr": 0.1}).item()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [([], "Every requirement is settled"), (["precision>=0.85"], "1 of 3 verdicts is open.")]
+)
+def test_open_requirements_are_told_from_settled_ones(more, said):
+    cm = bp.ConfusionMatrix.from_counts(tp=45, fn=5, fp=8, tn=42)
+    analysis = bp.report(cm, requirements=["recall>=0.5", "fpr<=0.9", *more]).analysis
+    assert enough_data.blocks(analysis)[0].text.startswith(said)
