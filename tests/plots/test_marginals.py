@@ -128,7 +128,6 @@ def test_a_changed_setting_of_arviz_is_the_default():
     assert "95 % highest-density interval" in ONE["recall"].plot().get_suptitle()
 
 
-@pytest.mark.slow
 def test_classes_stand_from_the_best_to_the_worst():
     post = bp.posterior(bp.ConfusionMatrix.from_table([[5, 5, 0], [1, 9, 0], [1, 2, 7]], labels=["a", "b", "c"]))
     (axes,) = plots.forest(post["recall_per_class"]).axes
@@ -146,6 +145,7 @@ def test_systems_of_a_row_stand_in_their_order_from_above():
     assert (new.get_ydata() > old.get_ydata()).all()
 
 
+@pytest.mark.slow
 def test_long_forests_are_continued_beside():
     table = np.random.default_rng(3).integers(1, 30, (90, 2, 2))
     recall = bp.posterior(bp.ConfusionMatrix.from_table(table, dims={"image": np.arange(90)}))["recall"]
