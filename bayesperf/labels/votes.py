@@ -197,19 +197,20 @@ def weighted_draws(model: VoteModel, rng: np.random.Generator) -> tuple[ModelDra
     """
     proposals = _proposals(model)
     shares = np.full(len(proposals), 1 / len(proposals))
-    values, target = np.empty((0, model.mean.size + 1)), np.empty(0)
+    values, target, densities = np.empty((0, model.mean.size + 1)), np.empty(0), np.empty((len(proposals), 0))
     counts = np.zeros(len(proposals), int)
     for size in _ROUNDS:
         times = rng.multinomial(size, shares)
         new = np.concatenate([each.draw(k, rng) for each, k in zip(proposals, times, strict=True)])
         target = np.append(target, log_posterior(model, ModelDraws(new[:, :-1], np.exp(new[:, -1]))))
         values, counts = np.concatenate([values, new]), counts + times
-        densities = np.stack([each.log_density(values) for each in proposals])
+        densities = np.hstack([densities, [each.log_density(new) for each in proposals]])
         weight = special.softmax(target - special.logsumexp(densities, 0, counts[:, None]))
         if 1 / (weight**2).sum() > _ENOUGH:
             break
         belongs = special.softmax(densities, 0) @ weight
         proposals.append(_adapted_proposal(values, weight, proposals[int(np.argmax(belongs))]))
+        densities = np.vstack([densities, proposals[-1].log_density(values)])
         counts, shares = np.append(counts, 0), np.append(belongs, belongs.sum())
         shares = (1 - _ALIKE) * shares / shares.sum() + _ALIKE / len(shares)
     order = rng.permutation(len(weight))
