@@ -47,7 +47,7 @@ def look(path: str | os.PathLike[str]) -> pd.DataFrame:
     >>> found[["column", "role"]].values.tolist()
     [['case', 'id'], ['truth', 'actual'], ['forest', 'predicted']]
     >>> list(found.attrs["commands"])
-    ['How good is it?', 'Is it good enough?', 'A page for a colleague']
+    ['How good is it?', 'Is it good enough?', 'Are there enough data?', 'A page for a colleague']
     """
     seen = look_at(Path(path))
     rows = [(*column, ROLES[column[-1]][0]) for column in seen.columns]
