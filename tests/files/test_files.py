@@ -169,7 +169,7 @@ BAD = {
     "after a blank line": ("\nactual,actual\n1,0\n", "line 2: two columns are called 'actual'."),
     "no text": (
         b"actual,predicted,id\n1,0,1\n\x81,1,2\n",
-        "line 3: cannot be read: it is not UTF-8; name its encoding, as --encoding cp1252",
+        "line 3: cannot be read: it is not UTF-8; name its encoding, as --encoding cp1250",
     ),
     "utf-16 cut in two": (GOOD.encode("utf-16")[:-1], "cannot be read as UTF-16, which its first bytes or --encoding"),
     "a NUL byte": (f"{GOOD}1,a\0b,3\n", "line 4: cannot be read: it holds a NUL byte."),
