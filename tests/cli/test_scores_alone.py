@@ -107,7 +107,7 @@ def test_what_is_no_score_of_the_positive_class_is_said_first(call, tmp_path, sc
 
 REFUSED = {
     "labels' metric": (["summary", *PAIR, "--metric", "recall"], "--metric recall: it is a metric of predicted labels"),
-    "no scores": (["summary", "--predicted", "new", "--require", "auc>=.8"], "it is a metric of scores. Name their"),
+    "no scores": (["summary", "--predicted", "called", "--require", "auc>=.8"], "it is a metric of scores. Name their"),
     "slices": (["summary", *PAIR, "--slice", "case"], "--slice: it needs predicted labels"),
     "a plan": (["plan", "--score", "new", "--require", "auc>=0.8"], "--require roc_auc: it is a metric of scores"),
     "runs": (
@@ -120,7 +120,8 @@ REFUSED = {
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(("arguments", "words"), REFUSED.values(), ids=REFUSED)
-def test_what_scores_cannot_answer_is_refused(call, arguments, words):
+def test_what_scores_cannot_answer_is_refused(call, tmp_path, arguments, words):
+    WIDE.assign(called=1 - ACTUAL).to_csv(tmp_path / "wide.csv", index=False)
     command, *options = arguments
     done = call(command, "wide.csv", *options)
     assert (done.stdout, done.returncode) == ("", 2)
