@@ -109,9 +109,10 @@ def test_it_compares_the_systems_example_by_example(page):
     found = bp.compare(counts, metric="recall", rope=0.01)
     text = words_of(page)
     row = found.summary().query("a == 'decision_tree' and b == 'logistic_regression'").iloc[0]
-    shares = "".join(probability_value(row[name]) for name in ("prob_greater", "below", "inside", "above"))
-    interval = f"−{-row['ci_lower']:.3f}to−{-row['ci_upper']:.3f}"
-    figures = f"decision_tree−logistic_regression−{-row['mean']:.3f}{interval}{shares}"
+    # The better system stands first, so that the row is that of b − a.
+    shares = "".join(map(probability_value, (1 - row["prob_greater"], row["above"], row["inside"], row["below"])))
+    interval = f"{-row['ci_upper']:.3f}–{-row['ci_lower']:.3f}"
+    figures = f"logistic_regression−decision_tree{-row['mean']:.3f}{interval}{shares}"
     assert figures in text.replace(" ", "")
     best = found.prob_best.sel(model="naive_bayes").item()
     assert re.search(
@@ -140,7 +141,9 @@ def test_the_interval_of_a_difference_lies_on_the_region_where_it_should(cancer,
     assert zero == pytest.approx(left + width / 2, abs=0.1)
     # The rope is 0.02 wide: so many pixels are one.
     scale = width / 0.02
-    for strip, interval in zip(strips, found.difference.hdi().values, strict=True):
+    for strip, (low, high) in zip(strips, found.difference.hdi().values, strict=True):
+        # The better system stands first.
+        interval = (low, high) if low + high > 0 else (-high, -low)
         np.testing.assert_allclose((np.array(strip[3:], float) - zero) / scale, interval, atol=0.3 / scale + 0.002)
 
 
