@@ -113,7 +113,7 @@ def test_the_other_figures_are_those_without_slices(call):
 def test_of_several_systems_the_best_is_sliced(call, tmp_path):
     done = call("report", "systems.csv", "--by", "model", *SICK, "--slice", "site", "-o", "page.html")
     assert done.returncode == 0, done.stderr
-    page = unescape((tmp_path / "page.html").read_text())
+    page = unescape((tmp_path / "page.html").read_text()).replace("\N{NO-BREAK SPACE}", " ")
     assert "The predictions of a, the best, sliced by site (3 slices)." in page
     by = {"model": SYSTEMS["model"], "site": SYSTEMS["site"]}
     cm = bp.ConfusionMatrix.from_predictions(SYSTEMS["actual"], SYSTEMS["predicted"], by=by, pos_label="sick")
