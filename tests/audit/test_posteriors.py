@@ -101,12 +101,14 @@ def of_three_classes(cells):
     variances = actual @ place**2 - first**2 + predicted @ place**2 - second**2
     squared = np.einsum("nij,ij->n", cells, (place - place[:, None]) ** 2)
     chance = (actual * predicted).sum(1)
+    steps = np.abs(np.subtract.outer(range(3), range(3)))
     found = {
         "accuracy": right.sum(1),
         "error_rate": 1 - right.sum(1),
         "balanced_accuracy": (right / actual).mean(1),
         "matthews_corrcoef": covariance.sum(1) / np.sqrt(spread.sum(1) * (predicted * (1 - predicted)).sum(1)),
         "cohen_kappa": 1 - (1 - right.sum(1)) / (1 - chance),
+        "linear_weighted_kappa": 1 - (cells * steps).sum((1, 2)) / ((actual @ steps) * predicted).sum(1),
         "weighted_kappa": 1 - squared / (variances + (first - second) ** 2),
         "mean_absolute_error": np.einsum("nij,ij->n", cells, abs(place - place[:, None])),
         "off_by_one": 1 - cells[:, 0, 2] - cells[:, 2, 0],
