@@ -69,7 +69,6 @@ __all__ = [
     "given_rates",
     "in_rows",
     "log_likelihood_of_groups",
-    "log_mean",
     "log_rows",
     "log_sum",
     "mean_rate",
@@ -162,16 +161,6 @@ def log_sum(logs: Any) -> Any:
     greatest = pytensor.gradient.disconnected_grad(pm.math.max(logs, axis=-1, keepdims=True))
     # The maximum keeps PyTensor from taking this for that operation.
     return pm.math.log(pm.math.maximum(pm.math.exp(logs - greatest), 1e-300).sum(axis=-1)) + greatest[..., 0]
-
-
-def log_mean(logs: Any, weights: Any) -> Any:
-    """Return the logarithm of the weighted mean of exponentials over the last axis, of finite values.
-
-    The exponentials are taken once for several rows of weights. As in `log_sum`, the slope needs none of the greatest.
-    """
-    greatest = pytensor.gradient.disconnected_grad(pm.math.max(logs, axis=-1, keepdims=True))
-    terms = weights * pm.math.exp(logs - greatest)
-    return pm.math.log(pm.math.maximum(terms.sum(axis=-1), 1e-300)) + greatest[..., 0]
 
 
 def zero_sum(values: Any, number: int) -> Any:
