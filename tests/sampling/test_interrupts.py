@@ -131,6 +131,9 @@ def interrupted(phase, cores=1, delay=0.0, folder=None):
     finally:
         patience.cancel()
         child.kill()
+        child.wait()
+        child.stdout.close()
+        child.stderr.close()
     assert (line, child.returncode) == ("interrupted\n", 0), errors
     print(f"{phase}: interrupted after {seconds:.2f} s")
     return seconds, rest
