@@ -16,7 +16,8 @@ from bayesperf.core.fields import Applied, applied, by_name
 from bayesperf.distributions.beta import Beta, weighted_mean_sd
 from bayesperf.distributions.function_of_two_betas import FunctionOfTwoBetas, by_kind, distinct, mean_variance_of
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown
-from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi, invert, weighted_quantile
+from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi
+from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.distributions.tabulated import LEAST, MOST, Axis
 from bayesperf.metrics.exact_forms import FunctionOfRates, cells_of_rates
 

@@ -15,14 +15,8 @@ from bayesperf.core.arrays import Array, Booleans, Codes, blocks, complex_step
 from bayesperf.core.fields import Applied
 from bayesperf.distributions.beta import Beta, beta_above, skewness_of_product, weighted_mean_sd
 from bayesperf.distributions.normal_scores import NormalScores, RoughlyKnown, logit_between
-from bayesperf.distributions.quadrature import (
-    beta_nodes,
-    gauss_jacobi,
-    gauss_legendre,
-    invert,
-    tanh_sinh,
-    weighted_quantile,
-)
+from bayesperf.distributions.quadrature import beta_nodes, gauss_jacobi, gauss_legendre, tanh_sinh
+from bayesperf.distributions.quantiles import invert, weighted_quantile
 from bayesperf.metrics.exact_forms import LevelSets
 
 # Least parameter of a Beta for which the singularities of its density are integrated; others need its quantiles. The

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans
-from bayesperf.distributions.quadrature import WIDEST, Invertible, invert
+from bayesperf.distributions.quantiles import WIDEST, Invertible, invert
 
 # A Newton step shorter than this fraction of the interval is the last one: the error it leaves is its square, or the
 # rounding error of the density.

@@ -15,7 +15,7 @@ from scipy import special
 from bayesperf.core.arrays import Array, Codes
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.highest_density_intervals import highest_density, newton
-from bayesperf.distributions.quadrature import invert
+from bayesperf.distributions.quantiles import invert
 
 # Number of points of the interpolation, and how many standard deviations of the logit they reach to either side.
 _POINTS, _REACH = 11, 3.5
