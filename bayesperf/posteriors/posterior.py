@@ -296,10 +296,14 @@ class Posterior(Answer, HasPositive):
         observed = [self._observed_values(metric) for metric in wanted]
         table = summary_rows(self.several(wanted), ci_prob, ci_kind, observed, mode)
         summary = Summary(table)
-        summary.attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
-        if note := self.source.note(ci_prob, ci_kind):
-            summary.attrs["note"] = note
+        summary.attrs = self.interval_attrs(ci_prob, ci_kind)
         return summary
+
+    def interval_attrs(self, ci_prob: float, ci_kind: Kind) -> dict[Any, Any]:
+        """Return what describes the intervals of a table: their kind, the estimand, the prior and any note."""
+        attrs = {"ci_prob": ci_prob, "ci_kind": ci_kind, "estimand": self.estimand, "prior": self.prior_text}
+        note = self.source.note(ci_prob, ci_kind)
+        return attrs | {"note": note} if note else attrs
 
     def ranks(self, metric: str | Metric) -> xr.DataArray:
         """Return the probability of each rank of each class; rank 1 is the best.

@@ -25,6 +25,8 @@ from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
+from bayesperf.posteriors.prior import resolve_for
+from bayesperf.posteriors.ranks import joint_draws, rank_probabilities
 from bayesperf.posteriors.requirement import Requirement
 from bayesperf.posteriors.sensitivity_to_prior import posteriors_under
 from bayesperf.posteriors.summary_table import Summary, summary_rows
@@ -116,11 +118,19 @@ class Analysis:
         return self.counts.sum(FOLD) if FOLD in self.counts.dims else self.counts
 
     @cached_property
+    def _marginals_of_labels(self) -> dict[str, Marginal]:
+        """Metrics of the predicted labels, by name: all at once, because each call draws the cells again."""
+        of_labels, _ = _labels_and_scores(self.metric_names)
+        of_classes = _OF_EACH_CLASS.values() if self._has_classes and self._shows_all else ()
+        names = list(dict.fromkeys([*of_labels, *of_classes]))
+        return dict(zip(names, self.pooled.several(names), strict=True))
+
+    @cached_property
     def marginals(self) -> dict[str, Marginal]:
         """The metrics shown, by name."""
-        of_counts, of_scores = _labels_and_scores(self.metric_names)
-        found = dict(zip(of_counts, self.pooled.several(of_counts), strict=True))
+        found = dict(self._marginals_of_labels)
         if self.scores is not None:
+            _, of_scores = _labels_and_scores(self.metric_names)
             found |= {name: self.scores.marginal(name, self.pooled.leading) for name in of_scores}
         return {name: found[name] for name in self.metric_names}
 
@@ -141,15 +151,28 @@ class Analysis:
     @cached_property
     def class_by_class(self) -> dict[str, Marginal]:
         """Recall, precision and F1 of every class of the foremost systems, by their titles; nothing for two classes."""
-        if len(self.counts.labels) == 2 or self.counts.graded:
+        if not self._has_classes:
             return {}
-        return dict(zip(_OF_EACH_CLASS, self.foremost.several(list(_OF_EACH_CLASS.values())), strict=True))
+        names = list(_OF_EACH_CLASS.values())
+        known = self._marginals_of_labels
+        of_classes = [known[name] for name in names] if self._shows_all else self.foremost.several(names)
+        return dict(zip(_OF_EACH_CLASS, of_classes, strict=True))
+
+    @property
+    def _has_classes(self) -> bool:
+        """Whether there are tables class by class."""
+        return len(self.counts.labels) > 2 and not self.counts.graded
+
+    @property
+    def _shows_all(self) -> bool:
+        """Whether all systems are shown class by class."""
+        return self.pooled.leading.size <= MOST_SHOWN or self.own_posterior or self.settings.system is None
 
     @cached_property
     def foremost(self) -> Posterior:
         """The posterior of the systems shown class by class: all if they are few, else the best by the first metric."""
         system, size = self.settings.system, self.pooled.leading.size
-        if size <= MOST_SHOWN or self.own_posterior or system is None:
+        if self._shows_all or system is None:
             return self.pooled
         metric = metrics.get(self.metric_names[0])
         mean = self.marginals[metric.name].mean()
@@ -196,7 +219,8 @@ class Analysis:
     @cached_property
     def prob_worst(self) -> xr.DataArray:
         """The probability that each class has the lowest recall, for the foremost systems."""
-        return self.foremost.prob_worst("recall_per_class")
+        drawn = joint_draws(self.class_by_class["recall"], "label", self.foremost.n_draws)
+        return rank_probabilities(drawn, "label").isel(rank=-1, drop=True)
 
     @cached_property
     def under_other_priors(self) -> dict[str, Marginal]:
@@ -212,12 +236,11 @@ class Analysis:
         metric = metrics.get(name)
         if counts is None or classes > _MOST_CLASSES or metric.average == "per_class" or metric.needs == "scores":
             return {}
-        if self.counts.graded:
-            under = posteriors_under(Outcomes(as_outcomes(counts)), ["flat", "jeffreys", "perks"])
-        else:
-            priors = ["flat", "jeffreys", "perks"] if classes == 2 else ["shared", "perks"]
-            under = posteriors_under(ConfusionMatrix(counts, self.counts.pos_label), priors)
-        return {prior: post[name] for prior, post in under.items()}
+        usual = ["flat", "jeffreys", "perks"] if self.counts.graded or classes == 2 else ["shared", "perks"]
+        own = "" if self.own_posterior else resolve_for(self.settings.prior, self.counts).name
+        data = Outcomes(as_outcomes(counts)) if self.counts.graded else ConfusionMatrix(counts, self.counts.pos_label)
+        under = posteriors_under(data, [prior for prior in usual if prior != own])
+        return {prior: self.first_of_foremost if prior == own else under[prior][name] for prior in usual}
 
     @cached_property
     def headline(self) -> list[str]:
@@ -317,34 +340,33 @@ class Analysis:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The pooled summary; with folds also each fold's summary, in a column ``fold``."""
-        prob, (of_counts, of_scores) = self.settings.ci_prob, _labels_and_scores(self.metric_names)
-        if of_scores:
-            pooled = _summary_of_scores([self.marginals[name] for name in of_scores], prob)
-            if of_counts:
-                both = [self.pooled.summary(of_counts, ci_prob=prob), pooled]
-                pooled = self._ordered_rows(pd.concat(both, ignore_index=True), both[0].attrs)
-        else:
-            pooled = self.pooled.summary(self.metric_names, ci_prob=prob)
-        if self.folds is None or not of_counts:
+        prob, marginals, (of_labels, _) = self.settings.ci_prob, self.marginals, _labels_and_scores(self.metric_names)
+        observed = [marginal.observed.values for marginal in marginals.values()]
+        pooled = Summary(summary_rows(list(marginals.values()), prob, "hdi", observed))
+        pooled.attrs = self.pooled.interval_attrs(prob, "hdi") if of_labels else self._attrs_of_scores
+        if self.folds is None or not of_labels:
             return pooled
-        by_fold = self.folds.summary(of_counts, ci_prob=prob)
+        by_fold = self.folds.summary(of_labels, ci_prob=prob)
         at = by_fold.columns.get_loc(FOLD)
         assert isinstance(at, int)
         pooled.insert(at, FOLD, "pooled")
-        return self._ordered_rows(pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True), pooled.attrs)
+        rows = pd.concat([pooled, by_fold.astype({FOLD: object})], ignore_index=True)
+        rows = rows.sort_values(
+            "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
+        )
+        rows.attrs = pooled.attrs
+        return rows
+
+    @property
+    def _attrs_of_scores(self) -> dict[Any, Any]:
+        """What describes the intervals of a table of metrics of scores."""
+        estimand = f"{self.marginals[self.metric_names[0]].inference} of the system's metric"
+        return {"ci_prob": self.settings.ci_prob, "ci_kind": "hdi", "estimand": estimand, "prior": OF_WEIGHTS}
 
     @property
     def is_observed(self) -> bool:
         """Whether figures have an observed value: of examples of which people verified some they have none."""
         return bool(self.summary["observed"].notna().any())
-
-    def _ordered_rows(self, rows: pd.DataFrame, attrs: dict[Any, Any]) -> pd.DataFrame:
-        """Return rows in the order of the metrics."""
-        rows = rows.sort_values(
-            "metric", key=lambda m: m.map(self.metric_names.index), kind="stable", ignore_index=True
-        )
-        rows.attrs = attrs
-        return rows
 
     @property
     def is_paired(self) -> bool:
@@ -428,11 +450,3 @@ def _labels_and_scores(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the metrics of predicted labels, and those of scores."""
     of_scores = [name for name in names if metrics.get(name).needs == "scores"]
     return [name for name in names if name not in of_scores], of_scores
-
-
-def _summary_of_scores(marginals: Sequence[Marginal], ci_prob: float) -> pd.DataFrame:
-    """Return a table of metrics of scores, as `Posterior.summary` does of metrics of counts."""
-    table = Summary(summary_rows(marginals, ci_prob, "hdi", [each.observed.values for each in marginals]))
-    estimand = f"{marginals[0].inference} of the system's metric"
-    table.attrs = {"ci_prob": ci_prob, "ci_kind": "hdi", "estimand": estimand, "prior": OF_WEIGHTS}
-    return table

@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import bayesperf as bp
 from bayesperf.files.option_table import Settings
 from bayesperf.files.reading import Predictions
+from bayesperf.posteriors.shared_classes import ClassesModel
 from bayesperf.reports.analysing import analyse
 from bayesperf.reports.documents import as_html
 from bayesperf.reports.sections import attempts, enough_data
@@ -239,3 +240,16 @@ def test_open_requirements_are_told_from_settled_ones(more, said):
     cm = bp.ConfusionMatrix.from_counts(tp=45, fn=5, fp=8, tn=42)
     analysis = bp.report(cm, requirements=["recall>=0.5", "fpr<=0.9", *more]).analysis
     assert enough_data.blocks(analysis)[0].text.startswith(said)
+
+
+def test_a_page_draws_the_classes_that_share_a_prior_once(monkeypatch):
+    drawn, draw = [], ClassesModel.cells
+
+    def counted(model, index, n, *more):
+        drawn.append(n)
+        return draw(model, index, n, *more)
+
+    monkeypatch.setattr(ClassesModel, "cells", counted)
+    cm = bp.ConfusionMatrix.from_table([[9, 1, 2], [2, 7, 1], [0, 1, 9]])
+    assert "Other priors" in bp.report(cm).html
+    assert drawn.count(bp.posterior(cm).n_draws) == 1, "the trivial rules draw 10,000"
