@@ -92,7 +92,7 @@ def run_commands(block, folder):
     """Return a console block with what its command prints."""
     line = block[1].removeprefix("bayesperf ")
     done = subprocess.run(
-        [sys.executable, "-m", "bayesperf.cli.commands", *shlex.split(line)],
+        [sys.executable, "-m", "bayesperf", *shlex.split(line)],
         cwd=folder, env=os.environ | {"COLUMNS": "96"}, capture_output=True, text=True, encoding="utf-8",
     )  # fmt: skip
     if done.returncode not in (0, 1, 3):

@@ -270,7 +270,3 @@ def main() -> None:
             f"maintainers, with the traceback that {_DEBUG} prints."
         )
         sys.exit(70)
-
-
-if __name__ == "__main__":
-    main()

@@ -13,7 +13,7 @@ def rank(files: Files, settings: Settings) -> None:
     Columns are recognised by their names: a, b and winner, model_a and model_b, home and away, and so on; also prompt
     and judge. A winner is the name of a system, a, b or tie. Several files are parts of one data set.
     """
-    from bayesperf.files.kinds import read_kind
+    from bayesperf.files.reading_kinds import read_kind
     from bayesperf.reports.judged_systems import judged_systems
 
     read = read_kind(files, "judged pairs", settings.encoding)

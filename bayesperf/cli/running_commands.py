@@ -20,9 +20,9 @@ from bayesperf.core.errors import InputError
 from bayesperf.files.option_table import OPTIONS, flags_of, no_page
 
 if TYPE_CHECKING:
-    from bayesperf.files.kinds import FileOfKind
     from bayesperf.files.option_table import Settings
     from bayesperf.files.reading import Predictions
+    from bayesperf.files.reading_kinds import FileOfKind
     from bayesperf.reports.analysis import Analysis
     from bayesperf.reports.answers import Answers
     from bayesperf.reports.blocks import Block
@@ -117,7 +117,7 @@ def answers_in(files: list[Path], settings: Settings) -> Answers | None:
 
     if not _OF_ANSWERS.issuperset(given_options(settings)):
         return None
-    from bayesperf.files.kinds import complete, read_kind
+    from bayesperf.files.reading_kinds import complete, read_kind
 
     say_size(files)
     if (read := read_kind(files, None, settings.encoding)) is None:

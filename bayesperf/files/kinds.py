@@ -5,19 +5,11 @@ A file is of the kind whose columns it has, by their usual names.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from bayesperf.core.errors import InputError
-from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import axis_role
 from bayesperf.files.roles import CORRECT_COLUMNS, EXAMPLE_COLUMNS, QUESTION_COLUMNS, READ_COLUMNS, SYSTEM_COLUMNS
-from bayesperf.files.sources import open_sources
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Kind(NamedTuple):
@@ -134,27 +126,6 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-class FileOfKind(NamedTuple):
-    """The rows of files of one kind.
-
-    Attributes
-    ----------
-    kind : str
-        A name of `KINDS`.
-    frame : pandas.DataFrame
-        A column of text for each role.
-    columns : dict
-        The column that each role was read from.
-    notes : tuple of str
-        Sentences on the format.
-    """
-
-    kind: str
-    frame: pd.DataFrame
-    columns: dict[str, str]
-    notes: tuple[str, ...]
-
-
 def kind_of(names: Iterable[str]) -> str | None:
     """Return the kind of a file by the names of its columns; None if it is of none, or holds predictions."""
     names = list(names)
@@ -164,63 +135,6 @@ def kind_of(names: Iterable[str]) -> str | None:
     # Labels beside those of the raters are the truth, or a system's.
     others = set(names) - set(usual_columns("ratings", names).values())
     return None if kind == "ratings" and any(map(axis_role, others)) else kind
-
-
-def read_kind(paths: Sequence[Path], kind: str | None = None, encoding: str | None = None) -> FileOfKind | None:
-    """Read files that are parts of one data set.
-
-    Files that are not of the `kind` are refused. Without one, files of any kind are read, and others give None.
-    """
-    import duckdb
-
-    with tempfile.TemporaryDirectory(prefix="bayesperf-") as folder, duckdb.connect() as connection:
-        sources = open_sources(connection, paths, Path(folder), {}, apart=False, encoding=encoding)
-        names = [name for name in sources[0].columns if all(name in source.columns for source in sources)]
-        kind = kind_of(names) if kind is None else kind
-        if kind is None:
-            return None
-        columns = recognised(kind, names)
-        selected = [
-            "SELECT {} FROM {}".format(
-                ", ".join(f'({source.columns[name]})::VARCHAR AS "{role}"' for role, name in columns.items()),
-                source.scan,
-            )
-            for source in sources
-        ]
-        frame = connection.sql(" UNION ALL ".join(selected)).df()
-    return FileOfKind(kind, frame, columns, tuple(source.note for source in sources if source.note))
-
-
-def complete(read: FileOfKind, drop_missing: bool) -> FileOfKind:
-    """Return the rows without missing values, and a sentence on the others; refuse these unless they are dropped."""
-    required = [*KINDS[read.kind].required]
-    missing = read.frame[required].isna()
-    if not missing.to_numpy().any():
-        return read
-    numbers = {role: int(missing[role].sum()) for role in required}
-    lacking = enumerated([f"{read.columns[role]!r} ({n:,})" for role, n in numbers.items() if n])
-    kept = read.frame[~missing.any(axis=1)]
-    if not drop_missing:
-        raise InputError("", f"values are missing in {lacking}.", "Leave such rows out by --drop-missing.")
-    if kept.empty:
-        raise InputError("--drop-missing", "in every row a value is missing; none is left.")
-    said = f"Left out are {len(read.frame) - len(kept):,} of {len(read.frame):,} rows, for values missing in {lacking}."
-    return read._replace(frame=kept.reset_index(drop=True), notes=(said, *read.notes))
-
-
-def recognised(kind: str, names: Iterable[str]) -> dict[str, str]:
-    """Return the column of each role, by its usual names; refuse names among which a required one is missing."""
-    names, usual, required = list(names), KINDS[kind].columns, KINDS[kind].required
-    found = usual_columns(kind, names)
-    if missing := [role for role in required if role not in found]:
-        others = [role for role in usual if role not in required]
-        raise InputError(
-            "",
-            f"no column is called as one of {required[missing[0]]} is: {', '.join(usual[missing[0]])}. The columns are "
-            f"{listed(names, 8)}.",
-            f"Rename the columns to {enumerated([*required])}, and perhaps {enumerated(others)}.",
-        )
-    return found
 
 
 def usual_columns(kind: str, names: Iterable[str]) -> dict[str, str]:

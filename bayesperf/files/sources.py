@@ -26,6 +26,7 @@ from bayesperf.files.formats import (
     open_file,
     sql_text,
 )
+from bayesperf.files.kinds import KINDS, kind_of
 from bayesperf.files.option_table import FILE
 from bayesperf.files.roles import SYSTEM_COLUMNS
 from bayesperf.files.shapes import with_rows
@@ -152,8 +153,20 @@ def _refuse_absent(source: DataFile, asked: Mapping[str, str], more: Sequence[st
     there = [*source.columns, *more]
     if absent := {name: option for name, option in asked.items() if name not in there}:
         named = enumerated([f"{name!r}, for {option}" for name, option in absent.items()])
-        offer = _offer(absent, there, asked, f"bayesperf {shlex.quote(str(source.named))}")
-        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{offer}")
+        file = shlex.quote(str(source.named))
+        instead = _of_kind(there, file) if absent.get("actual") == "--actual" else ""
+        offer = _offer(absent, there, asked, f"bayesperf {file}")
+        raise FileFaultError(f"no column {named}; its columns are {listed(there, 12)}.{instead}{offer}")
+
+
+def _of_kind(there: Sequence[str], file: str) -> str:
+    """Return a sentence with the command that answers a file which holds no predictions; empty for other files."""
+    kind = kind_of(there)
+    if kind is None or not KINDS[kind].question:
+        return ""
+    found = KINDS[kind]
+    answered = f"{found.question} bayesperf {found.command} {file} (without other options)."
+    return f" They are columns of {kind}. {answered}"
 
 
 def _offer(absent: Mapping[str, str], there: Sequence[str], asked: Mapping[str, str], look: str) -> str:

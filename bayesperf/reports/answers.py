@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, partial
 from inspect import Parameter, signature
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from bayesperf.core.answer import Answer, PlottedAnswer
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import enumerated, metric_title, percentage, printable, short_interval_name
 from bayesperf.posteriors.marginal import Marginal
+from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.summary_table import caption
 from bayesperf.reports.blocks import Block, Column, Figure, Name, Note, Rows, Sentence, Table, Written
 from bayesperf.reports.drawing import picture, strips
@@ -130,7 +132,7 @@ class Answers:
         if isinstance(part, Comparison) and not part.of_ratio:
             pairs = difference_table(part, rows.to_dict("records"), part.title, "", self.ci_prob, name=name)
             return [*drawn, pairs, Note(caption(rows.attrs))]
-        return [*drawn, *table_of(rows, name)]
+        return [*drawn, *table_of(rows, name, _titles(part, rows))]
 
     def _taken(self, method: Any) -> dict[str, Any]:
         """Return the options that a method takes."""
@@ -179,8 +181,18 @@ def _drawn(plot: Any, options: Mapping[str, Any], question: str) -> list[tuple[s
 # ── Tables ──
 
 
-def table_of(table: pd.DataFrame, name: Name) -> list[Block]:
-    """Return a table and its caption; nothing if it is empty. Rows of a metric are drawn on one scale."""
+def _titles(part: Answer | Marginal, rows: pd.DataFrame) -> dict[str, str]:
+    """Return what metrics are called for these data, by name, if not as their names say."""
+    if isinstance(part, Posterior):
+        return {name: part.applicable(name).title for name in rows["metric"].unique()}
+    return {part.name: part.quantity.title} if isinstance(part, Marginal) else {}
+
+
+def table_of(table: pd.DataFrame, name: Name, titles: Mapping[str, str] = MappingProxyType({})) -> list[Block]:
+    """Return a table and its caption; nothing if it is empty. Rows of a metric are drawn on one scale.
+
+    `titles` are what metrics are called, by name, if not as their names say.
+    """
     if table.empty:
         return []
     attrs = table.attrs
@@ -191,7 +203,8 @@ def table_of(table: pd.DataFrame, name: Name) -> list[Block]:
     interval = short_interval_name(attrs["ci_prob"], attrs.get("ci_kind", "eti")) if "ci_prob" in attrs else interval
     columns = [each for key in table for each in _columns(table, key, centre, interval)]
     by_metric = table.groupby("metric", sort=False) if "metric" in table else [("", table)]
-    parts = [_rows(str(metric), rows, columns, centre) for metric, rows in by_metric]
+    titled = [(titles.get(str(metric), metric_title(str(metric))), rows) for metric, rows in by_metric]
+    parts = [_rows(title, rows, columns, centre) for title, rows in titled]
     shown: list[Block] = [Table("", columns, parts, of="metric", name=name)]
     return [*shown, Note(caption(attrs))] if {"ci_prob", "ci_kind", "estimand"} <= attrs.keys() else shown
 
@@ -219,10 +232,9 @@ def _columns(table: pd.DataFrame, name: Any, centre: str, interval: str) -> list
     return [Column(heading, key, "count" if pd.api.types.is_integer_dtype(values) else "number")]
 
 
-def _rows(metric: str, rows: pd.DataFrame, columns: Sequence[Column], centre: str) -> Rows:
+def _rows(title: str, rows: pd.DataFrame, columns: Sequence[Column], centre: str) -> Rows:
     """Return the rows of a metric, with their intervals drawn if all are finite."""
     records, keys = rows.to_dict("records"), (centre, "ci_lower", "ci_upper")
-    title = metric_title(metric)
     is_wide = len(columns) > _MOST_BESIDE
     if is_wide or not centre or not np.isfinite(rows[list(keys)].to_numpy(float)).all():
         return Rows(records, title)

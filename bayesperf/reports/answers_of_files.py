@@ -13,8 +13,8 @@ from bayesperf.curves.areas.areas_of_readers import reader_areas
 from bayesperf.curves.roc.summary_curve import summary_roc
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
-from bayesperf.files.kinds import FileOfKind
 from bayesperf.files.option_table import Settings
+from bayesperf.files.reading_kinds import FileOfKind
 from bayesperf.groups.accuracy_over_studies import MetaAnalysis, meta_analysis
 from bayesperf.labels.ratings import Ratings
 from bayesperf.plan.next_outcomes import best_system, next_items
@@ -36,8 +36,7 @@ def answers_of_file(read: FileOfKind, settings: Settings) -> Answers:
     _refuse_missing(read)
     title, parts_of = ANSWERED[read.kind]
     said, parts = parts_of(read, settings)
-    columns = f"Columns read: {enumerated([printable(name) for name in read.columns.values()])}."
-    text = " ".join([said, columns, *map(printable, read.notes)])
+    text = " ".join([said, read.columns_read, *map(printable, read.notes)])
     return Answers(parts, settings.ci_prob, settings.rope, settings.title or title, text)
 
 
@@ -53,7 +52,7 @@ type _Found = tuple[str, dict[str, Sequence[Part]]]
 
 def _of_pairs(read: FileOfKind, settings: Settings) -> _Found:
     found = judged_systems(read, settings)
-    return found.read.partition(" Columns read")[0], found.parts
+    return found.read, found.parts
 
 
 # ── Studies of a test ──

@@ -18,14 +18,16 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.contrasts_in_words import comparison_in_words, luck_in_words
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.errors import InputError
-from bayesperf.core.words import listed, plural
+from bayesperf.core.words import enumerated, listed, plural, printable
 from bayesperf.data.counted import Counted
 from bayesperf.files.option_table import ROW, Settings
 from bayesperf.metrics.metric import Metric
+from bayesperf.plan.reruns import questions_to_settle
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import DRAWS, Posterior
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
 from bayesperf.reports.blocks import Note
+from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, about_so_many
 
 if TYPE_CHECKING:
     from bayesperf.reports.analysis import Analysis
@@ -267,3 +269,30 @@ def pairing_advice(analysis: Analysis) -> list[Note]:
     if analysis.is_paired or analysis.settings.cluster is not None or analysis.settings.id is not None:
         return []
     return [Note(PAIRING_ADVICE, "advice")]
+
+
+def open_comparison(analysis: Analysis) -> list[str]:
+    """Return how many more examples would show which of the best two systems is better, if these do not show it.
+
+    The posterior of the difference is taken for normal. Nothing is said of examples that belong together.
+    """
+    found = [each.comparison for each in analysis.headline_comparison]
+    if not found or found[0].quantity.greater_is_better is None or found[0].difference.dims != ("pair",):
+        return []
+    if analysis.alike_in or analysis.settings.judge is not None or len(found[0].names) > MOST_IN_PAIRS:
+        return []
+    comparison, systems = found[0], len(found[0].names)
+    best = sorted(comparison.rank_order.values.tolist()[:2])
+    difference = comparison.difference.isel(pair=list(combinations(range(systems), 2)).index(tuple(best)))
+    greater = float(comparison.prob_greater.values[tuple(best)])
+    examples = int(analysis.pooled_counts.counts.sum()) // systems
+    mean, sd = difference.mean().item(), difference.sd().item()
+    more = questions_to_settle(mean, sd, examples, CONFIDENCE, ASSURANCE)
+    if more == 0 or max(greater, 1 - greater) >= CONFIDENCE:
+        return []
+    both = enumerated([printable(str(comparison.names[i])) for i in best])
+    each = "" if analysis.is_paired else " for each system"
+    return [
+        f"On {comparison.title}, it is not settled which of {both} is better (P < {CONFIDENCE:g}). To settle it: "
+        f"{about_so_many(more)} more examples{each} (enough with probability {ASSURANCE:g})."
+    ]

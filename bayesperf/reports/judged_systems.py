@@ -13,8 +13,8 @@ from bayesperf.comparison.comparing import compare
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import enumerated, estimate, printable, short_interval_name
 from bayesperf.data.judged_pairs import judged_pairs
-from bayesperf.files.kinds import FileOfKind
 from bayesperf.files.option_table import Settings
+from bayesperf.files.reading_kinds import FileOfKind
 from bayesperf.plan.next_outcomes import best_system, next_pairs
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.tree_attributes import fit_of
@@ -38,7 +38,7 @@ class JudgedSystems:
     read : str
         What was read, in words.
     notes : tuple of str
-        Sentences on the format of the file.
+        Sentences on the columns and the format of the file.
     votes : int
         Number of votes.
     tree : xarray.DataTree
@@ -167,16 +167,13 @@ def judged_systems(read: FileOfKind, settings: Settings) -> JudgedSystems:
     options = {"order": settings.order}
     tree = fit(frame, "preferences", options=options, random_seed=settings.seed, progressbar=False)
     compared = compare(tree, metric="win_rate")
-    return JudgedSystems(_what_was_read(read, counts), read.notes, int(counts.sum()), tree, compared, settings.ci_prob)
+    notes = (read.columns_read, *read.notes)
+    return JudgedSystems(_what_was_read(read, counts), notes, int(counts.sum()), tree, compared, settings.ci_prob)
 
 
 def _what_was_read(read: FileOfKind, counts: xr.DataArray) -> str:
-    """Return the number of judgements and of what they are of, and the columns that they were read from."""
+    """Return the number of judgements, and of systems, prompts and judges."""
     numbers = {role: read.frame[role].nunique() for role in ("prompt", "judge") if role in read.columns}
     of_others = "".join(f", {number:,} {role}{'s' * (number > 1)}" for role, number in numbers.items())
     ties = f", {int(counts.values[:, 2].sum()):,} of them tied" if counts.sizes["outcome"] == 3 else ""
-    columns = enumerated([printable(name) for name in read.columns.values()])
-    return (
-        f"{int(counts.sum()):,} judgements{ties}: {len(counts.attrs['models'])} systems{of_others}. "
-        f"Columns read: {columns}."
-    )
+    return f"{int(counts.sum()):,} judgements{ties}: {len(counts.attrs['models'])} systems{of_others}."

@@ -17,7 +17,7 @@ HEADER = "actual,predicted,model,fold"
 
 def run(*arguments, cwd):
     return subprocess.run(
-        [sys.executable, "-m", "bayesperf.cli.commands", *map(str, arguments)],
+        [sys.executable, "-m", "bayesperf", *map(str, arguments)],
         cwd=cwd, capture_output=True, text=True, env={"PATH": "", "COLUMNS": "100", "PYTHONUTF8": "1"}, check=False,
     )  # fmt: skip
 

@@ -112,7 +112,7 @@ def test_an_unknown_model(call, built):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("-m", "bayesperf.cli.commands", "compile", "rates"),
+        ("-m", "bayesperf", "compile", "rates"),
         pytest.param(
             ("-c", "import bayesperf as bp\ncm = bp.ConfusionMatrix.from_counts(tp=1, fn=1, fp=1, tn=1)\n"
                    "try: bp.fit(cm)\nexcept OSError as error: print(f'bayesperf: {error}')"),
@@ -134,7 +134,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(arguments, tmp_path):
 @pytest.mark.slow
 def test_after_it_a_fit_of_other_data_compiles_nothing(tmp_path):
     flags = f"base_compiledir={tmp_path}"
-    done = run("-m", "bayesperf.cli.commands", "compile", "groups", flags=flags)
+    done = run("-m", "bayesperf", "compile", "groups", flags=flags)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == f"What was compiled is in {tmp_path}"
     fitted = run("-c", FIT, flags=flags)

@@ -11,7 +11,8 @@ from rich.console import Console
 
 import bayesperf as bp
 from bayesperf.files.first_look import ROLES
-from bayesperf.files.kinds import KINDS, kind_of, recognised
+from bayesperf.files.kinds import KINDS, kind_of
+from bayesperf.files.reading_kinds import recognised
 from bayesperf.reports.answers_of_files import ANSWERED
 from bayesperf.reports.blocks import Table
 from bayesperf.reports.judged_systems import JudgedSystems

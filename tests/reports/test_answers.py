@@ -16,8 +16,9 @@ from rich.console import Console
 
 import bayesperf as bp
 from bayesperf.core.answer import Answer
-from bayesperf.files.kinds import FileOfKind, usual_columns
+from bayesperf.files.kinds import usual_columns
 from bayesperf.files.option_table import Settings
+from bayesperf.files.reading_kinds import FileOfKind
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.reports import answers_of_files
 from bayesperf.reports.answers import table_of
@@ -81,6 +82,15 @@ def test_all_formats_have_the_words_and_the_figures_of_the_answer(together):
     assert re.findall(r"^## (.*)$", page.markdown, re.MULTILINE) == [
         "In short", "How good is the test?", "And at other thresholds?", "Left out", "How it was made"
     ]  # fmt: skip
+
+
+def test_right_or_wrong_is_called_pass_rate_in_sentences_and_tables():
+    post = bp.posterior(bp.Outcomes.from_counts(right=45, n=50))
+    for shown in (post["accuracy"], {"How good is it?": post}):
+        page = bp.report(shown).markdown.lower()
+        assert "pass rate is 0.892" in page
+        assert "**pass rate**" in page
+        assert "accuracy" not in page
 
 
 def test_an_answer_alone_and_its_options():
@@ -306,6 +316,11 @@ def test_options_of_predictions_are_of_predictions(shell, tmp_path):
     done = shell("report", "studies.csv", "--slice", "tp")
     assert done.returncode == 2
     assert "no column 'actual'" in done.stderr
+    answered = (
+        "columns of studies. What do the studies say together? bayesperf summary studies.csv (without other options)"
+    )
+    for line in (["summary", "--metric", "recall"], ["compare"], ["check", "--require", "recall>=0.8"]):
+        assert answered in shell(line[0], "studies.csv", *line[1:]).stderr
 
 
 def test_the_page_is_marked_up_as_others_are(together):

@@ -12,7 +12,7 @@ import typer
 from bayesperf.cli import commands as cli
 
 GOOD = "actual,predicted\n" + "1,1\n0,0\n1,0\n0,1\n" * 5
-PROGRAM = [sys.executable, "-m", "bayesperf.cli.commands"]
+PROGRAM = [sys.executable, "-m", "bayesperf"]
 
 
 @pytest.fixture

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 from bayesperf import metrics
-from bayesperf.core.words import enumerated, plural, printable
+from bayesperf.core.words import plural
 from bayesperf.plan.anytime import anytime_in_words
 from bayesperf.plan.monitoring import monitor
-from bayesperf.plan.reruns import questions_to_settle
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Note, Sentence
-from bayesperf.reports.comparison_tables import MOST_IN_PAIRS
+from bayesperf.reports.comparison_tables import open_comparison
 from bayesperf.reports.sections import REPORT, Section
-from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN, about_so_many
+from bayesperf.reports.verdicts import ASSURANCE, CONFIDENCE, OPEN
 
 # The dim of batches that come one after another, after each of which somebody may look.
 STEP = "step"
@@ -56,33 +53,6 @@ def _open_requirements(analysis: Analysis) -> list[Block]:
             f"{ASSURANCE:g}. The number is a rough estimate if the metric is not a proportion, such as F1. No number "
             f"of examples is enough if the metric equals the required value exactly.{_in_new_groups(analysis)}"
         ),
-    ]
-
-
-def open_comparison(analysis: Analysis) -> list[str]:
-    """Return how many more examples would show which of the best two systems is better, if these do not show it.
-
-    The posterior of the difference is taken for normal. Nothing is said of examples that belong together.
-    """
-    found = [each.comparison for each in analysis.headline_comparison]
-    if not found or found[0].quantity.greater_is_better is None or found[0].difference.dims != ("pair",):
-        return []
-    if analysis.alike_in or analysis.settings.judge is not None or len(found[0].names) > MOST_IN_PAIRS:
-        return []
-    comparison, systems = found[0], len(found[0].names)
-    best = sorted(comparison.rank_order.values.tolist()[:2])
-    difference = comparison.difference.isel(pair=list(combinations(range(systems), 2)).index(tuple(best)))
-    greater = float(comparison.prob_greater.values[tuple(best)])
-    examples = int(analysis.pooled_counts.counts.sum()) // systems
-    mean, sd = difference.mean().item(), difference.sd().item()
-    more = questions_to_settle(mean, sd, examples, CONFIDENCE, ASSURANCE)
-    if more == 0 or max(greater, 1 - greater) >= CONFIDENCE:
-        return []
-    both = enumerated([printable(str(comparison.names[i])) for i in best])
-    each = "" if analysis.is_paired else " for each system"
-    return [
-        f"On {comparison.title}, it is not settled which of {both} is better (P < {CONFIDENCE:g}). To settle it: "
-        f"{about_so_many(more)} more examples{each} (enough with probability {ASSURANCE:g})."
     ]
 
 

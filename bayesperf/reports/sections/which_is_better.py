@@ -26,11 +26,11 @@ from bayesperf.reports.comparison_tables import (
     about_contenders,
     about_pairing,
     monte_carlo,
+    open_comparison,
     pairing_advice,
 )
 from bayesperf.reports.drawing import about, names_of, strips
 from bayesperf.reports.sections import COMPARISON, REPORT, Section
-from bayesperf.reports.sections.enough_data import open_comparison
 
 # With more systems than these, only the first few metrics are pictured pair by pair.
 _MOST_PICTURED, _FIRST_METRICS = 50, 2
