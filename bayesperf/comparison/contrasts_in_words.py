@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -88,9 +89,7 @@ def _two_in_words(comparison: Comparison, at: tuple[int, ...], ci_prob: float, c
     pair = (*at, 0, 1) if comparison.many else at
     greater = float(comparison.prob_greater.values[pair])
     below, inside, above = comparison.prob_rope.values[pair]
-    # If two are equal the first comes first, whatever the rounding.
-    tied = np.isclose(greater, 0.5, rtol=0, atol=1e-9)
-    first = tied or (greater > 0.5) == (comparison.quantity.better > 0)
+    first = not second_is_better(comparison, greater)
     a, b = _names(comparison) if first else _names(comparison)[::-1]
     probability, beyond = max(greater, 1 - greater), above if greater >= 0.5 else below
     better = "higher" if comparison.quantity.greater_is_better is None else "better"
@@ -186,15 +185,15 @@ def _difference(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
 ) -> str:
     """State the contrast of two systems, the first and the second of a pair."""
-    names, (middle, lower, upper) = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
-    figures = estimate(middle, lower, upper, ci_prob, ci_kind)
+    names, found = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
+    figures = estimate(*found.values(), ci_prob=ci_prob, ci_kind=ci_kind)
     what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
     return sentence(f"the {what}, {names[pair[0]]} {sign} {names[pair[1]]}, is {figures}")
 
 
 def _figures(
     comparison: Comparison, pair: tuple[int, int], at: tuple[int, ...], ci_prob: float, ci_kind: Kind
-) -> tuple[float, float, float]:
+) -> dict[str, float]:
     """Return mean (or, if it diverges, median) and interval of the contrast of two systems, in whichever order."""
     contrast, (first, second), turned = comparison.contrast, sorted(pair), pair[0] > pair[1]
     if turned and comparison.of_ratio and comparison.pair is not None:
@@ -205,7 +204,31 @@ def _figures(
         contrast = contrast.isel(pair=first * count - first * (first + 1) // 2 + second - first - 1)
     middle, (lower, upper) = contrast.mean().values[at], contrast.interval(ci_prob, ci_kind).values[at]
     middle = middle if np.isfinite(middle) else contrast.median().values[at]
-    return (-middle, -upper, -lower) if turned and not comparison.of_ratio else (middle, lower, upper)
+    figures = {"mean": middle, "ci_lower": lower, "ci_upper": upper}
+    return opposite(figures) if turned and not comparison.of_ratio else figures
+
+
+# ── The better one first ──
+
+# Figures of a − b, and those of b − a with another sign; probabilities, and those of b − a.
+_WITH_ANOTHER_SIGN = {"mean": "mean", "median": "median", "ci_lower": "ci_upper", "ci_upper": "ci_lower"}
+_EXCHANGED = {"a": "b", "b": "a", "below": "above", "above": "below"}
+
+
+def second_is_better(comparison: Comparison, greater: float) -> bool:
+    """Return whether b comes first in words and tables, because it is the better one, given P(a > b).
+
+    If the two are equal a comes first, whatever the rounding.
+    """
+    return comparison.quantity.better * (greater - 0.5) < -1e-9
+
+
+def opposite(figures: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return the figures of b − a, given the figures of a − b by the names of the table's columns, in its order."""
+    found = dict(figures)
+    found |= {name: -figures[of] for name, of in _WITH_ANOTHER_SIGN.items() if of in figures}
+    found |= {name: figures[of] for name, of in _EXCHANGED.items() if of in figures}
+    return found | ({"prob_greater": 1 - figures["prob_greater"]} if "prob_greater" in figures else {})
 
 
 def _names(comparison: Comparison) -> list[str]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from bayesperf.comparison.contrasts_in_words import opposite, second_is_better
 from bayesperf.comparison.result import Comparison
 from bayesperf.core.words import short_interval_name
 from bayesperf.files.option_table import Settings
@@ -36,8 +37,6 @@ from bayesperf.reports.sections import COMPARISON, REPORT, Section
 _MOST_PICTURED, _FIRST_METRICS = 50, 2
 # With more systems the order is folded.
 _MOST_IN_ORDER = 20
-# The figures of b − a, which are those of a − b with another sign.
-_OPPOSITE = {"mean": "mean", "median": "median", "ci_lower": "ci_upper", "ci_upper": "ci_lower"}
 # A page says this beside its pictures.
 _REGIONS = "Below, inside, above: the probability that a − b is below, in or above the region of ±{:g} (--rope)."
 
@@ -110,18 +109,9 @@ def _better_first(comparison: Comparison, records: Sequence[Record]) -> list[Rec
 
     If the question names the pair, by a baseline or as two posteriors, a and b are as named.
     """
-    better = comparison.quantity.better
     if comparison.baseline is not None or not comparison.many or comparison.quantity.greater_is_better is None:
         return list(records)
-    # If two are equal the first comes first, whatever the rounding.
-    return [_exchanged(each) if better * (each["prob_greater"] - 0.5) < -1e-9 else each for each in records]
-
-
-def _exchanged(record: Record) -> Record:
-    """Return the row of b − a, given that of a − b."""
-    opposite = {name: -record[of] for name, of in _OPPOSITE.items()}
-    above_as_below = {"above": record["below"], "below": record["above"], "prob_greater": 1 - record["prob_greater"]}
-    return {**record, "a": record["b"], "b": record["a"], **opposite, **above_as_below}
+    return [opposite(each) if second_is_better(comparison, each["prob_greater"]) else each for each in records]
 
 
 def _is_of_best(record: Record, contenders: Sequence[Any]) -> bool:
