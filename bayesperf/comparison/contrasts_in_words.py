@@ -186,7 +186,7 @@ def _difference(
 ) -> str:
     """State the contrast of two systems, the first and the second of a pair."""
     names, found = _names(comparison), _figures(comparison, pair, at, ci_prob, ci_kind)
-    figures = estimate(*found.values(), ci_prob=ci_prob, ci_kind=ci_kind)
+    figures = estimate(found["mean"], found["ci_lower"], found["ci_upper"], ci_prob, ci_kind)
     what, sign = ("ratio", "/") if comparison.of_ratio else ("difference", "−")
     return sentence(f"the {what}, {names[pair[0]]} {sign} {names[pair[1]]}, is {figures}")
 

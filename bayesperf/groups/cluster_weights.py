@@ -167,6 +167,15 @@ class ClusterWeights(StoredDraws):
         independent = posterior(self.summed, self.prior, random_seed=self.random_seed)
         return replace(independent, prevalence=self.prevalence)
 
+    def modelled(self, post: Posterior) -> str:
+        if self.cm.graded:
+            of = f"by weights of the {plural(self.dim)} that they come in"
+            return f"outcomes were drawn {of} ({post.prior_text}) [rubin1981bayesian]"
+        return (
+            "cells of the confusion matrix were drawn with weights on the clusters of examples "
+            f"({post.prior_text}) [rubin1981bayesian]"
+        )
+
     def preface(self) -> list[str]:
         return [f"The {within(self.dim, self.cm.graded)} are of {self.sizes} {plural(self.dim)}."]
 
@@ -196,6 +205,10 @@ class ClusterWeights(StoredDraws):
         return said
 
     # ── Several attempts ──
+
+    @property
+    def attempts(self) -> Self | None:
+        return self if self.cm.graded and len(self.cm.labels) == 2 else None
 
     @property
     def fewest_attempts(self) -> int:

@@ -168,7 +168,9 @@ class PartlyVerified(StoredDraws):
         what = "partly verified samples"
         named = None if prior is None else priors.resolve_dirichlet(prior, classes, what, shared=True)
         warn_of_clusters(sample)
-        return cls.of(sample, named, draws, seed).posterior
+        source = cls.of(sample, named, draws, seed)
+        source.warn_of_doubts()
+        return source.posterior
 
     @classmethod
     def of(cls, sample: VerifiedSample, prior: priors.Prior | None, draws: int, random_seed: int) -> Self:
@@ -187,6 +189,10 @@ class PartlyVerified(StoredDraws):
     @abstractmethod
     def verified_part(sample: VerifiedSample) -> Counted:
         """Return the counts of the verified examples."""
+
+    def warn_of_doubts(self) -> None:
+        """Warn of what the verified examples leave open."""
+        return None
 
     @property
     def posterior(self) -> Posterior:

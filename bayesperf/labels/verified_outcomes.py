@@ -73,7 +73,7 @@ def systems_together(
     cells = as_table(xr.DataArray(np.stack([1 - right, right], -1), coords, [*coords]))
     source = StoredDraws(
         cells.transpose(dim, "chain", "draw", ...),
-        independent_draws=not isinstance(together.source, VerifiedOutcomes) or together.source.independent_draws,
+        independent_draws=together.source.independent_draws,
         refusal="these draws are of systems that answered the same examples.",
         systems_dim=dim,
     )
@@ -121,11 +121,22 @@ class VerifiedOutcomes(PartlyVerified):
         within = "" if clusters is None else f", in {clusters.size:,} {plural(clusters.name)},"
         return [f"{known:,} of {n:,} outcomes by the judge{'s' * (len(self.sample.judges) > 1)}{within} are verified."]
 
-    def remarks(self, post: Posterior, metric: Metric) -> list[str]:
+    @property
+    def _judged(self) -> str:
+        """What examples of a stratum have in common, in words."""
         several = "s" * (len(self.sample.judges) > 1)
         scored = "outcomes or bins of scores" if several else "bin of the score"
-        same = f"{scored if any(self.sample.cuts) else f'outcome{several}'} by the judge{several}"
-        said = [f"This assumes that, among examples with the same {same}, the verified were chosen at random."]
+        return f"{scored if any(self.sample.cuts) else f'outcome{several}'} by the judge{several}"
+
+    def modelled(self, post: Posterior) -> str:
+        weights = "" if self.sample.clusters is None else f", with weights on the {plural(self.sample.clusters.name)}"
+        return (
+            "the outcomes of unverified examples were drawn from those of verified examples with the same "
+            f"{self._judged}{weights} ({post.prior_text})"
+        )
+
+    def remarks(self, post: Posterior, metric: Metric) -> list[str]:
+        said = [f"This assumes that, among examples with the same {self._judged}, the verified were chosen at random."]
         if post.dims:
             return said
         alone = posterior_of_counts.posterior(self.known_counts(), random_seed=self.random_seed)[metric]

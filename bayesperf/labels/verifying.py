@@ -141,11 +141,7 @@ def verify(
         sample = VerifiedSample.from_predictions(
             y_true, y_pred, judge=judge, strata=strata, cluster=cluster, labels=labels, pos_label=pos_label, by=by
         )
-    post = Verified.posterior_of(sample, prior, draws, random_seed)
-    if isinstance(post.source, Verified):
-        warn_of_unknown(post.source)
-        warn_of_selection(sample)
-    return post
+    return Verified.posterior_of(sample, prior, draws, random_seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,11 +241,22 @@ class Verified(PartlyVerified):
 
     # ── In words ──
 
+    def warn_of_doubts(self) -> None:
+        warn_of_unknown(self)
+        warn_of_selection(self.sample)
+
     def preface(self) -> list[str]:
         return [verified_in_words(self.sample)]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
         return worth_in_words(self, metric)
+
+    def modelled(self, post: Posterior) -> str:
+        weights = "" if self.sample.clusters is None else ", with weights on the clusters of examples"
+        return (
+            "the actual classes of unverified examples were drawn from those of verified examples with the same "
+            f"{_alike(self.sample)}{weights} ({post.prior_text})"
+        )
 
 
 def _unmatched_share(strata: Strata, shared: bool) -> float:
@@ -295,15 +302,19 @@ def worth_in_words(source: Verified, metric: Metric) -> list[str]:
             number = f"about {worth:,.0f} {examples} verified at random"
             said.append(f"For {metric_title(metric.name)} they say as much as {number} would.")
     said += filter(None, [unknown_in_words(source)])
-    alike = "label from the system"
-    if sample.judges:
-        scores, several = " or bins of a score" * any(sample.cuts), len(sample.judges) > 1
-        alike = f"labels{scores} from judge{'s' * several} and system" if several or scores else _ONE_JUDGE
     rest = " and in each level of strata" if sample.levels.any() else ""
     return [
         *said,
-        f"This assumes that, among examples with the same {alike}{rest}, the verified were chosen at random.",
+        f"This assumes that, among examples with the same {_alike(sample)}{rest}, the verified were chosen at random.",
     ]
+
+
+def _alike(sample: VerifiedSample) -> str:
+    """Return what the examples of a stratum have in common, in words."""
+    if not sample.judges:
+        return "label from the system"
+    scores, several = " or bins of a score" * any(sample.cuts), len(sample.judges) > 1
+    return f"labels{scores} from judge{'s' * several} and system" if several or scores else _ONE_JUDGE
 
 
 def unknown_in_words(source: Verified) -> str:

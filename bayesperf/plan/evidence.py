@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.posterior_of_rates import RATE
 from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.requirement import with_direction
-from bayesperf.posteriors.sources.dirichlet_cells import IndependentRates
 
 type Evidence = ConfusionMatrix | Outcomes | Posterior | Marginal | tuple[int, int] | None
 
@@ -193,48 +193,57 @@ def metric_evidence(
             f"{planned.name!r} is a value for every class.",
             f"Plan for one: take {name}.one_vs_rest().sel(label=...), and the metric without its suffix.",
         )
-    if isinstance(evidence, Posterior | Marginal) and prior is not None:
-        raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Plan without `prior`.")
-    if isinstance(evidence, Posterior):
-        post, seen = evidence, "the posterior given"
-    elif isinstance(evidence, ConfusionMatrix):
-        dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans", rates=True)
-        post, seen = posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
-    elif isinstance(evidence, Outcomes):
-        post, seen = posterior(evidence, prior), f"{int(evidence.total.sum())} answers"
-    elif isinstance(evidence, Marginal):
-        post, seen = _posterior_of_rate(evidence, planned, name), "the rate given"
-    else:
-        cm, seen = _matrix_of_counts(evidence, planned, name)
-        post = posterior(cm, prior)
-    if post.source.concentration is None:
-        raise InputTypeError(
-            name,
-            "a posterior known by its draws cannot be updated with examples to come.",
-            "Pass counts; if examples depend on each other, divide them by the design effect first.",
-        )
-    if isinstance(post.source, IndependentRates):
-        raise InputTypeError(
-            name,
-            f"the prior of this posterior is no Dirichlet ({post.prior_text}), which plans need.",
-            "Plan from a posterior under elicited() of three guesses and a weight.",
-        )
+    post, seen = _posterior_of(evidence, prior, planned, name)
+    if reason := post.source.refused_tasks(post).get("plan"):
+        raise InputTypeError(name, reason)
     if post.dims:
         raise InputError(name, f"has leading dims {list(post.dims)}: plan for one matrix, as {name}.isel(...).")
     marginal = post[planned]
     exact = marginal.distribution if isinstance(marginal.distribution, Beta | TransformedBeta) else None
-    if isinstance(evidence, Outcomes) and exact is None:
+    if post.graded and exact is None:
         raise InputError(
             "metric",
             f"plans of outcomes are for a share of them, and {planned.name} is none.",
             "Plan for accuracy, or for share_at_least_4 and the like.",
         )
-    of_examples = isinstance(evidence, ConfusionMatrix | Posterior) and _has_examples(post)
+    # Two counts are of trials, which say nothing of other examples.
+    of_examples = not isinstance(evidence, tuple) and post.observed is not None and bool(post.observed.sum() > 0)
     return MetricEvidence(post, in_field_words(planned, post.graded), exact, seen, of_examples)
 
 
-def _has_examples(post: Posterior) -> bool:
-    return post.observed is not None and bool(post.observed.sum() > 0)
+@singledispatch
+def _posterior_of(evidence: Any, prior: str | priors.Prior | None, metric: Metric, name: str) -> tuple[Posterior, str]:
+    """Return the posterior that evidence of its kind gives, and the evidence in words; here two counts, or none."""
+    cm, seen = _matrix_of_counts(evidence, metric, name)
+    return posterior(cm, prior), seen
+
+
+@_posterior_of.register
+def _(evidence: ConfusionMatrix, prior: str | priors.Prior | None, metric: Metric, name: str) -> tuple[Posterior, str]:
+    dirichlet = priors.resolve_dirichlet(prior, len(evidence.labels), "plans", rates=True)
+    return posterior(evidence, dirichlet), f"{int(evidence.total.sum())} examples"
+
+
+@_posterior_of.register
+def _(evidence: Outcomes, prior: str | priors.Prior | None, metric: Metric, name: str) -> tuple[Posterior, str]:
+    return posterior(evidence, prior), f"{int(evidence.total.sum())} answers"
+
+
+@_posterior_of.register
+def _(evidence: Posterior, prior: str | priors.Prior | None, metric: Metric, name: str) -> tuple[Posterior, str]:
+    _refuse_prior(prior, name)
+    return evidence, "the posterior given"
+
+
+@_posterior_of.register
+def _(evidence: Marginal, prior: str | priors.Prior | None, metric: Metric, name: str) -> tuple[Posterior, str]:
+    _refuse_prior(prior, name)
+    return _posterior_of_rate(evidence, metric, name), "the rate given"
+
+
+def _refuse_prior(prior: str | priors.Prior | None, name: str) -> None:
+    if prior is not None:
+        raise InputTypeError("prior", f"{name} is a posterior, which has one already.", "Plan without `prior`.")
 
 
 def _posterior_of_rate(rate: Marginal, metric: Metric, name: str) -> Posterior:

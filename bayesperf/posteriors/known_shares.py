@@ -80,11 +80,12 @@ def posterior_of_strata(
         checks.leading_dim("strata", dim, data.dims)
     known = _known_shares(shares, dims, checks.one_of("shares_of", shares_of, _SHARES_OF))
     seed = checks.seed(random_seed)
-    counted = data if isinstance(data, Posterior) else _with_all(data, dims, known)
-    weights = _in_order(known, counted.leading if isinstance(counted, Posterior) else counted.counts, dims)
-    if isinstance(counted, Posterior):
-        within, of_prior, systems = counted, 0.0, ""
+    if isinstance(data, Posterior):
+        weights = _in_order(known, data.leading, dims)
+        within, of_prior, systems = data, 0.0, ""
     else:
+        counted = _with_all(data, dims, known)
+        weights = _in_order(known, counted.counts, dims)
         within, of_prior, systems = _within(counted, prior, weights / weights.sum(), seed, draws)
     within.refuse("draws")
     source = MixedStrata(
@@ -205,11 +206,11 @@ def _mixed(
 ) -> xr.DataArray:
     """Return draws of the population's cells, (…, chain, draw, actual, predicted)."""
     source = within.source
-    if isinstance(source, StoredDraws):
-        cells = source.cells
-    else:
+    if source.by_matrix:
         n = max(min(source.n_draws, _MOST_CELLS // within.template.size), _LEAST_DRAWS) if draws is None else draws
         cells = source.cells_by_chain(within, n, 1)
+    else:
+        cells = source.cells_by_chain(within)
     share = weights / weights.sum()
     if not fixed:
         sizes = cells.sizes["chain"], cells.sizes["draw"]

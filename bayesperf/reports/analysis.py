@@ -20,7 +20,6 @@ from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.data.response_patterns import same_examples
 from bayesperf.files.option_table import ROW, Settings
-from bayesperf.groups.cluster_weights import ClusterWeights
 from bayesperf.metrics.registry import in_field_words
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
@@ -35,6 +34,7 @@ from bayesperf.reports.sliced import SlicedSystem, find_slices
 from bayesperf.reports.verdicts import Verdict, verdicts_of
 
 if TYPE_CHECKING:
+    from bayesperf.groups.cluster_weights import ClusterWeights
     from bayesperf.reports.scores import ScoredSystems
 
 _OF_EACH_CLASS = {"recall": "recall_per_class", "precision": "precision_per_class", "F1": "f1_per_class"}
@@ -384,10 +384,8 @@ class Analysis:
     @property
     def attempts(self) -> ClusterWeights | None:
         """Where figures of attempts come from, which pass or fail at questions; None if rows are anything else."""
-        source = self.pooled.source
-        if not isinstance(source, ClusterWeights) or self.settings.grade is not None:
-            return None
-        return source if source.cm.graded and len(source.cm.labels) == 2 else None
+        attempts: ClusterWeights | None = self.pooled.source.attempts
+        return attempts if self.settings.grade is None else None
 
     @property
     def of_labels(self) -> bool:

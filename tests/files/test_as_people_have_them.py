@@ -692,7 +692,7 @@ def test_several_judges_who_label_or_score_beside_clusters(judged, tmp_path):
     assert text.returncode == 0, text.stderr
     page = (tmp_path / "page.md").read_text()
     assert "columns 'judge', 'fair', 'sure' hold what judges say of all 60. Examples come in clusters" in page
-    assert "from system and judges, with weights on the clusters of examples" in page
+    assert "from judges and system, with weights on the clusters of examples" in page
     unnamed = judged("summary", "judges.csv", "--predicted", "a", "--judge", "sure")
     assert "--pos-label" in refusal(unnamed)
 

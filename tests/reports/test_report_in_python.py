@@ -53,6 +53,14 @@ def test_it_is_the_page_of_the_command_line():
     assert " ".join(body(ours).split()) == " ".join(body(same).split())
 
 
+@pytest.mark.slow
+def test_the_methods_say_how_a_given_posterior_was_drawn():
+    right = bp.Outcomes.from_correct(np.arange(120) % 3 > 0, by={"question": np.arange(120) // 4})
+    page = bp.report(bp.pool(right, "question", "clusters", method="bayesian_bootstrap", draws=50).mean).markdown
+    assert "Outcomes were drawn by weights of the questions that they come in" in page
+    assert "@article{rubin1981bayesian" in page
+
+
 def test_matrices_posteriors_and_labels_give_the_same_figures():
     y_true, y_pred = np.repeat([1, 0], 50), np.r_[np.repeat([1, 0], [40, 10]), np.repeat([1, 0], [5, 45])]
     pages = [bp.report(CM), bp.report(bp.posterior(CM)), bp.report(y_true, y_pred)]

@@ -306,6 +306,15 @@ class Dirichlet(CellsByMatrix):
             rates=self.rates and (share * self.rates[0], share * self.rates[1]),
         )
 
+    def modelled(self, post: Posterior) -> str:
+        drawn, prior = "were modelled as multinomial draws, with a Dirichlet prior", post.prior_text
+        if post.graded:
+            return f"outcomes {drawn} ({prior}) [caelen2017bayesian]"
+        return (
+            f"counts of the confusion matrix {drawn} on its cells ({prior}) [goutte2005probabilistic, "
+            "caelen2017bayesian]"
+        )
+
 
 def _over_rates(weights: Array, metric: Metric) -> Distribution | None:
     """Return the distributions of a metric of two classes; None if draws are better.
@@ -368,6 +377,13 @@ class IndependentRates(Dirichlet):
     """
 
     totals: xr.DataArray
+
+    def refused_tasks(self, post: Posterior) -> dict[Task, str]:
+        plan = (
+            f"the prior of this posterior is no Dirichlet ({post.prior_text}), which plans need. Plan from a posterior "
+            "under elicited() of three guesses and a weight."
+        )
+        return super().refused_tasks(post) | {"plan": plan}
 
     def _is_exact(self, post: Posterior, metric: Metric) -> bool:
         of_rows = not metric.depends_on_prevalence(2) or _is_prevalence(metric)

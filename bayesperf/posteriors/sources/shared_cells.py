@@ -122,6 +122,9 @@ class SharedClasses(CellsByMatrix):
         leading = xr.zeros_like(self.counts.isel(actual=0, predicted=0, drop=True), dtype=float).rename(None)
         return Marginal(quantity, Draws(drawn, bounds), leading, random_seed=self.random_seed)
 
+    def modelled(self, post: Posterior) -> str:
+        return f"counts of the confusion matrix were modelled as multinomial draws, with a prior {post.prior_text}"
+
     def note(self, ci_prob: float, ci_kind: Kind) -> str:
         said = []
         for share in (self.mean_recall, self.dispersion, self.slope):

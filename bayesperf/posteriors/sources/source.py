@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 NO_PREVALENCE = "the data (design by_actual) do not say how common each class is. Give it: at_prevalence(p)."
 
 # What a posterior asks of its source, besides metrics.
-type Task = Literal["draws", "a joint draw", "predict", "update", "at_prevalence"]
+type Task = Literal["draws", "a joint draw", "predict", "update", "at_prevalence", "plan"]
+
+_DRAWN = (
+    "a posterior known by its draws cannot be updated with examples to come. Pass counts; if examples depend on each "
+    "other, divide them by the design effect first."
+)
 
 
 class Source(Held, ABC):
@@ -66,7 +71,8 @@ class Source(Held, ABC):
 
     def refused_tasks(self, post: Posterior) -> dict[Task, str]:
         """Return the tasks that the source refuses, each with the reason."""
-        return {"draws": NO_PREVALENCE, "predict": NO_PREVALENCE} if post.prevalence is None else {}
+        refused: dict[Task, str] = {"plan": _DRAWN} if self.concentration is None else {}
+        return refused | ({"draws": NO_PREVALENCE, "predict": NO_PREVALENCE} if post.prevalence is None else {})
 
     def refuses_metric(self, post: Posterior, metric: Metric) -> str:
         """Return why a metric is refused, in words that follow its name; empty if it is not."""
@@ -139,6 +145,15 @@ class Source(Held, ABC):
         return None
 
     # ── In words and tables ──
+
+    @property
+    def attempts(self) -> Any:
+        """The source itself, if its cells are of attempts at questions that pass or fail; else None."""
+        return None
+
+    def modelled(self, post: Posterior) -> str:
+        """Return how the cells were obtained, in the past tense of a paper, with the keys of the references."""
+        return f"figures come from a given posterior ({post.prior_text})"
 
     def known_counts(self) -> Counted | None:
         """Return the counts of the examples whose cells are known, if they are not all known; else None."""

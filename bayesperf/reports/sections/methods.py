@@ -6,8 +6,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from platform import python_version
 
-from bayesperf.core.words import enumerated, interval_name, plural, sentence
-from bayesperf.posteriors.sources.shared_cells import SharedClasses
+from bayesperf.core.words import enumerated, interval_name, sentence
 from bayesperf.reports.analysis import Analysis
 from bayesperf.reports.blocks import Block, Folded, Note
 from bayesperf.reports.sections import REPORT, Section
@@ -46,7 +45,7 @@ def paragraph(analysis: Analysis) -> str:
     settings = analysis.settings
     titles = [analysis.metric(name).title for name in analysis.metric_names]
     said = [
-        *([] if settings.scores_alone else [_model_in_words(analysis)]),
+        *([] if settings.scores_alone else [analysis.pooled.source.modelled(analysis.pooled)]),
         f"we report the posterior mean and the {interval_name(settings.ci_prob, 'hdi')} of {enumerated(titles)}",
     ]
     if analysis.folds is not None:
@@ -70,35 +69,6 @@ def paragraph(analysis: Analysis) -> str:
         said.append("areas under curves were obtained by the Bayesian bootstrap [rubin1981bayesian]")
     said.append(f"figures were computed by bayesperf {version('bayesperf')} (seed {settings.seed})")
     return " ".join(map(sentence, said))
-
-
-def _model_in_words(analysis: Analysis) -> str:
-    """Return of what the posterior is."""
-    prior, settings = analysis.pooled.prior_text, analysis.settings
-    if analysis.counts.graded and settings.cluster is None:
-        return f"outcomes were modelled as multinomial draws, with a Dirichlet prior ({prior}) [caelen2017bayesian]"
-    if analysis.counts.graded:
-        of = "clusters" if analysis.attempts is None else plural(analysis.attempts.dim)
-        return f"outcomes were drawn by weights of the {of} that they come in ({prior}) [rubin1981bayesian]"
-    if isinstance(analysis.pooled.source, SharedClasses):
-        return f"counts of the confusion matrix were modelled as multinomial draws, with a prior {prior}"
-    if not analysis.own_posterior or analysis.pooled.source.concentration is not None:
-        return (
-            "counts of the confusion matrix were modelled as multinomial draws, with a Dirichlet prior on its cells "
-            f"({prior}) [goutte2005probabilistic, caelen2017bayesian]"
-        )
-    if settings.cluster is not None and settings.judge is None:
-        return (
-            "cells of the confusion matrix were drawn with weights on the clusters of examples "
-            f"({prior}) [rubin1981bayesian]"
-        )
-    if settings.judge is not None:
-        weights = "" if settings.cluster is None else ", with weights on the clusters of examples"
-        return (
-            "the actual classes of unverified examples were drawn from those of verified examples with the same labels "
-            f"from system and judge{'s' * (len(settings.judges) > 1)}{weights} ({prior})"
-        )
-    return f"figures come from a given posterior ({prior})"
 
 
 SECTION = Section(120, "methods", "Methods, to cite", blocks, (REPORT,))
