@@ -1,5 +1,6 @@
 """The site: every public name is in the reference, every question has its page, and every page can be reached."""
 
+import ast
 import inspect
 import json
 import re
@@ -92,6 +93,17 @@ def test_the_table_of_data_names_functions_and_options_that_exist():
     assert shown <= commands.keys()
     options = {name for command in commands.values() for option in command.params for name in option.opts}
     assert set(re.findall(r"--[a-z][a-z-]*", page)) <= options
+
+
+def test_the_calls_in_the_table_of_data_have_the_arguments_that_they_need():
+    shown = re.findall(r"`([^`\n]*\bbp\.[^`\n]*\))`", PAGES["which_function"])
+    codes = [code.replace("=…", "=0") for code in shown]
+    calls = [node for code in codes for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    ours = [call for call in calls if re.fullmatch(r"bp\.[\w.]+", ast.unparse(call.func))]
+    assert len(ours) > 30
+    for call in ours:
+        signature = inspect.signature(attrgetter(ast.unparse(call.func)[3:])(bp))
+        signature.bind(*call.args, **{each.arg: each.value for each in call.keywords if each.arg})
 
 
 # ── Options of the models ──

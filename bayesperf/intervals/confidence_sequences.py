@@ -186,7 +186,7 @@ def paired_sequence(
     Returns
     -------
     numpy.ndarray or xarray.DataArray
-        As by `difference_sequence`.
+        As in `difference_sequence`.
 
     Raises
     ------

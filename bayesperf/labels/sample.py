@@ -39,8 +39,8 @@ class VerifiedSample(Saved, HasPositive):
     """Numbers of examples by the labels of the judge and the systems, and the true classes of the verified ones.
 
     Immutable. Make one with `from_predictions` or `from_frame`. A stratum holds the examples with the same labels from
-    the judges and every system, and the same level of `strata`. A judge who says the same of all examples, or what
-    another judge says, tells none apart and is left out.
+    the judges and every system, and the same level of `strata`. A judge who gives all examples the same label,
+    or repeats another judge, tells no examples apart and is left out.
 
     Attributes
     ----------
@@ -49,22 +49,22 @@ class VerifiedSample(Saved, HasPositive):
     verified : xarray.DataArray
         Numbers of verified examples, (…, stratum, actual).
     votes : numpy.ndarray (stratum, V)
-        The labels of each judge and each system for the examples of a stratum, as positions in `labels`; of a judge's
-        score its bin, counted so that a higher one speaks for the second class.
+        The labels of each judge and each system for the examples of a stratum, as positions in `labels`. If a judge
+        gives a score, its vote is the bin of the score; a higher bin speaks for the second class.
     levels : numpy.ndarray (stratum,)
         The level of `strata` for the examples of a stratum; zeros if there are no levels.
     systems : tuple
-        Names of the systems along the dim ``model``; empty if there is one, without a name.
+        Names of the systems along the dim ``model``; empty for one system without a name.
     judges : tuple
-        Names of the judges, whose votes come first; "judge" if there is one, without a name.
+        Names of the judges, whose votes come first; "judge" for one judge without a name.
     cuts, bins : tuple
         For each judge, the limits between the bins of its score, and how much each bin speaks for the second class;
         empty if it gives labels.
     pos_label : label or None
         The positive class.
     rows : numpy.ndarray (n,), optional
-        The stratum of each example whose truth is unknown, and −1 for the others; if examples were given one by one,
-        without `by`.
+        The stratum of each example whose true class is unknown, and −1 for the others. Present if examples were given
+        one by one, without `by`.
     clusters : Clusters, optional
         The clusters of the examples: their numbers of examples, and of verified ones by class, (…, stratum, 1 + K).
 

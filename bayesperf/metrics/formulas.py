@@ -155,7 +155,10 @@ def jaccard(tp, fn, fp):
     of_rates=Fraction((2, 0, 0, 0), (2, 1, 1, 0)),
 )
 def f1(tp, fn, fp):
-    """Harmonic mean of precision and recall; 2J/(1 + J) with J the Jaccard index."""
+    """Harmonic mean of precision and recall.
+
+    It equals 2J/(1 + J), where J is the Jaccard index.
+    """
     return 2 * tp / (2 * tp + fn + fp)
 
 
@@ -409,7 +412,10 @@ def _of_both(sums: Numbers) -> Numbers:
 
 @row(aliases=("mcc", "phi"), bounds=(-1.0, 1.0), needs="classes", of_rates=Correlation())
 def matthews_corrcoef(hits, misses, false_alarms):
-    """Correlation of actual and predicted classes (for K classes: Gorodkin's R_K)."""
+    """Correlation of actual and predicted classes.
+
+    For K classes it is Gorodkin's R_K.
+    """
     actual, predicted = hits + misses, hits + false_alarms
     if hits.shape[-1] == 2:
         # Without the differences of nearly equal numbers that occur if one class is hardly ever predicted.

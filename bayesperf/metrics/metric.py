@@ -121,7 +121,7 @@ class Metric:
         if self.average == "per_class":
             return f"{first}, of each class against the rest"
         return (
-            f"{self.average.capitalize()} average over classes: {first[:1].lower()}{first[1:]}"
+            f"{self.average.capitalize()} average, each class in turn being positive: {first[:1].lower()}{first[1:]}"
             if self.average
             else first
         )

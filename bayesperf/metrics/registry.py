@@ -71,7 +71,17 @@ def names(needs: Needs | None = None) -> list[str]:
 
 
 def get(name: str | Metric) -> Metric:
-    """Return a metric by its name, an alias or ``"f<beta>"``, each optionally with the suffix of an average.
+    """Return a metric by its name.
+
+    Parameters
+    ----------
+    name : str or Metric
+        A name, an alias or ``"f<beta>"``, each optionally with the suffix of an average, such as ``_macro``. A metric
+        is returned as it is.
+
+    Returns
+    -------
+    Metric
 
     Raises
     ------

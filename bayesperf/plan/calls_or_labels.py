@@ -234,12 +234,12 @@ def prevalence(
     Raises
     ------
     ValueError
-        As by `bayesperf.labels.prevalence`; or if calls have leading dims, no label validated them, `errors` are known
-        in another way, or hardly explain the calls at any prevalence.
+        As in `bayesperf.labels.prevalence`; also if `calls` has leading dims, if the validation has no labels, if
+        `errors` is neither counts nor weights, or if the errors hardly explain the calls at any prevalence.
 
     Notes
     -----
-    The posterior of recall and specificity includes what the calls say about them. New labels are of positives and
+    The posterior of recall and specificity includes what the calls say about them. New labels have positives and
     negatives in the proportions of the validation. `bayesperf.plan.calls_or_labels` says how widths are computed, which
     takes two seconds.
 

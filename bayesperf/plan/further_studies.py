@@ -55,7 +55,7 @@ def more_studies(
     Raises
     ------
     TypeError, ValueError
-        If `studies` are not a meta-analysis, or come from a fit, whose priors they do not know.
+        If `studies` is not a meta-analysis, or comes from `fit`, whose priors it does not know.
 
     Notes
     -----
@@ -74,7 +74,7 @@ def more_studies(
     if not isinstance(studies, MetaAnalysis):
         raise InputTypeError("studies", f"must be a MetaAnalysis; it is {type(studies).__name__}.")
     if not studies.own_priors:
-        raise InputError("studies", "come from a fit, whose priors they do not know.", "Call meta_analysis(counts).")
+        raise InputError("studies", "come from `fit`, whose priors they do not know.", "Call meta_analysis(counts).")
     asked = [checks.count("numbers", n, least=0) for n in numbers]
     prob, rng = checks.probability("ci_prob", ci_prob), np.random.default_rng(checks.seed(random_seed))
     rows = []

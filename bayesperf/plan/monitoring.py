@@ -156,7 +156,7 @@ def monitor(
     >>> bp.monitor(cm, 0.7, "recall").dataset["prob_met"].round(3).values
     array([0.663, 0.745, 0.929])
 
-    Looked at every week, 123 of 150 positives found are enough to show a recall above 0.7:
+    You look every week. After 15 weeks, with 123 of 150 positives found, a recall above 0.7 is shown:
 
     >>> found = [8, 9, 8, 7, 9] * 6
     >>> weeks = bp.ConfusionMatrix.from_table([[[9, 1], [10 - tp, tp]] for tp in found], dims=["week"])

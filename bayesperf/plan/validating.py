@@ -185,7 +185,7 @@ def calibration(
     Raises
     ------
     ValueError, UnreachableError
-        As by `area`; or if the log-odds are not given in exactly one way, do not vary, or have no area above 0.5.
+        As in `area`; also if the log-odds are not given in exactly one way, do not vary, or have no area above 0.5.
 
     Notes
     -----
@@ -264,7 +264,7 @@ def net_benefit(
     Raises
     ------
     ValueError, UnreachableError
-        As by `area`.
+        As in `area`.
 
     Notes
     -----

@@ -64,6 +64,13 @@ def density(
         to (``stats.ci_prob``, ``stats.ci_kind``).
     ax : matplotlib.axes.Axes or sequence of them, optional
         Axes to draw in, one per panel. Their figure is returned, and stays open.
+
+    Examples
+    --------
+    >>> import bayesperf as bp
+    >>> post = bp.posterior(bp.ConfusionMatrix.from_counts(tp=45, fn=5, fp=10, tn=90))
+    >>> bp.plots.density(post["recall"]).axes[0].get_xlabel()
+    'recall'
     """
     return panel([marginal], ci_prob=ci_prob, ci_kind=ci_kind, kind="density", ax=ax)
 

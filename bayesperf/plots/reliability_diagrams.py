@@ -150,7 +150,7 @@ def recalibration(
     ci_kind: Kind | None = None,
     ax: Panels | None = None,
 ) -> Figure:
-    """Plot recalibrated against original probabilities, with intervals, and the distribution of the latter.
+    """Plot recalibrated against original probabilities, with intervals, and the distribution of the original ones.
 
     With groups, each has a thin line, and the line with intervals describes a group not seen yet.
 

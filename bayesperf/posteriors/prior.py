@@ -236,6 +236,17 @@ def perks() -> Prior:
 
     This is the default for more than two classes if a Dirichlet prior is needed: for systems evaluated on the same
     examples, and for plans. Otherwise the default is `shared`.
+
+    References
+    ----------
+    Perks (1947), Some observations on inverse probability including a new indifference rule, Journal of the Institute
+    of Actuaries 73, 285–334.
+
+    Examples
+    --------
+    >>> from bayesperf import prior
+    >>> prior.perks()
+    <bayesperf.prior.Prior: Perks' Dirichlet (1 in all cells together)>
     """
     return Prior("perks", applied(one_in_all))
 

@@ -137,7 +137,7 @@ def head(analysis: Analysis, sources: Sequence[str], on: date) -> list[tuple[str
         "Folds": str(counts.counts.sizes.get(FOLD, "")),
         **classes,
         "Day": on.isoformat(),
-        "Digest": digest(analysis),
+        "Digest of the data": digest(analysis),
     }
     return [(name, value) for name, value in said.items() if value]
 

@@ -251,9 +251,6 @@ def choose_threshold(
 ) -> ChosenThreshold:
     """Choose a threshold, and return its performance on other examples than those that chose it.
 
-    The threshold is one number, a decision. The result is the posterior of the metrics at that number; on the examples
-    that chose it they would look better than they are.
-
     Parameters
     ----------
     y_true, y_score, pos_label
@@ -273,6 +270,11 @@ def choose_threshold(
         Examples that judge the threshold. Without them, the examples that choose it judge it too, less their optimism.
     draws, random_seed
         Number and seed of draws of the posterior, if there is no test set.
+
+    Returns
+    -------
+    ChosenThreshold
+        The threshold, and the posterior of the metrics at it, without the optimism of the examples that chose it.
 
     Raises
     ------
@@ -295,8 +297,7 @@ def choose_threshold(
 
     **The judgement** without a test set is the posterior of the cells at the threshold under Jeffreys' prior, less the
     bootstrap's optimism (Efron 1983; Harrell, Lee & Mark 1996): how much better a data set drawn from these examples
-    rates its own thresholds than these examples rate them. A test set is the better judge, because it does not assume
-    that both optimisms are alike; docs/coverage.md has figures for both.
+    rates its own thresholds than these examples rate them. A test set judges better (docs/coverage.md).
 
     Examples
     --------
@@ -330,7 +331,7 @@ def abstention(
 ) -> ChosenThreshold:
     """Choose two thresholds between which people decide, and return how many examples they must decide.
 
-    Give costs, or the largest proportion left to people, or requirements for the decided examples.
+    Give one of: costs, the largest proportion left to people, requirements for the decided examples.
 
     Parameters
     ----------
@@ -345,10 +346,16 @@ def abstention(
         Bounds such as ``{"npv": 0.98, "precision": 0.9}``, for precision and npv (or their complements), each met with
         the probability `confidence`: the rule leaves as few examples as possible to people.
 
+    Returns
+    -------
+    ChosenThreshold
+        The two thresholds, the posterior of the decided examples, and the "abstention_rate".
+
     Raises
     ------
     TypeError, ValueError
-        If not one of the three is given; if no threshold meets a requirement, or something else is required.
+        If none of the three is given, or two that do not go together; if no threshold meets a requirement; if a metric
+        other than precision, npv and their complements is required.
 
     Notes
     -----

@@ -55,7 +55,7 @@ class Recalibration(PlottedAnswer):
     ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
     groups also ``intercept_spread``, ``slope_spread``, ``intercept_group``, ``slope_group`` over the groups, and
     ``intercept_new``, ``slope_new`` for a new group. The plot shows the recalibrated probability over the given one,
-    with intervals, and the distribution of the latter (`bayesperf.plots.recalibration`).
+    with intervals, and the distribution of the given ones (`bayesperf.plots.recalibration`).
 
     Attributes
     ----------

@@ -50,7 +50,7 @@ def _open_requirements(analysis: Analysis) -> list[Block]:
         Sentence(f"{rows} of {len(analysis.verdicts)} verdicts {'is' if rows == 1 else 'are'} open."),
         Note(
             "With the further examples that a verdict names, the requirement is shown met or missed with probability "
-            f"{ASSURANCE:g}. The number is a rough estimate if the metric is not a proportion, such as F1. No number "
+            f"{ASSURANCE:g}. For a metric that is no proportion, such as F1, the number is a rough estimate. No number "
             f"of examples is enough if the metric equals the required value exactly.{_in_new_groups(analysis)}"
         ),
     ]

@@ -58,8 +58,9 @@ def verdict_in_words(system: ScoredSystem, ci_prob: float) -> str:
     # No chance explains an outcome of probability 0.
     by_chance = not impossible and table["calibrated_upper"].get("squared_calibration_error", 0) >= squared
     explained = ", which chance alone could explain" * bool(by_chance)
-    by = f"Its probabilities are off by about {off:.2g}{explained}." if off else "No error was measured beyond chance."
-    return f"{_IMPOSSIBLE if impossible else _verdict(table)} {by}"
+    typical = f"Its probabilities are typically off by about {off:.2g}{explained}."
+    error = typical if off else "No error was measured beyond chance."
+    return f"{_IMPOSSIBLE if impossible else _verdict(table)} {error}"
 
 
 def _verdict(table: Any) -> str:
@@ -71,7 +72,7 @@ def _verdict(table: Any) -> str:
     else:
         lower, upper = ends.loc["calibration_slope"].to_numpy()
     if upper < 1 and lower <= 0:
-        return "Useless: outcomes are not shown to be more frequent at higher probabilities."
+        return "Too extreme: it is not even shown that outcomes follow its probabilities."
     slope = _TOO_EXTREME if upper < 1 else _TOO_TIMID if lower > 1 else ""
     if mean[0] > 0 or mean[1] < 0:
         shift = f"on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
@@ -81,7 +82,7 @@ def _verdict(table: Any) -> str:
     if _SLOPES[0] < lower and upper < _SLOPES[1] and np.abs(mean).max() < _NEAR:
         return "Well calibrated."
     if "calibration_slope" not in table.index:
-        return "Open: without a calibration slope, nothing shows that it is calibrated."
+        return "Open: a calibration slope cannot be computed, so nothing shows that it is calibrated."
     return "These examples are too few to show that it is calibrated."
 
 
