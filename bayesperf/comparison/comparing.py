@@ -384,17 +384,14 @@ def _warn_of_same_counts() -> None:
 # ── Systems evaluated on the same examples ──
 
 
-def _counted_by(cm: Counted) -> str:
-    return "Outcomes.from_correct" if cm.graded else "ConfusionMatrix.from_predictions"
-
-
 def _compare_counts(cm: Counted, metric: str | Metric, prior: str | priors.Prior | None, asked: Asked) -> Comparison:
     patterns = cm.patterns
     if patterns is None:
+        counting = "Outcomes.from_correct" if cm.graded else "ConfusionMatrix.from_predictions"
         raise InputTypeError(
             "a",
             "these counts do not say whether the systems were tested on the same examples.",
-            f"If so, name them: {_counted_by(cm)}(..., example=ids). If not, compare(bp.posterior(cm), ...).",
+            f"If so, name them: {counting}(..., example=ids). If not, compare(bp.posterior(cm), ...).",
         )
     if patterns.dim != asked.dim:
         raise InputError(

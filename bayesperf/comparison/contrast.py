@@ -96,13 +96,6 @@ def places_with_last(names: Sequence[Any], last: Any) -> list[int]:
 def compare_marginals(a: Any, b: Any, asked: Asked) -> Comparison:
     """Compare two marginals of the same quantity from different test sets, element by element.
 
-    Raises
-    ------
-    TypeError
-        If one of the two is not a Marginal.
-    ValueError
-        If they describe different quantities, or differ in leading coordinates.
-
     Warns
     -----
     DependenceWarning

@@ -71,26 +71,17 @@ _SCORES = 16
 
 
 class Estimates(NamedTuple):
-    """Estimates of systems on the scale of shrinkage, and the variances of their errors.
+    """Estimates of systems on the scale of shrinkage, and the variances of their errors."""
 
-    Attributes
-    ----------
-    means : array (M,)
-        θ̂.
-    variances : array (M,)
-        Variance of each system's own error.
-    common : float
-        Variance of the error that all systems share.
-    of_family : float
-        Variance of the error that the systems of a family share.
-    families : array (M,), optional
-        The family of each system.
-    """
-
+    # θ̂, (M,).
     means: Array
+    # Variance of each system's own error, (M,).
     variances: Array
+    # Variance of the error that all systems share.
     common: float = 0.0
+    # Variance of the error that the systems of a family share.
     of_family: float = 0.0
+    # The family of each system, (M,).
     families: Codes | None = None
 
     def draws(self, n: int, rng: np.random.Generator) -> Array:

@@ -147,10 +147,6 @@ def sign_test(
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
-    Returns
-    -------
-    NextDataset
-
     Raises
     ------
     TypeError
@@ -182,7 +178,8 @@ def sign_test(
     width, weights = checks.rope(rope), _weights(prior)
     counts = [np.sum(region) for region in (values < -width, np.abs(values) <= width, values > width)]
     concentration = weights + np.array(counts)
-    shares = _dirichlet(concentration, draws, random_seed)
+    rng, size = np.random.default_rng(checks.seed(random_seed)), (checks.count("draws", draws, least=2), 3)
+    shares = dirichlet_shares(rng, concentration, size)
     return NextDataset(
         method="sign test",
         names=system_names(names, scores_a, scores_b),
@@ -269,17 +266,12 @@ class _MiddlesOfPairs(NamedTuple):
 
     The differences are sorted, so that the ones whose middle with a given difference is below an edge are the first
     few. Their weight is a cumulative sum: time and memory grow with n, and not with its square.
-
-    Attributes
-    ----------
-    order : array (n,)
-        The positions of the differences, from the smallest.
-    below, up_to : array (2, n)
-        At the lower and the upper edge of the rope, how many middles with each difference are below the edge, and how
-        many below it or on it.
     """
 
+    # The positions of the differences, from the smallest, (n,).
     order: Codes
+    # At the lower and the upper edge of the rope, how many middles with each difference are below the edge, and how
+    # many below it or on it.
     below: Codes
     up_to: Codes
 
@@ -340,12 +332,6 @@ def mean_of_draws(values: Array, rope: float, independent_draws: bool) -> xr.Dat
     """Return the mean of draws (chain, draw, 3) for each region, with the largest Monte Carlo error."""
     errors = Draws(np.moveaxis(values, -1, 0), (0.0, 1.0), independent_draws).mcse()
     return over_regions(values.mean((0, 1)), rope, mcse=float(np.nanmax(errors, initial=0)))
-
-
-def _dirichlet(concentration: Array, draws: int, random_seed: Any) -> Array:
-    """Return Dirichlet draws (draws, n); components with zero concentration are 0."""
-    rng = np.random.default_rng(checks.seed(random_seed))
-    return dirichlet_shares(rng, concentration, (checks.count("draws", draws, least=2), len(concentration)))
 
 
 def _ties_half(shares: Array, rope: float) -> Array:

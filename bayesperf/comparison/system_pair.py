@@ -29,32 +29,22 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws
 
 @dataclass(frozen=True)
 class SystemPair(Held):
-    """The same metric of two systems, over the same leading dims.
+    """The same metric of two systems, over the same leading dims."""
 
-    Attributes
-    ----------
-    first, second : Marginal
-        The metric of each system; with `rows`, twice the metric of all systems, which are paired by `rows`.
-    independent : bool
-        Whether the two are independent; if not, their draws are joint. Two independent posteriors might be the same
-        object; then each has its own random stream, and the draws of the second are shifted.
-    n_draws, random_seed : int
-        Number of draws taken from exact distributions, and their seed.
-    rows : tuple of two Codes, optional
-        Positions of the first and the second system of each pair among all systems.
-    over_pairs : xarray.DataArray, optional
-        An array with the leading dims of the pairs, if there are `rows`.
-    names : tuple
-        Names of all systems, if there are `rows`.
-    """
-
+    # The metric of each system; with `rows`, twice the metric of all systems, which are paired by `rows`.
     first: Marginal
     second: Marginal
+    # Whether the two are independent; if not, their draws are joint. Two independent posteriors might be the same
+    # object; then each has its own random stream, and the draws of the second are shifted.
     independent: bool
+    # Number of draws taken from exact distributions, and their seed.
     n_draws: int = DRAWS
     random_seed: int = 0
+    # Positions of the first and the second system of each pair among all systems.
     rows: tuple[Codes, Codes] | None = None
+    # An array with the leading dims of the pairs, if there are `rows`.
     over_pairs: xr.DataArray | None = None
+    # Names of all systems, if there are `rows`.
     names: tuple[Any, ...] = ()
 
     @property
@@ -78,13 +68,7 @@ class SystemPair(Held):
         return self._combined(_exact_difference, (low - high, high - low), "difference")
 
     def ratio(self) -> Marginal:
-        """Return first / second.
-
-        Raises
-        ------
-        ValueError
-            If the metric can be negative.
-        """
+        """Return first / second."""
         if self.first.bounds[0] < 0:
             raise InputError("ratio", f"{self.first.name} can be negative, and a ratio of such says little.")
         return self._combined(_exact_ratio, (0.0, np.inf), "ratio")

@@ -25,32 +25,21 @@ from bayesperf.posteriors.ranks import joint_draws
 
 @dataclass(frozen=True, eq=False)
 class Systems(Held):
-    """The metric of each of several systems along a dim.
+    """The metric of each of several systems along a dim."""
 
-    Attributes
-    ----------
-    each : Marginal
-        The metric of each system alone, with joint draws.
-    dim : str
-        The dim of the systems.
-    n_draws : int
-        Number of draws, unless the metric already consists of draws.
-    independent : bool
-        Whether the systems are independent.
-    random_seed : int
-        Seed of the draws of shrunk systems.
-    units : float
-        Number of examples, or clusters of them, behind the variances of joint draws.
-    families : array (system,), optional
-        The family of each system.
-    """
-
+    # The metric of each system alone, with joint draws.
     each: Marginal
+    # The dim of the systems.
     dim: str
+    # Number of draws, unless the metric already consists of draws.
     n_draws: int
+    # Whether the systems are independent.
     independent: bool
+    # Seed of the draws of shrunk systems.
     random_seed: int
+    # Number of examples, or clusters of them, behind the variances of joint draws.
     units: float = np.inf
+    # The family of each system, (system,).
     families: Codes | None = None
 
     def joint_draws(self) -> xr.DataArray:

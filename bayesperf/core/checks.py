@@ -56,6 +56,13 @@ def number(name: str, value: Any) -> float:
     return float(value)
 
 
+def above_zero(name: str, value: Any) -> float:
+    """Return a number above 0 as a float."""
+    if not number(name, value) > 0:
+        raise InputError(name, f"must be above 0; it is {value}.")
+    return float(value)
+
+
 def one_of(name: str, value: Any, options: Collection[str]) -> str:
     """Return a value that must be one of several options."""
     if not isinstance(value, tuple(map(type, options))) or value not in options:

@@ -17,7 +17,7 @@ from scipy import special
 from scipy.sparse import csr_array
 
 from bayesperf.core.arrays import Array, Booleans, Codes, Counts
-from bayesperf.core.errors import InputError
+from bayesperf.core.errors import DependenceWarning, InputError, warn
 
 # Fewest clusters: of two the weights would be 0. And how many are enough to be silent.
 LEAST, ENOUGH = 3, 20
@@ -178,6 +178,13 @@ def check_enough(clusters: int, where: str = "", argument: str = "cluster") -> N
     """Refuse fewer clusters than can be weighted."""
     if clusters < LEAST:
         raise InputError(argument, f"{clusters}{where} say little of others.", f"Give {LEAST} or more.")
+
+
+def check_number(clusters: int, where: str = "", argument: str = "cluster") -> None:
+    """Refuse fewer clusters than can be weighted, and warn of few."""
+    check_enough(clusters, where, argument)
+    if few := about_few(clusters, f"{argument}: {clusters}{where}"):
+        warn(DependenceWarning, "BP105", f"{few}.")
 
 
 def about_few(clusters: int, in_words: str) -> str:

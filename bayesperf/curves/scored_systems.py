@@ -12,9 +12,9 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import NO_DIMS, Array, Booleans, Codes
-from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
-from bayesperf.core.weights import about_few, check_enough
+from bayesperf.core.weights import check_number
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.binned_scores import BinnedScores, scores_of
 from bayesperf.data.classifier_scores import Scores, binary_labels, clusters_of
@@ -90,20 +90,13 @@ def name_of_scores(system: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class SystemScores(Held):
-    """The scores of one system, and the examples that have them.
+    """The scores of one system, and the examples that have them."""
 
-    Attributes
-    ----------
-    scores : Scores or BinnedScores
-        Scores of the positives and of the negatives.
-    clusters : tuple of two ndarrays or None
-        The cluster of each positive and of each negative, in the order of their scores; None if there are none.
-    examples : tuple of two ndarrays or None
-        The number of each positive and of each negative, in the order of their scores; None for the only system.
-    """
-
+    # Scores of the positives and of the negatives.
     scores: Scores | BinnedScores
+    # The cluster of each positive and of each negative, in the order of their scores; None if there are none.
     clusters: tuple[Codes, Codes] | None = None
+    # The number of each positive and of each negative, in the order of their scores; None for the only system.
     examples: tuple[Codes, Codes] | None = None
 
     @property
@@ -191,9 +184,7 @@ def clusters_of_examples(cluster: Any, examples: int, name: str) -> Codes | None
     if cluster is None:
         return None
     codes = clusters_of(cluster, examples, name)
-    check_enough(number := 1 + int(codes.max()))
-    if few := about_few(number, f"cluster: {number}"):
-        warn(DependenceWarning, "BP105", f"{few}.")
+    check_number(1 + int(codes.max()))
     return codes
 
 

@@ -146,13 +146,7 @@ def clusters_of(cluster: Any, examples: int, name: str) -> Codes:
 
 
 def by_class(scores: Scores) -> xr.DataArray:
-    """Return scores along a dim ``positive``, which says whether the example is positive.
-
-    Raises
-    ------
-    ValueError
-        If a score is infinite, a class has a single score, or the scores do not vary within either class.
-    """
+    """Return scores along a dim ``positive``, which says whether the example is positive."""
     values = np.concatenate([scores.negative, scores.positive])
     if np.isinf(values).any():
         raise InputError("y_score", "has infinite values, and a normal distribution has none: clip them.")
@@ -170,20 +164,13 @@ _ROUNDING = 1e-3
 
 
 class ClassProbabilities(NamedTuple):
-    """Probabilities of classes.
+    """Probabilities of classes."""
 
-    Attributes
-    ----------
-    codes : ndarray (n,)
-        The class of each example.
-    labels : list (K,)
-        The classes.
-    probabilities : ndarray (n, K)
-        Probabilities for each example, which sum to 1.
-    """
-
+    # The class of each example, (n,).
     codes: Codes
+    # The classes, (K,).
     labels: list[Any]
+    # Probabilities for each example, which sum to 1, (n, K).
     probabilities: Array
 
     @classmethod

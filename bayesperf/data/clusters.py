@@ -31,27 +31,18 @@ def within(name: str, graded: bool) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Clusters(Held):
-    """The cells of each cluster's examples, with one entry per combination that occurs.
+    """The cells of each cluster's examples, with one entry per combination that occurs."""
 
-    Attributes
-    ----------
-    name : str
-        Name of a cluster, such as "patient".
-    size : int
-        Number of clusters counted; after a selection some may have no examples left.
-    cells : int
-        Number of cells of the matrices, all leading dims together.
-    cluster, cell : numpy.ndarray (entry,)
-        A cluster, and a cell as a position in the flattened counts.
-    counts : numpy.ndarray (entry,)
-        Number of the cluster's examples in the cell.
-    """
-
+    # Name of a cluster, such as "patient".
     name: str
+    # Number of clusters counted; after a selection some may have no examples left.
     size: int
+    # Number of cells of the matrices, all leading dims together.
     cells: int
+    # A cluster, and a cell as a position in the flattened counts, (entry,).
     cluster: Codes
     cell: Codes
+    # Number of the cluster's examples in the cell, (entry,).
     counts: Counts
 
     def __post_init__(self) -> None:

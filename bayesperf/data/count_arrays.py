@@ -56,13 +56,7 @@ def check_dims(names: Sequence[Hashable], cell_dims: Sequence[str] = CELL_DIMS) 
 
 
 def checked_counts(counts: xr.DataArray, cell_dims: tuple[str, ...]) -> xr.DataArray:
-    """Return counts as a read-only int64 array, cell dims last, every dim with coordinates.
-
-    Raises
-    ------
-    ValueError
-        If the array is not square in `cell_dims`, does not hold numbers of examples, or has bad or repeated labels.
-    """
+    """Return counts as a read-only int64 array, cell dims last, every dim with coordinates."""
     if not isinstance(counts, xr.DataArray) or not set(cell_dims) <= set(counts.dims):
         raise InputError("counts", f"must be a DataArray with dims {', '.join(cell_dims)}.")
     if counts.dims[-len(cell_dims) :] != cell_dims:

@@ -129,13 +129,7 @@ class Indicators(NamedTuple):
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, labels: Iterable[Any] | None = None) -> Indicators:
-        """Check two indicator matrices; the labels are the named ones, the columns of a frame, or else numbers.
-
-        Raises
-        ------
-        ValueError
-            If the matrices differ in shape or columns, or contain anything but 0 and 1.
-        """
+        """Check two indicator matrices; the labels are the named ones, the columns of a frame, or else numbers."""
         (actual, columns), (predicted, others) = (_matrix(v, n) for v, n in ((y_true, "y_true"), (y_pred, "y_pred")))
         if actual.shape != predicted.shape:
             raise InputError(

@@ -26,26 +26,17 @@ _MARK = "repeats"
 
 
 class HeldOutPredictions(NamedTuple):
-    """Actual and predicted labels of the held-out examples, fold after fold.
+    """Actual and predicted labels of the held-out examples, fold after fold."""
 
-    Attributes
-    ----------
-    y_true : array-like (n,)
-        Labels.
-    y_pred : array (n,), or mapping of names to such
-        Labels predicted by one system, or by several.
-    example : array (n,)
-        The position of each example.
-    by : mapping
-        The fold of each, and the repeat if there are several.
-    again : str or None
-        The dim along which examples are held out again.
-    """
-
+    # Labels, (n,).
     y_true: Any
+    # Labels predicted by one system, or by several, (n,).
     y_pred: NDArray[Any] | dict[str, NDArray[Any]]
+    # The position of each example, (n,).
     example: Codes
+    # The fold of each, and the repeat if there are several.
     by: Mapping[str, Codes]
+    # The dim along which examples are held out again.
     again: str | None
 
 
@@ -101,13 +92,7 @@ def _dims_of_folds(tests: Sequence[Codes]) -> tuple[dict[str, Codes], str | None
 
 
 def fold_of_each(y: Any, cv: Any, groups: Any) -> Codes:
-    """Return the fold that tests each example, from the arguments of ``cross_val_predict``.
-
-    Raises
-    ------
-    ValueError
-        If folds are drawn anew each time, or do not test each example once.
-    """
+    """Return the fold that tests each example, from the arguments of ``cross_val_predict``."""
     try:
         from sklearn.model_selection import check_cv
     except ImportError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
@@ -40,11 +39,6 @@ def judged_pairs(frame: Any, covariates: Sequence[str] = ()) -> xr.DataArray:
     covariates : sequence of str
         What may distract judges: of ``length`` there are two columns of numbers, ``length_a`` and ``length_b``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a column is absent or has missing values, a winner is neither system, or a system meets itself.
-
     Warns
     -----
     IdentifiabilityWarning
@@ -52,7 +46,7 @@ def judged_pairs(frame: Any, covariates: Sequence[str] = ()) -> xr.DataArray:
     """
     by, counted = ([name for name in names if name in _columns(frame)] for names in (("prompt", "judge"), ("count",)))
     numbers = [*(f"{name}_{side}" for name in covariates for side in ("a", "b")), *counted]
-    values, rows = count_rows(frame, ["a", "b", "winner", *by, *numbers], dict.fromkeys(numbers, _itself))
+    values, rows = count_rows(frame, ["a", "b", "winner", *by, *numbers], dict.fromkeys(numbers, lambda column: column))
     refuse_missing_rows(values, rows, values)
     if counted:
         rows = rows * checks.whole_numbers("column 'count'", np.asarray(values["count"])).astype(np.int64)
@@ -82,10 +76,6 @@ def _columns(frame: Any) -> list[str]:
     """Return the names of the columns of a frame of any engine."""
     with engine_errors():
         return lazy_frame(frame, []).collect_schema().names()
-
-
-def _itself(column: nw.Expr) -> nw.Expr:
-    return column
 
 
 def _models(values: Any) -> tuple[list[Any], tuple[Codes, Codes]]:

@@ -70,13 +70,7 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
 
 
 def merge_labels(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any]:
-    """Return the labels of several columns together: declared labels first, in their order, then the others, sorted.
-
-    Raises
-    ------
-    TypeError
-        If one column holds strings and another numbers.
-    """
+    """Return the labels of several columns together: declared labels first, in their order, then the others, sorted."""
     kinds = {"strings" if column.labels.dtype.kind == "U" else "numbers": name
              for column, name in zip(columns, names, strict=True)}  # fmt: skip
     if len(kinds) > 1:
@@ -94,13 +88,7 @@ def merge_labels(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any
 
 
 def codes_for_labels(column: Column, labels: NDArray[Any], name: str) -> Codes:
-    """Return the codes of a column as positions in another list of labels.
-
-    Raises
-    ------
-    ValueError
-        If the column holds labels that are not among ``labels``.
-    """
+    """Return the codes of a column as positions in another list of labels."""
     position = {label: index for index, label in enumerate(labels.tolist())}
     unknown = [code for code, label in enumerate(column.labels.tolist()) if label not in position]
     if unknown and np.isin(unknown, column.codes).any():

@@ -25,26 +25,17 @@ MISSING = -1
 
 @dataclass(frozen=True)
 class Reads:
-    """Reads of cases, in the order of a frame.
+    """Reads of cases, in the order of a frame."""
 
-    Attributes
-    ----------
-    names : mapping
-        The columns by their roles.
-    ids : mapping of Column
-        The modality, the reader and the case of each read.
-    said : column
-        The scores, or the calls.
-    is_positive : array of bool (case,)
-        The truth of each case.
-    labels : tuple
-        The labels of the truth, in order, and the positive one.
-    """
-
+    # The columns by their roles.
     names: Mapping[str, str]
+    # The modality, the reader and the case of each read.
     ids: Mapping[str, Column]
+    # The scores, or the calls.
     said: Any
+    # The truth of each case, (case,).
     is_positive: Booleans
+    # The labels of the truth, in order, and the positive one.
     labels: tuple[list[Any], Any]
 
     @classmethod

@@ -35,13 +35,9 @@ class AreaByScore(Distribution):
     s² is Hanley & McNeil's variance with (n + m)/2 in place of both numbers of examples in its numerator, so that it is
     the same for A and 1 − A. Equal-tailed intervals equal method 5 of Newcombe (2006), Statistics in Medicine 25. If
     the observed area is 0 or 1, half of the mass is on it.
-
-    Attributes
-    ----------
-    observed, positive, negative : ndarray (m, 1)
-        The observed area, and the number of examples in each class.
     """
 
+    # The observed area, and the number of examples in each class, (m, 1).
     observed: Array
     positive: Array
     negative: Array

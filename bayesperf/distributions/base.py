@@ -21,19 +21,13 @@ class Distribution(Held, ABC):
     """An array of m distributions of the same kind with common bounds.
 
     Parameters have shape ``(m, 1)``, arguments and values ``(m, n)``, moments ``(m,)``.
-
-    Attributes
-    ----------
-    method : str
-        How results are computed; see `bayesperf.Marginal`.
-    chunk : int
-        Maximum number of distributions to evaluate at once; it limits the memory of distributions with many nodes.
-    bounds : tuple of float
-        Ends of the support.
     """
 
+    # How results are computed; see `bayesperf.Marginal`.
     method: ClassVar[str]
+    # Maximum number of distributions to evaluate at once; it limits the memory of distributions with many nodes.
     chunk: ClassVar[int] = 1_000_000
+    # Ends of the support.
     bounds: tuple[float, float]
 
     @property

@@ -236,11 +236,6 @@ def beta_of_interval(name: str, lower: float, upper: float, prob: float) -> tupl
         Name of the quantity with this interval, for errors.
     lower, upper, prob : float
         Ends and probability, between 0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If the interval is so narrow, or so wide for its probability, that its parameters cannot be computed.
     """
     from scipy.optimize import brentq
 

@@ -36,18 +36,12 @@ _STEPS = 4
 
 @dataclass(frozen=True)
 class BetaBinomial:
-    """The joint posterior of m rows.
+    """The joint posterior of m rows."""
 
-    Attributes
-    ----------
-    mean_axis, dispersion_axis : Axis
-        Nodes of p and of ρ.
-    log_density : Array
-        Log density of both logits at the nodes, up to a constant, (m, nodes of p, nodes of ρ).
-    """
-
+    # Nodes of p and of ρ.
     mean_axis: Axis
     dispersion_axis: Axis
+    # Log density of both logits at the nodes, up to a constant, (m, nodes of p, nodes of ρ).
     log_density: Array
 
     @property
@@ -242,25 +236,17 @@ class Rows:
 
 
 class LaplaceApproximation(NamedTuple):
-    """An approximate posterior at logits of ρ, (m, n).
+    """An approximate posterior at logits of ρ, (m, n)."""
 
-    Attributes
-    ----------
-    logit : Array
-        Logits of ρ.
-    a, b : Array
-        Given ρ, p is about Beta(a, b).
-    mode, width : Array
-        Mode of the logit of p given ρ, and its standard deviation.
-    log_mass : Array
-        Log density of the logit of ρ, minus its maximum.
-    """
-
+    # Logits of ρ.
     logit: Array
+    # Given ρ, p is about Beta(a, b).
     a: Array
     b: Array
+    # Mode of the logit of p given ρ, and its standard deviation.
     mode: Array
     width: Array
+    # Log density of the logit of ρ, minus its maximum.
     log_mass: Array
 
     @classmethod

@@ -28,23 +28,16 @@ _ALIKE = 1e-6
 
 @dataclass(frozen=True)
 class IndependentContrast(FunctionOfTwoBetas):
-    """The distribution of X − Y or X / Y for independent Betas, or the same increasing function of two Betas.
+    """The distribution of X − Y or X / Y for independent Betas, or the same increasing function of two Betas."""
 
-    Attributes
-    ----------
-    first, second : Beta or TransformedBeta
-        X and Y.
-    mirrored : FunctionOfTwoBetas
-        The same contrast in terms of 1 − X and 1 − Y. Near 1, floating-point numbers are 1e-16 apart, which is too
-        coarse for a Beta with a small second parameter: for two systems without errors, and a weak prior, most mass is
-        there. If both ends have such mass, an error remains: 2e-4 for two Beta(0.09, 0.09).
-    equal : float
-        Value of the contrast if X = Y.
-    """
-
+    # X and Y.
     first: ExactDistribution
     second: ExactDistribution
+    # The same contrast in terms of 1 − X and 1 − Y. Near 1, floating-point numbers are 1e-16 apart, which is too coarse
+    # for a Beta with a small second parameter: for two systems without errors, and a weak prior, most mass is there. If
+    # both ends have such mass, an error remains: 2e-4 for two Beta(0.09, 0.09).
     mirrored: FunctionOfTwoBetas
+    # Value of the contrast if X = Y.
     equal: float
 
     def oriented(self, function: Callable[[FunctionOfTwoBetas, Array], list[Array]], x: Array) -> list[Array]:
@@ -151,18 +144,12 @@ def x_times_y(x: Any, y: Any) -> Any:
 
 @dataclass(frozen=True)
 class ContrastFunctions(Held):
-    """The contrast f(x) ∘ f(y) of two Betas x and y, and its level sets.
+    """The contrast f(x) ∘ f(y) of two Betas x and y, and its level sets."""
 
-    Attributes
-    ----------
-    forward, inverse : callable
-        f and its inverse.
-    apart, together : callable
-        The operation and its inverse: subtraction and addition, or division and multiplication.
-    """
-
+    # f and its inverse.
     forward: Applied
     inverse: Applied
+    # The operation and its inverse: subtraction and addition, or division and multiplication.
     apart: Applied
     together: Applied
 

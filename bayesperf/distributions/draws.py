@@ -28,17 +28,11 @@ _LEAST_SPAN = 1e-290
 
 
 class Sampled(Distribution):
-    """Draws (m, chains, n) of a quantity, which are NaN where it is undefined; all methods ignore NaN.
+    """Draws (m, chains, n) of a quantity, which are NaN where it is undefined; all methods ignore NaN."""
 
-    Attributes
-    ----------
-    values : Array (m, chains, n)
-        The draws.
-    independent_draws : bool
-        Whether the draws are independent; if not, the Monte Carlo error takes their autocorrelation into account.
-    """
-
+    # The draws, (m, chains, n).
     values: Array
+    # Whether the draws are independent; if not, the Monte Carlo error takes their autocorrelation into account.
     independent_draws: bool
     method: ClassVar[str] = "draws"
 
@@ -184,14 +178,9 @@ class Draws(Sampled):
 
 @dataclass(frozen=True)
 class DrawsOfKnownMoments(Draws):
-    """Draws of quantities whose means and standard deviations are known exactly.
+    """Draws of quantities whose means and standard deviations are known exactly."""
 
-    Attributes
-    ----------
-    mean, sd : Array (m,)
-        The exact moments.
-    """
-
+    # The exact moments, (m,).
     mean: Array = field(kw_only=True)
     sd: Array = field(kw_only=True)
 
@@ -204,14 +193,9 @@ class DrawsOfKnownMoments(Draws):
 
 @dataclass(frozen=True)
 class DrawsWithoutMoments(Draws):
-    """Draws of quantities some of which have no finite moments, which averages of draws would hide.
+    """Draws of quantities some of which have no finite moments, which averages of draws would hide."""
 
-    Attributes
-    ----------
-    means : Array (m,)
-        inf where the mean diverges, NaN where draws cannot tell it because their variance diverges, and else 0.
-    """
-
+    # inf where the mean diverges, NaN where draws cannot tell it because their variance diverges, and else 0, (m,).
     means: Array = field(kw_only=True)
 
     def mean_sd(self) -> tuple[Array, Array]:
@@ -224,17 +208,11 @@ class DrawsWithoutMoments(Draws):
 
 @dataclass(frozen=True)
 class DrawsBesidePairs(Draws):
-    """Joint draws of systems whose pairs have joint draws of their own that are more accurate.
+    """Joint draws of systems whose pairs have joint draws of their own that are more accurate."""
 
-    Attributes
-    ----------
-    pairs : tuple of two Array (pairs, chains, n)
-        Draws of the first and of the second of each pair.
-    independent_pairs : bool
-        Whether the draws of pairs are independent.
-    """
-
+    # Draws of the first and of the second of each pair, (pairs, chains, n).
     pairs: tuple[Array, Array] = field(kw_only=True)
+    # Whether the draws of pairs are independent.
     independent_pairs: bool = field(default=True, kw_only=True)
 
     def take(self, index: Codes | slice) -> Draws:  # type: ignore[override]
@@ -262,19 +240,13 @@ class DrawsOfPairs(Sampled):
     """Draws of a function of two systems, made on demand from the draws of each system.
 
     A hundred systems have five thousand pairs, whose draws would fill the memory.
-
-    Attributes
-    ----------
-    systems : tuple of two Array (systems, chains, n)
-        Draws of the first and of the second systems.
-    rows : tuple of two Codes (m,)
-        The positions of each pair's systems.
-    operation : Applied
-        The function of draws of both.
     """
 
+    # Draws of the first and of the second systems, (systems, chains, n).
     systems: tuple[Array, Array]
+    # The positions of each pair's systems, (m,).
     rows: tuple[Codes, Codes]
+    # The function of draws of both.
     operation: Applied
     bounds: tuple[float, float]
     independent_draws: bool = True

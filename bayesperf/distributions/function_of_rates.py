@@ -37,20 +37,13 @@ _BLOCK = 2048
 
 @dataclass(frozen=True)
 class RatesAtPrevalence(FunctionOfTwoBetas):
-    """The distribution of a metric at fixed prevalences, a function of the fnr (inner) and the fpr (outer).
+    """The distribution of a metric at fixed prevalences, a function of the fnr (inner) and the fpr (outer)."""
 
-    Attributes
-    ----------
-    prevalence : Array (m, 1)
-        Prevalences.
-    rates : FunctionOfRates
-        The metric as a function of the rates.
-    of_cells : Applied
-        The metric as a function of tp, fn, fp and tn.
-    """
-
+    # Prevalences, (m, 1).
     prevalence: Array
+    # The metric as a function of the rates.
     rates: FunctionOfRates
+    # The metric as a function of tp, fn, fp and tn.
     of_cells: Applied
 
     @classmethod
@@ -109,20 +102,13 @@ def value_of_cells(of_cells: Applied, prevalence: Array, *rates: Array) -> Array
 
 @dataclass(frozen=True)
 class Mixture(RoughlyKnown):
-    """Mixtures, over the prevalence, of the distributions at fixed prevalences.
+    """Mixtures, over the prevalence, of the distributions at fixed prevalences."""
 
-    Attributes
-    ----------
-    components : RatesAtPrevalence
-        The components of all m mixtures, one mixture after the other.
-    weights : Array (components,)
-        Their weights.
-    starts : Codes (m + 1,)
-        Position of the first component of each mixture, and the number of all components.
-    """
-
+    # The components of all m mixtures, one mixture after the other.
     components: RatesAtPrevalence
+    # Their weights, (components,).
     weights: Array
+    # Position of the first component of each mixture, and the number of all components, (m + 1,).
     starts: Codes
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 64
@@ -262,16 +248,11 @@ class BetaTables(NamedTuple):
     """Distribution functions of m Betas, polynomials of degree 5 in each cell of an axis.
 
     Looking them up takes a third of the time of `scipy.special.betainc`.
-
-    Attributes
-    ----------
-    axis : Axis
-        The cells: equal steps whose logits are denser near the mode.
-    coefficients : Array (6, m · cells)
-        Coefficients of the polynomials in the fraction of the cell, from the constant up.
     """
 
+    # The cells: equal steps whose logits are denser near the mode.
     axis: Axis
+    # Coefficients of the polynomials in the fraction of the cell, from the constant up.
     coefficients: Array
 
     @classmethod

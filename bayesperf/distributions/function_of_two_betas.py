@@ -34,24 +34,17 @@ _AT_ONCE = 2**17
 
 
 class Panel(NamedTuple):
-    """The nodes of an integral over W.
+    """The nodes of an integral over W."""
 
-    Attributes
-    ----------
-    w, rest, threshold, weights : Array (m, n, nodes)
-        W and 1 − W at each node, the threshold of X there, and the node's weight.
-    before, after : Array (m, n)
-        Mass of W before and after the nodes.
-    rising : Booleans (m, n)
-        Whether the threshold increases with W.
-    """
-
+    # W and 1 − W at each node, the threshold of X there, and the node's weight, (m, n, nodes).
     w: Array
     rest: Array
     threshold: Array
     weights: Array
+    # Mass of W before and after the nodes, (m, n).
     before: Array
     after: Array
+    # Whether the threshold increases with W, (m, n).
     rising: Booleans
 
 
@@ -61,23 +54,16 @@ class FunctionOfTwoBetas(RoughlyKnown):
 
     Its cdf is E_W[cdf of X at the threshold given W]. The expectation is an integral over W, or over u = cdf of W, on
     the range in which the inner cdf is neither 0 nor 1, by tanh-sinh or Gauss–Legendre quadrature.
-
-    Attributes
-    ----------
-    inner, outer : Beta
-        X and W.
-    form : LevelSets
-        Level sets of the function.
-    value : Applied
-        The function itself, ``value(x, 1 - x, w, 1 - w)``.
-    bounds : tuple of float
-        Smallest and largest value of the function.
     """
 
+    # X and W.
     inner: Beta
     outer: Beta
+    # Level sets of the function.
     form: LevelSets
+    # The function itself, ``value(x, 1 - x, w, 1 - w)``.
     value: Applied
+    # Smallest and largest value of the function.
     bounds: tuple[float, float]
     method: ClassVar[str] = "quadrature"
     chunk: ClassVar[int] = 256

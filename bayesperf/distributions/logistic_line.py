@@ -47,26 +47,17 @@ def grouped(log_odds: Array, examples: float | Array) -> Array:
 
 
 class LineData(NamedTuple):
-    """The data that the posterior of a line needs from the examples and the priors.
+    """The data that the posterior of a line needs from the examples and the priors."""
 
-    Attributes
-    ----------
-    columns : ndarray (d, G)
-        Variables of the log-odds: 1, and the log-odds themselves.
-    sums : ndarray (d,)
-        Sums of these over the positives.
-    start : ndarray (G,)
-        Log-odds of the frequency at the prior means of the parameters.
-    examples : ndarray (G,)
-        Number of examples with each.
-    sds : ndarray (d,)
-        Standard deviations of the priors.
-    """
-
+    # Variables of the log-odds: 1, and the log-odds themselves, (d, G).
     columns: Array
+    # Sums of these over the positives, (d,).
     sums: Array
+    # Log-odds of the frequency at the prior means of the parameters, (G,).
     start: Array
+    # Number of examples with each, (G,).
     examples: Array
+    # Standard deviations of the priors, (d,).
     sds: Array
 
     @classmethod

@@ -90,13 +90,9 @@ class JointNormal(Normal):
     """Normal distributions that are jointly normal.
 
     Draws are not clipped to the bounds, so that their differences are distributed as `difference` says.
-
-    Attributes
-    ----------
-    covariance : Array (m, m)
-        Covariances of all the distributions.
     """
 
+    # Covariances of all the distributions, (m, m).
     covariance: Array = field(kw_only=True)
 
     @classmethod

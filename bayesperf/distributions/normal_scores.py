@@ -42,20 +42,14 @@ class NormalScores:
 
     The logit refers to the position between the bounds. The scores of a metric are nearly linear in it, so that a few
     points determine them to several digits; beyond the points they continue as straight lines.
-
-    Attributes
-    ----------
-    centre, scale : Array (m, 1)
-        The points are at logits from centre − scale to centre + scale.
-    coefficients : Array (m, points)
-        Coefficients of the powers of (logit − centre)/scale.
-    bounds : tuple of float
-        Ends of the support.
     """
 
+    # The points are at logits from centre − scale to centre + scale, (m, 1).
     centre: Array
     scale: Array
+    # Coefficients of the powers of (logit − centre)/scale, (m, points).
     coefficients: Array
+    # Ends of the support.
     bounds: tuple[float, float]
 
     @classmethod

@@ -30,21 +30,15 @@ class PredictedProportion(Draws):
     Among `examples` new ones, T are trials, T ~ BetaBinomial(examples, success + failure, rest), and S of them are
     successes, S | T ~ BetaBinomial(T, success, failure). If there is no rest, all examples are trials. S/T is undefined
     if T = 0; results describe the cases where it is defined. Densities are kernel estimates from the draws.
-
-    Attributes
-    ----------
-    examples : array (m,)
-        Number of examples.
-    success, failure, rest : array (m,)
-        Weights of the Dirichlet distribution of the three proportions of examples.
-    forward : Applied
-        The function of the proportion.
     """
 
+    # Number of examples, (m,).
     examples: Counts
+    # Weights of the Dirichlet distribution of the three proportions of examples, (m,).
     success: Array
     failure: Array
     rest: Array
+    # The function of the proportion.
     forward: Applied
     method: ClassVar[str] = "exact"
     chunk: ClassVar[int] = 16

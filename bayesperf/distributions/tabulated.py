@@ -83,22 +83,15 @@ class Axis(NamedTuple):
 
 @dataclass(frozen=True)
 class Tabulated(Distribution):
-    """Distributions on (0, 1) tabulated at the nodes of an axis, with cubic Hermite interpolation between the nodes.
-
-    Attributes
-    ----------
-    log_density, slope : Array
-        Log density of the logit, and its derivative with respect to v, (m, nodes).
-    cumulative : Array
-        Distribution function at the nodes, (m, nodes).
-    moments : Array
-        Mean and standard deviation, (m, 2).
-    """
+    """Distributions on (0, 1) tabulated at the nodes of an axis, with cubic Hermite interpolation between the nodes."""
 
     axis: Axis
+    # Log density of the logit, and its derivative with respect to v, (m, nodes).
     log_density: Array
     slope: Array
+    # Distribution function at the nodes, (m, nodes).
     cumulative: Array
+    # Mean and standard deviation, (m, 2).
     moments: Array
     bounds: tuple[float, float] = (0.0, 1.0)
     method: ClassVar[str] = "quadrature"

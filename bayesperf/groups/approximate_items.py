@@ -52,51 +52,33 @@ SPREADS = ("ability_spread", "difficulty_spread", "set_spread")
 
 
 class Normal(NamedTuple):
-    """A normal distribution of all parameters given the spreads, and what it says of them.
+    """A normal distribution of all parameters given the spreads, and what it says of them."""
 
-    Attributes
-    ----------
-    mean : array
-        Abilities, difficulties, then their mean and the deviations of the sets, in one vector.
-    variance : array
-        Variances of the log-odds of the cells (system, item).
-    log_density, skewness : float
-        The approximate log density of the data, up to a constant, and what skewness adds to it.
-    slope : array
-        The derivatives of the former with respect to the logarithms of the spreads.
-    """
-
+    # Abilities, difficulties, then their mean and the deviations of the sets, in one vector.
     mean: Array
+    # Variances of the log-odds of the cells (system, item).
     variance: Array
+    # The approximate log density of the data, up to a constant, and what skewness adds to it.
     log_density: float = 0.0
     skewness: float = 0.0
+    # The derivatives of the former with respect to the logarithms of the spreads.
     slope: Array = np.empty(0)
 
 
 class Precision(NamedTuple):
-    """A precision matrix of a long part, which is diagonal, and a short rest, and the sums that are 0.
+    """A precision matrix of a long part, which is diagonal, and a short rest, and the sums that are 0."""
 
-    Attributes
-    ----------
-    order : array
-        The place in the vector of all parameters of each of the long part, then of each of the rest.
-    diagonal : array
-        The diagonal of the long part.
-    scaled : array
-        The block between the long part and the rest, each row divided by the diagonal.
-    root : array
-        The Cholesky factor of the precision of the rest.
-    sums : array
-        The sums that are 0, as rows of weights of the parameters.
-    tied : array
-        The covariances of the parameters and the sums, without regard to these, (parameter, sum).
-    """
-
+    # The place in the vector of all parameters of each of the long part, then of each of the rest.
     order: Array
+    # The diagonal of the long part.
     diagonal: Array
+    # The block between the long part and the rest, each row divided by the diagonal.
     scaled: Array
+    # The Cholesky factor of the precision of the rest.
     root: Array
+    # The sums that are 0, as rows of weights of the parameters.
     sums: Array
+    # The covariances of the parameters and the sums, without regard to these, (parameter, sum).
     tied: Array
 
     def solve(self, values: Array) -> Array:
@@ -141,24 +123,16 @@ class Precision(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """Attempts at items, and the prior.
+    """Attempts at items, and the prior."""
 
-    Attributes
-    ----------
-    passed, attempts : array
-        How many there are, (system, item).
-    place : array
-        The set of each item.
-    location : array
-        The mean and the scale of the logistic prior of the mean difficulty.
-    scales : array
-        The scales of the half-normal priors of the spreads: two, or three if there are several sets.
-    """
-
+    # How many there are, (system, item).
     passed: Array
     attempts: Array
+    # The set of each item.
     place: Array
+    # The mean and the scale of the logistic prior of the mean difficulty.
     location: Array
+    # The scales of the half-normal priors of the spreads: two, or three if there are several sets.
     scales: Array
 
     @property

@@ -20,20 +20,13 @@ from bayesperf.posteriors.quantity import Quantity, Scope
 
 
 class Rule(NamedTuple):
-    """What k attempts at a question count for: 1 if enough of them pass; by mG-Pass, a part of 1 for each beyond half.
+    """What k attempts at a question count for: 1 if enough pass; by mG-Pass, a part of 1 for each beyond half."""
 
-    Attributes
-    ----------
-    k : int
-        Number of attempts.
-    enough : int, optional
-        How many must pass: 1 for pass@k, k for pass^k, others for G-Pass@k; None for mG-Pass@k.
-    every : bool
-        Whether the one of k=1 attempts is all of them (pass^1), and not at least one of them (pass@1).
-    """
-
+    # Number of attempts.
     k: int
+    # How many must pass: 1 for pass@k, k for pass^k, others for G-Pass@k; None for mG-Pass@k.
     enough: int | None
+    # Whether the one of k=1 attempts is all of them (pass^1), and not at least one of them (pass@1).
     every: bool = False
 
     @property
@@ -126,13 +119,7 @@ def variance_of_credit(passing: Array, failing: Array, credit: Array) -> Array:
 
 
 def place_of_right(cm: Counted) -> tuple[int, int]:
-    """Return the row of the attempts in the cells, and the place in it of those that pass.
-
-    Raises
-    ------
-    ValueError
-        If there is no positive class, or outcomes have more than two grades.
-    """
+    """Return the row of the attempts in the cells, and the place in it of those that pass."""
     if cm.graded and len(cm.labels) > 2:
         raise InputError("cm", f"attempts are right or wrong; these outcomes have {len(cm.labels)} grades.")
     if cm.graded:
@@ -173,11 +160,6 @@ def as_parts_of_examples(clusters: Clusters, cells: tuple[int, int], right: tupl
         The shape of a system's cells; the row of the attempts, and the place in it of those that pass.
     rule : Rule
         The true positive's part is the unbiased estimate of what k attempts count for.
-
-    Raises
-    ------
-    ValueError
-        If some system was asked a question, but fewer than k times.
     """
     rows, classes = cells
     row, place = right

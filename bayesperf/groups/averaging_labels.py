@@ -142,27 +142,18 @@ def _pseudo_counts(cm: ConfusionMatrix, prior: priors.Prior) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class AverageOfLabels(Origin):
-    """Joint draws of the mean of a metric over labels.
+    """Joint draws of the mean of a metric over labels."""
 
-    Attributes
-    ----------
-    metric : Metric
-        The metric of each label.
-    alpha : Array (L, 4)
-        Prior weights of the cells.
-    counts, patterns : array (o,), (o, L)
-        How often each pattern of true and predicted labels was seen, and which it is.
-    random_seed : int
-        Seed of the draws, if none is given.
-    systems : int
-        How many systems there are, each of which has every label.
-    """
-
+    # The metric of each label.
     metric: Metric
+    # Prior weights of the cells, (L, 4).
     alpha: Array
+    # How often each pattern of true and predicted labels was seen, and which it is, (o,).
     counts: NDArray[np.int64]
     patterns: NDArray[np.intp]
+    # Seed of the draws, if none is given.
     random_seed: int
+    # How many systems there are, each of which has every label.
     systems: int = 1
 
     def sampled(self, draws: int, random_seed: int | None) -> Array:

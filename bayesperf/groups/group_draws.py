@@ -30,27 +30,18 @@ Part = Literal["mean", "groups", "new_group"]
 
 @dataclass(frozen=True)
 class GroupShares:
-    """Proportions of successes that differ between groups, by the beta-binomial model, for rows of counts.
+    """Proportions of successes that differ between groups, by the beta-binomial model, for rows of counts."""
 
-    Attributes
-    ----------
-    successes, trials : array (systems, rows, groups)
-        Counts.
-    model : BetaBinomial
-        The posterior of the rows; those of a system follow each other.
-    draws : int
-        How many.
-    streams : callable
-        From a purpose to a random generator for each system.
-    prefix : str
-        Of the purposes, so that different shares have different random numbers.
-    """
-
+    # Counts, (systems, rows, groups).
     successes: Array
     trials: Array
+    # The posterior of the rows; those of a system follow each other.
     model: BetaBinomial
+    # Number of draws.
     draws: int
+    # From a purpose to a random generator for each system.
     streams: Streams
+    # Begins the purposes, so that different shares have different random numbers.
     prefix: str = ""
 
     @property
@@ -147,32 +138,21 @@ class SameShares:
 
 @dataclass(frozen=True)
 class PooledDraws:
-    """Posterior draws of some systems, each pooled over its groups.
+    """Posterior draws of some systems, each pooled over its groups."""
 
-    Attributes
-    ----------
-    counts : array (systems, groups, 2, 2) or (systems, groups, 1, 2)
-        Rows actual; of outcomes one row, wrong and right.
-    dispersion : tuple of two float
-        The Beta of ρ.
-    prevalence_dispersion : tuple of two float, optional
-        The Beta of the dispersion of prevalence; None if all groups have the same prevalence.
-    known_prevalence : bool
-        Whether the counts tell the prevalence; if not, it is ½.
-    power : float
-        Exponent of the likelihood.
-    draws : int
-        How many.
-    streams : callable
-        From a purpose to a random generator for each system.
-    """
-
+    # Rows actual; of outcomes one row, wrong and right, (systems, groups, 2, 2).
     counts: Array
+    # The Beta of ρ.
     dispersion: tuple[float, float]
+    # The Beta of the dispersion of prevalence; None if all groups have the same prevalence.
     prevalence_dispersion: tuple[float, float] | None
+    # Whether the counts tell the prevalence; if not, it is ½.
     known_prevalence: bool
+    # Exponent of the likelihood.
     power: float
+    # Number of draws.
     draws: int
+    # From a purpose to a random generator for each system.
     streams: Streams
 
     @property

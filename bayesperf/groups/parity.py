@@ -312,10 +312,6 @@ def parity(
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
-    Returns
-    -------
-    Parity
-
     Raises
     ------
     TypeError, ValueError

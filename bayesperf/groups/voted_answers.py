@@ -13,11 +13,11 @@ from scipy import special
 from bayesperf.core import checks
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts
-from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.weights import UNSEEN, about_few, check_enough
+from bayesperf.core.weights import UNSEEN, check_number
 from bayesperf.core.words import listed, plural
-from bayesperf.data.clusters import ClusterColumn, cluster_column
+from bayesperf.data.clusters import cluster_column
 from bayesperf.data.count_arrays import check_dims
 from bayesperf.data.label_encoding import Column, codes_for_labels, encode, merge_labels
 from bayesperf.data.outcomes import Outcomes
@@ -100,7 +100,7 @@ def majority_vote(
     _check_one_truth(questions.codes, truth, questions.name)
     cell = questions.codes * leading.size + system
     scores, attempts = _scores(cell, answer, truth, size, (questions.size, leading.size), questions.name)
-    _check_enough(questions)
+    check_number(questions.size, f" {plural(questions.name)}")
     words = f"probability that the majority of {size} attempts is right"
     quantity = Quantity(f"maj_at_{size}", Scope("new_group", questions.name), "", True, words, (0.0, 1.0))
     # Pseudo-questions that are failed, and the same number that are solved.
@@ -133,12 +133,6 @@ def _check_one_truth(question: Codes, truth: Codes, name: str) -> None:
     pairs = np.unique(np.stack([question, truth]), axis=1)
     if pairs.shape[1] > 1 + question.max():
         raise InputError("y_true", f"some {name} has two right answers.", "Give each one.")
-
-
-def _check_enough(questions: ClusterColumn) -> None:
-    check_enough(questions.size, f" {plural(questions.name)}")
-    if few := about_few(questions.size, f"cluster: {questions.size} {plural(questions.name)}"):
-        warn(DependenceWarning, "BP105", f"{few}.")
 
 
 # ── The vote at one question ──

@@ -248,20 +248,14 @@ class Acceleration(NamedTuple):
 
 @dataclass(frozen=True)
 class Units:
-    """The units that are resampled for one matrix: examples, or groups of them.
+    """The units that are resampled for one matrix: examples, or groups of them."""
 
-    Attributes
-    ----------
-    number : array (strata, kinds)
-        Units of each kind; resamples keep their sum over a stratum.
-    shape : tuple of int
-        Shape of the cells.
-    groups : array (kinds, cells), optional
-        What a unit of each kind adds to the cells, for a single stratum; by default each kind has a cell of its own.
-    """
-
+    # Units of each kind; resamples keep their sum over a stratum, (strata, kinds).
     number: Counts
+    # Shape of the cells.
     shape: tuple[int, ...]
+    # What a unit of each kind adds to the cells, for a single stratum; by default each kind has a cell of its own,
+    # (kinds, cells).
     groups: Counts | None = None
 
     @property

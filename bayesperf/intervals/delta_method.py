@@ -30,19 +30,13 @@ _ROUNDING = 1e-14
 
 
 class Transformation(NamedTuple):
-    """The transformation to a scale on which the estimate of a metric is treated as normal.
+    """The transformation to a scale on which the estimate of a metric is treated as normal."""
 
-    Attributes
-    ----------
-    forward, slope, inverse : callable
-        The transformation of [0, 1] or [0, ∞), its derivative, and its inverse.
-    ends : tuple of float
-        The values of the metric that count as 0 and 1.
-    """
-
+    # The transformation of [0, 1] or [0, ∞), its derivative, and its inverse.
     forward: Callable[[Array], Array]
     slope: Callable[[Array], Array]
     inverse: Callable[[Array], Array]
+    # The values of the metric that count as 0 and 1.
     ends: tuple[float, float] = (0.0, 1.0)
 
     def limits(self, values: Array, half: Array) -> Array:

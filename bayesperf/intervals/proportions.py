@@ -129,14 +129,6 @@ def wilson(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
     return p * k / above, above / (n + square)
 
 
-def _agresti_coull(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
-    return _wald(k + z * z / 2, n + z * z, _, z)
-
-
-def _agresti_coull_add2(k: Array, n: Array, _: float, z: float) -> tuple[Array, Array]:
-    return _wald(k + 2, n + 4, _, z)
-
-
 def _clopper_pearson(k: Array, n: Array, confidence: float, _: float) -> tuple[Array, Array]:
     tail = (1 - confidence) / 2
     # Where the limit is 0 or 1, parameters of 1 replace parameters of 0.
@@ -153,8 +145,8 @@ def _jeffreys(k: Array, n: Array, confidence: float, _: float) -> tuple[Array, A
 METHODS: dict[str, Limits] = {
     "wilson": wilson,
     "wald": _wald,
-    "agresti_coull": _agresti_coull,
-    "agresti_coull_add2": _agresti_coull_add2,
+    "agresti_coull": lambda k, n, _, z: _wald(k + z * z / 2, n + z * z, _, z),
+    "agresti_coull_add2": lambda k, n, _, z: _wald(k + 2, n + 4, _, z),
     "clopper_pearson": _clopper_pearson,
     "jeffreys": _jeffreys,
 }
@@ -241,10 +233,6 @@ def _wald_of_difference(k_a: Array, n_a: Array, k_b: Array, n_b: Array, z: float
     return a - b - half, a - b + half
 
 
-def _agresti_caffo(k_a: Array, n_a: Array, k_b: Array, n_b: Array, z: float) -> tuple[Array, Array]:
-    return _wald_of_difference(k_a + 1, n_a + 2, k_b + 1, n_b + 2, z)
-
-
 def _newcombe(k_a: Array, n_a: Array, k_b: Array, n_b: Array, z: float) -> tuple[Array, Array]:
     a, b = k_a / n_a, k_b / n_b
     (low_a, high_a), (low_b, high_b) = wilson(k_a, n_a, 0, z), wilson(k_b, n_b, 0, z)
@@ -293,7 +281,7 @@ def _rate_b_given(delta: Array, k_a: Array, n_a: Array, k_b: Array, n_b: Array) 
 METHODS_OF_DIFFERENCES: dict[str, LimitsOfDifference] = {
     "newcombe": _newcombe,
     "miettinen_nurminen": _miettinen_nurminen,
-    "agresti_caffo": _agresti_caffo,
+    "agresti_caffo": lambda k_a, n_a, k_b, n_b, z: _wald_of_difference(k_a + 1, n_a + 2, k_b + 1, n_b + 2, z),
     "wald": _wald_of_difference,
 }
 

@@ -24,20 +24,13 @@ from bayesperf.metrics.registry import applicable
 
 @dataclass(frozen=True)
 class Statistic:
-    """A metric of a table of counts.
+    """A metric of a table of counts."""
 
-    Attributes
-    ----------
-    metric : Metric
-        The metric of every system.
-    positive : int or None
-        Position of the positive class.
-    counts : xarray.DataArray
-        Counts of one system (…, actual, predicted), or of two (…, actual, predicted_a, predicted_b).
-    """
-
+    # The metric of every system.
     metric: Metric
+    # Position of the positive class.
     positive: int | None
+    # Counts of one system (…, actual, predicted), or of two (…, actual, predicted_a, predicted_b).
     counts: xr.DataArray
 
     @classmethod
@@ -92,13 +85,7 @@ class Statistic:
         return np.asarray(of_a - of_b)
 
     def defined(self) -> Array:
-        """Return the values of the counts.
-
-        Raises
-        ------
-        ValueError
-            If one of them is undefined or infinite.
-        """
+        """Return the values of the counts."""
         values = self(self.counts.values)
         leading = self.leading
         missing = np.flatnonzero(~np.isfinite(values))

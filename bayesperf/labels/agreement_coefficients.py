@@ -22,26 +22,17 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True)
 class WeightedAnswers:
-    """Answers under weights of items and raters.
+    """Answers under weights of items and raters."""
 
-    Attributes
-    ----------
-    given : ndarray (P, G, K)
-        1 where a rater gave an answer to the items of a pattern, else 0.
-    items : Array (draws, P)
-        Weight of each pattern: the sum of the weights of its items.
-    raters : Array (draws or 1, G)
-        Weight of each rater.
-    unseen : Array (draws,)
-        Weight of an item about which two raters disagree, whatever their answers; 0 without it.
-    sizes : Counts (P,)
-        Number of items of each pattern.
-    """
-
+    # 1 where a rater gave an answer to the items of a pattern, else 0, (P, G, K).
     given: NDArray[np.int64]
+    # Weight of each pattern: the sum of the weights of its items, (draws, P).
     items: Array
+    # Weight of each rater, (draws or 1, G).
     raters: Array
+    # Weight of an item about which two raters disagree, whatever their answers; 0 without it, (draws,).
     unseen: Array
+    # Number of items of each pattern, (P,).
     sizes: Counts
 
     @cached_property
@@ -202,24 +193,16 @@ def krippendorff_alpha(answers: WeightedAnswers, alike: Array | None) -> Array:
 
 @dataclass(frozen=True)
 class PairedAnswers:
-    """Moments of the answers of pairs of raters to the items that both answered, (draws, pairs) each.
+    """Moments of the answers of pairs of raters to the items that both answered, (draws, pairs) each."""
 
-    Attributes
-    ----------
-    means, variances : tuple of two Array
-        Of the first and of the second raters.
-    covariance : Array
-        Of both.
-    number : Array
-        Number of common items, (pairs,).
-    weights : Array
-        Weight of each pair.
-    """
-
+    # Means and variances of the answers of the first and of the second raters.
     means: tuple[Array, Array]
     variances: tuple[Array, Array]
+    # Covariance of the answers of both.
     covariance: Array
+    # Number of common items, (pairs,).
     number: Array
+    # Weight of each pair.
     weights: Array
 
     @classmethod

@@ -14,9 +14,9 @@ import xarray as xr
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array
-from bayesperf.core.errors import DependenceWarning, InputError, warn
+from bayesperf.core.errors import InputError
 from bayesperf.core.random_streams import streams
-from bayesperf.core.weights import about_few, check_enough
+from bayesperf.core.weights import check_number
 from bayesperf.core.words import plural
 from bayesperf.data.axis_names import MODEL
 from bayesperf.data.count_arrays import CELL_DIMS, check_size
@@ -127,16 +127,6 @@ def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any],
     return stored(cells, leading.expand_dims(dims, range(leading.ndim, leading.ndim + len(dims))))
 
 
-def warn_of_clusters(sample: VerifiedSample) -> None:
-    """Refuse verified examples of too few clusters, and warn of few."""
-    if sample.clusters is None:
-        return
-    clusters, of = sample.verified_clusters, f"{plural(sample.clusters.name)} with verified examples"
-    check_enough(clusters, f" {of}")
-    if few := about_few(clusters, f"{clusters} {of}"):
-        warn(DependenceWarning, "BP105", f"{few}.")
-
-
 @dataclass(frozen=True, eq=False)
 class PartlyVerified(StoredDraws):
     """Draws of the cells of systems of which people verified some examples. Made by `bayesperf.labels.verify`.
@@ -167,7 +157,8 @@ class PartlyVerified(StoredDraws):
         draws = fewer if draws is None else checks.count("draws", draws, least=2)
         what = "partly verified samples"
         named = None if prior is None else priors.resolve_dirichlet(prior, classes, what, shared=True)
-        warn_of_clusters(sample)
+        if sample.clusters is not None:
+            check_number(sample.verified_clusters, f" {plural(sample.clusters.name)} with verified examples")
         source = cls.of(sample, named, draws, seed)
         source.warn_of_doubts()
         return source.posterior

@@ -67,11 +67,6 @@ def in_bins(name: str, score: Array, rows: Counts | None, classes: list[Any], po
     """Return the bins of a score, equally full, or one for each value if these are few; of two bins, a class.
 
     Scores in [0, 1] may be probabilities: ½ is a limit, too.
-
-    Raises
-    ------
-    ValueError
-        If a number is missing, there are more than two classes, or nobody says which one high scores are of.
     """
     score = checks.vector(name, score)
     if len(classes) != 2:

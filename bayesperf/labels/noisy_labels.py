@@ -316,21 +316,14 @@ def _in_words(noise: ErrorRate | Replacement | Array) -> str:
 
 
 class Columns(NamedTuple):
-    """Recorded counts of p matrices, or of systems on p sets of examples.
+    """Recorded counts of p matrices, or of systems on p sets of examples."""
 
-    Attributes
-    ----------
-    counts, weights : array (p, K, Z)
-        Examples, and Dirichlet weights, by label and column.
-    predicted : array (Z, M)
-        Each system's prediction for the examples of a column.
-    template : xarray.DataArray
-        An array with the dims of the counts of all matrices.
-    """
-
+    # Examples, and Dirichlet weights, by label and column, (p, K, Z).
     counts: Array
     weights: Array
+    # Each system's prediction for the examples of a column, (Z, M).
     predicted: Codes
+    # An array with the dims of the counts of all matrices.
     template: xr.DataArray
 
     @property

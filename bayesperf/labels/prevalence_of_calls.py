@@ -61,31 +61,21 @@ class Calls(NamedTuple):
 
 
 class KnownRate(NamedTuple):
-    """A rate that is known from elsewhere: a number, or a distribution with its range but for a negligible mass.
+    """A rate that is known from elsewhere: a number, or a distribution with its range but for a negligible mass."""
 
-    Attributes
-    ----------
-    value : float
-        The number, or the mean.
-    distribution : Distribution, optional
-        Of size 1.
-    sd : float
-        Standard deviation.
-    low, high, rest : float
-        The range, and 1 − high.
-    draws : Array, optional
-        The draws that the distribution consists of.
-    panel : int
-        Number of nodes of an integral over a part of the range.
-    """
-
+    # The number, or the mean.
     value: float
+    # Its distribution, of size 1.
     distribution: Distribution | None = None
+    # Standard deviation.
     sd: float = 0.0
+    # The range, and 1 − high.
     low: float = 0.0
     high: float = 1.0
     rest: float = 0.0
+    # The draws that the distribution consists of.
     draws: Array | None = None
+    # Number of nodes of an integral over a part of the range.
     panel: int = _PANEL
 
     @classmethod
@@ -227,24 +217,16 @@ def prevalence(
 
 
 class TwoClasses(NamedTuple):
-    """Calls of two classes, and what is known about their errors.
+    """Calls of two classes, and what is known about their errors."""
 
-    Attributes
-    ----------
-    positive, total : xarray.DataArray
-        Numbers of positive calls, and of all calls, over the leading dims.
-    recall, specificity : KnownRate
-    labels : list, optional
-        The classes, the positive one last, if they are known.
-    prior : tuple of two float
-        Weights of the Beta distribution of the prevalence.
-    """
-
+    # Numbers of positive calls, and of all calls, over the leading dims.
     positive: xr.DataArray
     total: xr.DataArray
     recall: KnownRate
     specificity: KnownRate
+    # The classes, the positive one last, if they are known.
     labels: list[Any] | None
+    # Weights of the Beta distribution of the prevalence.
     prior: tuple[float, float]
 
 

@@ -9,7 +9,7 @@ Psychological Bulletin 86).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -18,15 +18,18 @@ from scipy import special
 
 from bayesperf.core import checks
 from bayesperf.core.arrays import Array, Codes, Counts, blocks
-from bayesperf.core.errors import DependenceWarning, InputError, InputTypeError, warn
+from bayesperf.core.errors import InputError, InputTypeError, warn
 from bayesperf.core.random_streams import stream
-from bayesperf.core.weights import UNSEEN, about_few, check_enough, cluster_weights, mean_weight, unit_weights
+from bayesperf.core.weights import UNSEEN, check_number, cluster_weights, mean_weight, unit_weights
 from bayesperf.core.words import enumerated, listed, metric_title
 from bayesperf.distributions.draws import Draws
 from bayesperf.labels import agreement_coefficients as coefficients
 from bayesperf.labels.agreement_coefficients import WeightedAnswers, alike_by_level
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
+
+if TYPE_CHECKING:
+    from bayesperf.labels.ratings import Ratings
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # Draws that differ by less, differ by rounding.
@@ -55,17 +58,8 @@ COEFFICIENTS = {
 ALIASES = {"scott_pi": "fleiss_kappa", "conger_kappa": "cohen_kappa", "gwet_ac1": "gwet_ac", "gwet_ac2": "gwet_ac"}
 
 
-class AnswersOfRaters(NamedTuple):
-    """What raters answered: patterns (P, G, K), how many items have each (…, P), the raters and the classes."""
-
-    given: NDArray[np.int64]
-    counts: xr.DataArray
-    raters: list[Any]
-    labels: list[Any]
-
-
 def posterior_of_agreement(
-    answers: AnswersOfRaters,
+    ratings: Ratings,
     coefficient: str,
     level: str,
     groups: Mapping[Any, Sequence[Any]] | None,
@@ -78,29 +72,31 @@ def posterior_of_agreement(
     name = ALIASES.get(coefficient, coefficient)
     if name not in COEFFICIENTS:
         raise InputError("coefficient", f"must be one of {listed(list(COEFFICIENTS), 12)}; it is {coefficient!r}.")
-    measure, compared = COEFFICIENTS[name], values_compared(name, level, answers.labels)
-    if answers.given.max() > 1:
+    measure, compared = COEFFICIENTS[name], values_compared(name, level, ratings.labels)
+    answers = ratings.patterns["answers"].values
+    if answers.max() > 1:
         raise InputError(
             "ratings",
             "a rater answered an item twice, and agrees with itself.",
             "Give each round of answers a rater's name of its own.",
         )
-    members = [_members(answers.raters, each) for each in ([answers.raters] if groups is None else groups.values())]
+    members = [_members(ratings.raters, each) for each in ([ratings.raters] if groups is None else groups.values())]
     if new_raters and min(map(len, members)) < 3:
         raise InputError("new_raters", "two raters say nothing of others.", "Give three or more.")
-    counts = answers.counts.transpose(..., "pattern")
+    counts = ratings.counts.transpose(..., "pattern")
     populations = counts.values.reshape(-1, counts.sizes["pattern"])
     names = counts["population"].values.tolist() if counts.ndim > 1 else [None]
     observed = np.empty((len(members), len(populations)))
     drawn = np.empty((*observed.shape, draws))
     for place, (of_patterns, population) in enumerate(zip(populations, names, strict=True)):
+        where = "" if population is None else f" of population {population!r}"
         # Groups of raters answer about the same items, which have one weight in all groups.
         items = _weights_of_items(stream(random_seed, f"items {population!r}", of_patterns), of_patterns, draws)
         for group, of_group in enumerate(members):
-            given = answers.given[:, of_group]
+            given = answers[:, of_group]
             some = (given.sum((1, 2)) > 0) & (of_patterns > 0)
             part, sizes = given[some], of_patterns[some]
-            _check_items(int(sizes[part.sum((1, 2)) > 1].sum()), population)
+            check_number(int(sizes[part.sum((1, 2)) > 1].sum()), f" items{where} with two answers", "ratings")
             observed[group, place] = measure.function(_as_observed(part, sizes), compared).item()
             rng = stream(random_seed, f"raters {population!r}", np.append(of_group, of_patterns))
             drawn[group, place] = _coefficient_draws(measure, compared, part, sizes, items[:, some], new_raters, rng)
@@ -136,14 +132,6 @@ def _members(raters: list[Any], group: Sequence[Any]) -> Codes:
     if len(set(group)) < 2:
         raise InputError("groups", "each needs two raters or more.")
     return np.array([raters.index(rater) for rater in dict.fromkeys(group)])
-
-
-def _check_items(number: int, population: Any) -> None:
-    """Refuse too few items that two raters answered, and warn of few."""
-    where = "" if population is None else f" of population {population!r}"
-    check_enough(number, f" items{where} with two answers", "ratings")
-    if few := about_few(number, f"ratings: {number} items{where} with two answers"):
-        warn(DependenceWarning, "BP105", f"{few}.")
 
 
 def _as_observed(given: NDArray[np.int64], sizes: Counts) -> WeightedAnswers:

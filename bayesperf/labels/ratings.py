@@ -32,7 +32,6 @@ from bayesperf.data.label_encoding import (
 )
 from bayesperf.labels.rater_agreement import (
     LEVELS,
-    AnswersOfRaters,
     intraclass,
     linearised,
     posterior_of_agreement,
@@ -293,9 +292,8 @@ class Ratings(Saved):
         >>> print(alpha.in_words())
         Krippendorff's alpha is 0.807 (95 % HDI 0.640–0.945; observed 0.835).
         """
-        answers = AnswersOfRaters(self.patterns["answers"].values, self.counts, self.raters, self.labels)
         return posterior_of_agreement(
-            answers,
+            self,
             coefficient,
             level,
             groups,

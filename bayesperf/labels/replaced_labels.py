@@ -43,42 +43,27 @@ class Replacement(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Distributions of the number of replaced labels in each cell with examples.
+    """Distributions of the number of replaced labels in each cell with examples."""
 
-    Attributes
-    ----------
-    probability : array (c, w)
-        Probabilities of the numbers from `least` on.
-    least : array (c,)
-        Smallest number of each table.
-    log_total : array (c,)
-        Logarithm of the sum of the weights from which the probabilities come.
-    tangent : array (columns,)
-        Slope of the tangent, ψ(Σα + n − touched).
-    touched : array (columns,)
-        The sum of b at which the tangent touches.
-    """
-
+    # Probabilities of the numbers from `least` on, (c, w).
     probability: Array
+    # Smallest number of each table, (c,).
     least: Array
+    # Logarithm of the sum of the weights from which the probabilities come, (c,).
     log_total: Array
+    # Slope of the tangent, ψ(Σα + n − touched), (columns,).
     tangent: Array
+    # The sum of b at which the tangent touches, (columns,).
     touched: Array
 
 
 @dataclass(frozen=True)
 class RecordedCounts:
-    """Examples by recorded label and column.
+    """Examples by recorded label and column."""
 
-    Attributes
-    ----------
-    counts : array (K, Z)
-        Numbers of examples, by recorded label and column.
-    weights : array (K, Z)
-        Dirichlet weights α of the true labels in each column, all above 0.
-    """
-
+    # Numbers of examples, by recorded label and column, (K, Z).
     counts: Array
+    # Dirichlet weights α of the true labels in each column, all above 0, (K, Z).
     weights: Array
 
     @cached_property

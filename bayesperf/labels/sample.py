@@ -173,11 +173,6 @@ class VerifiedSample(Saved, HasPositive):
         by, labels, pos_label
             As in `ConfusionMatrix.from_frame`.
 
-        Raises
-        ------
-        TypeError, ValueError
-            As in `from_predictions` and `ConfusionMatrix.from_frame`.
-
         Examples
         --------
         >>> import duckdb

@@ -113,10 +113,11 @@ def noise_sensitivity(
 def _in_words(dataset: xr.Dataset) -> str:
     """Return a sentence: up to which rate the order of the systems holds, or the metric at the ends."""
     facts = dataset.attrs
-    title, rates = metric_title(facts["metric"]), [_percentage(rate) for rate in dataset["rate"].values]
+    title, rates = metric_title(facts["metric"]), [f"{100 * rate:.3g} %" for rate in dataset["rate"].values]
     if facts["dim"] not in dataset.dims:
         first, last = _figures(dataset, 0), _figures(dataset, -1)
-        return sentence(f"{title} is {first} if {_of_labels(rates[0])}, and {last} if {rates[-1]} are")
+        none = "no label is wrong" if rates[0] == "0 %" else f"{rates[0]} of the labels are wrong"
+        return sentence(f"{title} is {first} if {none}, and {last} if {rates[-1]} are")
     ranks = dataset["rank"].transpose("rate", facts["dim"])
     same, names = (ranks.values == ranks.values[0]).all(1), _ranked(ranks[0])
     order = enumerated(names) if len(names) <= _MOST_NAMES else f"{names[0]} the best"
@@ -159,11 +160,3 @@ def _ranks(values: xr.DataArray, dim: str) -> xr.DataArray:
         return xr.ones_like(values, dtype=int)
     at = values.get_axis_num(dim)
     return values.copy(data=np.argsort(np.argsort(values.values, axis=at, kind="stable"), axis=at) + 1)
-
-
-def _percentage(rate: float) -> str:
-    return f"{100 * rate:.3g} %"
-
-
-def _of_labels(rate: str) -> str:
-    return "no label is wrong" if rate == "0 %" else f"{rate} of the labels are wrong"

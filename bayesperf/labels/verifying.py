@@ -242,14 +242,34 @@ class Verified(PartlyVerified):
     # ── In words ──
 
     def warn_of_doubts(self) -> None:
-        warn_of_unknown(self)
+        if said := unknown_in_words(self):
+            warn(PriorWarning, "BP204", f"{said} Verify some of them; `source.strata()` of the posterior lists them.")
         warn_of_selection(self.sample)
 
     def preface(self) -> list[str]:
-        return [verified_in_words(self.sample)]
+        sample, known, n = self.sample, int(self.sample.verified.sum()), int(self.sample.counts.sum())
+        of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
+        of += "" if sample.clusters is None else f" in {sample.clusters.size:,} {plural(sample.clusters.name)}"
+        return [f"{known:,} of {n:,} examples{of} are verified."]
 
     def remarks(self, post: Posterior, metric: Metric) -> list[str]:
-        return worth_in_words(self, metric)
+        sample, said = self.sample, []
+        if self.template.ndim == 2 and not self.reweighted:
+            known, worth = int(sample.verified.sum()), float(self.effective_number(metric))
+            origin = ("What is predicted for the others", "What the judge says", "What the judges say")
+            examples = "examples" if sample.clusters is None else "independent examples"
+            if worth >= known:
+                said.append(
+                    f"{origin[min(len(sample.judges), 2)]} makes {metric_title(metric.name)} as certain as about "
+                    f"{worth:,.0f} {examples} verified at random would by themselves."
+                )
+            else:
+                number = f"about {worth:,.0f} {examples} verified at random"
+                said.append(f"For {metric_title(metric.name)} they say as much as {number} would.")
+        said += filter(None, [unknown_in_words(self)])
+        rest = " and in each level of strata" if sample.levels.any() else ""
+        assumed = f"among examples with the same {_alike(sample)}{rest}, the verified were chosen at random"
+        return [*said, f"This assumes that, {assumed}."]
 
     def modelled(self, post: Posterior) -> str:
         weights = "" if self.sample.clusters is None else ", with weights on the clusters of examples"
@@ -276,37 +296,6 @@ _UNKNOWN_COUNTS, _NAMED = 0.01, 5
 _ONE_JUDGE = "pair of labels from judge and system"
 # Standard errors from which on it is said that examples on which systems differ were chosen.
 _CHOSEN = 4
-
-
-def verified_in_words(sample: VerifiedSample) -> str:
-    """Return a sentence on how many examples are verified."""
-    known, n = int(sample.verified.sum()), int(sample.counts.sum())
-    of = f" of {sample.counts.size // len(sample.votes)} groups" if sample.counts.ndim > 1 else ""
-    of += "" if sample.clusters is None else f" in {sample.clusters.size:,} {plural(sample.clusters.name)}"
-    return f"{known:,} of {n:,} examples{of} are verified."
-
-
-def worth_in_words(source: Verified, metric: Metric) -> list[str]:
-    """Return sentences on the gain from unverified examples, on what is unknown, and on the assumption."""
-    sample, said = source.sample, []
-    if source.template.ndim == 2 and not source.reweighted:
-        known, worth = int(sample.verified.sum()), float(source.effective_number(metric))
-        origin = ("What is predicted for the others makes", "What the judge says makes", "What the judges say makes")
-        examples = "examples" if sample.clusters is None else "independent examples"
-        if worth >= known:
-            said.append(
-                f"{origin[min(len(sample.judges), 2)]} {metric_title(metric.name)} as certain as about {worth:,.0f} "
-                f"{examples} verified at random would by themselves."
-            )
-        else:
-            number = f"about {worth:,.0f} {examples} verified at random"
-            said.append(f"For {metric_title(metric.name)} they say as much as {number} would.")
-    said += filter(None, [unknown_in_words(source)])
-    rest = " and in each level of strata" if sample.levels.any() else ""
-    return [
-        *said,
-        f"This assumes that, among examples with the same {_alike(sample)}{rest}, the verified were chosen at random.",
-    ]
 
 
 def _alike(sample: VerifiedSample) -> str:
@@ -343,15 +332,6 @@ def unverified(sample: VerifiedSample) -> list[str]:
     votes = [(codes, str(name), sample.answers(vote))
              for vote, (codes, name) in enumerate(zip(sample.votes.T, sample.voters(), strict=True))]  # fmt: skip
     return [*levels, *(each for vote in votes for each in names(*vote))]
-
-
-# ── Warnings ──
-
-
-def warn_of_unknown(source: Verified) -> None:
-    """Warn if examples have no verified one like them."""
-    if said := unknown_in_words(source):
-        warn(PriorWarning, "BP204", f"{said} Verify some of them; `source.strata()` of the posterior lists them.")
 
 
 def warn_of_selection(sample: VerifiedSample) -> None:

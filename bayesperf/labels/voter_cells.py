@@ -30,30 +30,20 @@ _BLOCK, _MOST = 2**21, 5_000
 
 
 class Strata(NamedTuple):
-    """The strata of the examples of one matrix.
+    """The strata of the examples of one matrix."""
 
-    Attributes
-    ----------
-    votes : Codes (S, V)
-        The class, or the bin of a score, that each voter gives to the examples of a stratum, judges first.
-    counts : Counts (S,)
-        Numbers of examples.
-    verified : Counts (S, K)
-        Numbers of verified examples by their true class.
-    levels : Codes (S,)
-        The level that the examples of a stratum belong to.
-    bins : tuple (V,), optional
-        For each voter, how much each bin of its score speaks for the second class, from 0 to 1; empty if it gives
-        classes. If there is none, all give classes.
-    clusters : csr_array (G, S (1 + K)), optional
-        The number of examples, and of verified ones by their true class, of each cluster in each stratum.
-    """
-
+    # The class, or the bin of a score, that each voter gives to the examples of a stratum, judges first, (S, V).
     votes: Codes
+    # Numbers of examples, (S,).
     counts: Counts
+    # Numbers of verified examples by their true class, (S, K).
     verified: Counts
+    # The level that the examples of a stratum belong to, (S,).
     levels: Codes
+    # For each voter, how much each bin of its score speaks for the second class, from 0 to 1; empty if it gives
+    # classes, (V,). If there is none, all give classes.
     bins: tuple[tuple[float, ...], ...] = ()
+    # The number of examples, and of verified ones by their true class, of each cluster in each stratum.
     clusters: csr_array | None = None
 
     @property

@@ -56,23 +56,15 @@ _BLOCK = 2**21
 
 
 class VoteModel(NamedTuple):
-    """The logit model of some strata.
+    """The logit model of some strata."""
 
-    Attributes
-    ----------
-    design : csr_array (S·K, P)
-        X, a row for each stratum and class.
-    verified : Counts (S, K)
-        Y.
-    mean : Array (P,)
-        Prior means of the parameters.
-    sds : Array (T, P)
-        Their prior standard deviations, for each τ.
-    """
-
+    # X, a row for each stratum and class, (S·K, P).
     design: csr_array
+    # Y, (S, K).
     verified: Counts
+    # Prior means of the parameters, (P,).
     mean: Array
+    # Their prior standard deviations, for each τ, (T, P).
     sds: Array
 
     def seen(self) -> VoteModel:

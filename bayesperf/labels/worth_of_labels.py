@@ -34,23 +34,15 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True)
 class LabelValue(Held):
-    """The variance of a metric, by strata.
+    """The variance of a metric, by strata."""
 
-    Attributes
-    ----------
-    available : Counts (S,)
-        Examples that are not verified.
-    scale : Array (S,)
-        p_c s_c, in proportion.
-    worth : Array (S,)
-        The number of labels that prior and verified examples are worth, n_c + κ_c.
-    fixed : float
-        The variance that labels cannot reduce.
-    """
-
+    # Examples that are not verified, (S,).
     available: Counts
+    # p_c s_c, in proportion, (S,).
     scale: Array
+    # The number of labels that prior and verified examples are worth, n_c + κ_c, (S,).
     worth: Array
+    # The variance that labels cannot reduce.
     fixed: float
 
     def variance(self, labels: Array | Counts) -> float:

@@ -31,17 +31,12 @@ UNCHANGED = applied(unchanged)
 
 @dataclass(frozen=True)
 class Proportion(Held):
-    """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names).
-
-    Attributes
-    ----------
-    by_cell : bool
-        Whether a prior on rates adds its weight to each cell, because the metric is derived from several rates with
-        such a prior, or adds it once on each side.
-    """
+    """A Beta-distributed proportion of the cells `success` among `success` and `failure` (argument names)."""
 
     success: tuple[str, ...]
     failure: tuple[str, ...]
+    # Whether a prior on rates adds its weight to each cell, because the metric is derived from several rates with such
+    # a prior, or adds it once on each side.
     by_cell: bool = False
     method: ClassVar[str] = "exact"
     forward: ClassVar[Applied] = UNCHANGED
@@ -54,18 +49,12 @@ class Proportion(Held):
 
 @dataclass(frozen=True)
 class ProportionPair(Held):
-    """Two independent proportions.
+    """Two independent proportions."""
 
-    Attributes
-    ----------
-    inner, outer : Proportion
-        The proportions X and W.
-    split : bool
-        Whether W splits the failures of X; otherwise X and W are proportions of disjoint sets of cells.
-    """
-
+    # The proportions X and W.
     inner: Proportion
     outer: Proportion
+    # Whether W splits the failures of X; otherwise X and W are proportions of disjoint sets of cells.
     split: bool = False
 
     def cells(self, x: Numbers, rest_x: Numbers, w: Numbers, rest_w: Numbers) -> dict[str, Numbers]:
@@ -79,38 +68,26 @@ class ProportionPair(Held):
 
 @dataclass(frozen=True)
 class LevelSets(Held):
-    """Level sets of a function of two independent quantities X and W in [0, 1] that is monotone in X.
+    """Level sets of a function of two independent quantities X and W in [0, 1] that is monotone in X."""
 
-    Attributes
-    ----------
-    inner_at : Applied
-        ``inner_at(t, w, 1 - w)`` returns the X at which the function is t if W = w, or a value outside [0, 1] if there
-        is none.
-    outer_at : Applied, optional
-        ``outer_at(t, x, 1 - x)`` returns the W at which the function is t if X = x. It restricts the integral over W to
-        the range in which the inner distribution function is neither 0 nor 1; it has a kink, or a step, at its ends.
-    increasing : bool
-        Whether the function increases with X.
-    increasing_outer : bool, optional
-        Whether it increases with W (used only with `outer_at`); None if it does so only for some X.
-    factors : tuple of two {"proportion", "inverse", "odds"}, optional
-        If the function is a product of X, 1/X or (1 − X)/X and of one of these for W: the kinds of the two factors. Its
-        moments then have a closed form, and may be infinite.
-    multiple : float, optional
-        If the function is a constant plus a multiple of X + W: the multiple. Its moments then have a closed form.
-    by_subtraction : bool
-        Whether the returned X are differences, so that values near 0 are rounding errors of t and W.
-    bends : bool
-        Whether X may change with W sharply somewhere, and hardly elsewhere (used only with `outer_at`).
-    """
-
+    # ``inner_at(t, w, 1 - w)`` returns the X at which the function is t if W = w, or a value outside [0, 1] if there is
+    # none.
     inner_at: Applied
+    # ``outer_at(t, x, 1 - x)`` returns the W at which the function is t if X = x. It restricts the integral over W to
+    # the range in which the inner distribution function is neither 0 nor 1; it has a kink, or a step, at its ends.
     outer_at: Applied | None = None
+    # Whether the function increases with X.
     increasing: bool = True
+    # Whether it increases with W (used only with `outer_at`); None if it does so only for some X.
     increasing_outer: bool | None = True
+    # If the function is a product of X, 1/X or (1 − X)/X and of one of these for W: the kinds of the two factors. Its
+    # moments then have a closed form, and may be infinite.
     factors: tuple[str, str] | None = None
+    # If the function is a constant plus a multiple of X + W: the multiple. Its moments then have a closed form.
     multiple: float | None = None
+    # Whether the returned X are differences, so that values near 0 are rounding errors of t and W.
     by_subtraction: bool = False
+    # Whether X may change with W sharply somewhere, and hardly elsewhere (used only with `outer_at`).
     bends: bool = False
 
 
@@ -233,14 +210,9 @@ def cells_of_rates(
 
 
 class FunctionOfRates(Held, ABC):
-    """A metric that is monotone in the fnr and the fpr, in the same direction, at any prevalence.
+    """A metric that is monotone in the fnr and the fpr, in the same direction, at any prevalence."""
 
-    Attributes
-    ----------
-    bends : bool
-        As in `LevelSets`.
-    """
-
+    # As in `LevelSets`.
     bends: bool = False
 
     @abstractmethod

@@ -576,14 +576,9 @@ def net_benefit(threshold: float) -> Metric:
 
 @dataclass(frozen=True)
 class NetBenefit(Held):
-    """True positives minus weighted false positives, per example.
+    """True positives minus weighted false positives, per example."""
 
-    Attributes
-    ----------
-    odds : float or array
-        Odds of the threshold, t/(1 − t).
-    """
-
+    # Odds of the threshold, t/(1 − t).
     odds: Any
 
     def __call__(self, tp, fn, fp, tn):

@@ -173,9 +173,7 @@ class PrevalencePlan(Answer):
         """
         from scipy.interpolate import PchipInterpolator
 
-        if not checks.number("width", width) > 0:
-            raise InputError("width", f"must be above 0; it is {width}.")
-        if width >= self._width(more, 1):
+        if checks.above_zero("width", width) >= self._width(more, 1):
             return 0
         if width <= self._width(more, np.inf):
             raise self._unreachable(more, width)
@@ -226,10 +224,6 @@ def prevalence(
         weights of Beta distributions, so `errors` must be one of the two.
     ci_prob : float
         Probability of the highest-density interval.
-
-    Returns
-    -------
-    PrevalencePlan
 
     Raises
     ------

@@ -24,14 +24,9 @@ _STRATEGIES = {SYSTEM: "following the system", TREAT_ALL: "treating all", TREAT_
 
 @dataclass(frozen=True, eq=False)
 class DecisionValue(Held):
-    """The value of more examples to a decision, in net benefit per example decided upon.
+    """The value of more examples to a decision, in net benefit per example decided upon."""
 
-    Attributes
-    ----------
-    strategies : DecisionCurve
-        The decision curve at this one threshold.
-    """
-
+    # The decision curve at this one threshold.
     strategies: DecisionCurve
 
     @property

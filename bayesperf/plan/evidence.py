@@ -43,26 +43,17 @@ _CELLS = {"correct": "tp", "wrong": "fn"}
 
 @dataclass(frozen=True, eq=False)
 class MetricEvidence:
-    """A metric's posterior, given the evidence.
+    """A metric's posterior, given the evidence."""
 
-    Attributes
-    ----------
-    post : Posterior
-        Posterior of the matrix, a Dirichlet.
-    metric : Metric
-        The metric of the plan.
-    distribution : Beta, TransformedBeta or None
-        Its posterior, if it is a Beta or an increasing function of one.
-    seen : str
-        The evidence in words.
-    of_examples : bool
-        Whether the evidence is a sample of examples as they occur, and so tells how many are positive.
-    """
-
+    # Posterior of the matrix, a Dirichlet.
     post: Posterior
+    # The metric of the plan.
     metric: Metric
+    # Its posterior, if it is a Beta or an increasing function of one.
     distribution: ExactDistribution | None
+    # The evidence in words.
     seen: str
+    # Whether the evidence is a sample of examples as they occur, and so tells how many are positive.
     of_examples: bool
 
     @property
@@ -112,13 +103,7 @@ class MetricEvidence:
         return np.asarray(cells / cells.sum())
 
     def weights(self) -> Array:
-        """Return the Dirichlet weights of the whole matrix, (K²,).
-
-        Raises
-        ------
-        ValueError
-            If the posterior is not of a sample of examples as they occur.
-        """
+        """Return the Dirichlet weights of the whole matrix, (K²,)."""
         what = f"a plan for {self.metric.name}"
         self.post.refuse("draws", what)
         if self.post.prevalence != "observed":
@@ -158,13 +143,7 @@ def updated(distribution: ExactDistribution, successes: Counts, failures: Counts
 
 
 def requirement_of(metric: str | Metric, bound: Any) -> Metric:
-    """Return a metric for which a bound can be required.
-
-    Raises
-    ------
-    ValueError
-        If the metric has no better direction, or the bound is outside the metric's range.
-    """
+    """Return a metric for which a bound can be required."""
     required = with_direction(metric, single=False)
     low, high = required.bounds
     if not low < checks.number("requirement", bound) < high:
@@ -177,15 +156,7 @@ def requirement_of(metric: str | Metric, bound: Any) -> Metric:
 def metric_evidence(
     evidence: Any, prior: str | priors.Prior | None, metric: str | Metric, name: str = "evidence"
 ) -> MetricEvidence:
-    """Return the evidence on a metric.
-
-    Raises
-    ------
-    TypeError
-        If the evidence is of an unsupported type.
-    ValueError
-        If it has leading dims, or the metric is not available, or has no better direction.
-    """
+    """Return the evidence on a metric."""
     planned = with_direction(metric, single=False)
     if planned.average == "per_class":
         raise InputError(

@@ -22,13 +22,7 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 
 
 def two_systems(cm: Counted, dim: str, versus: Any) -> tuple[Counted, str]:
-    """Return the counts of two systems, a before b, and their dim.
-
-    Raises
-    ------
-    ValueError
-        If `versus` does not name two systems along the only other dim.
-    """
+    """Return the counts of two systems, a before b, and their dim."""
     others = [str(each) for each in cm.dims if each != dim]
     if len(others) != 1:
         raise InputError("versus", f"needs one dim of systems beside {dim!r}; there are {others}.")

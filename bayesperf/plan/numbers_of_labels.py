@@ -28,29 +28,19 @@ _MOST_CALLS, _TRIED, _REFINED = 1000, 25, 3
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LabelsLeft(Held):
-    """The width of an interval, or the probability that a requirement is settled, after more labels.
+    """The width of an interval, or the probability that a requirement is settled, after more labels."""
 
-    Attributes
-    ----------
-    value : LabelValue
-        The variance that remains after labels.
-    confidence : float
-        Probability of the interval, or the probability that settles the requirement.
-    distance : float or None
-        The posterior mean minus the requirement; None if the plan is for a width.
-    by_chance : int or None
-        The number of labels that is enough if examples are chosen at random; None if all are not enough.
-    calls : int
-        Further examples that a judge labels before.
-    costs : tuple of two float, optional
-        Cost of a label and of a judge's call.
-    """
-
+    # The variance that remains after labels.
     value: LabelValue
+    # Probability of the interval, or the probability that settles the requirement.
     confidence: float
+    # The posterior mean minus the requirement; None if the plan is for a width.
     distance: float | None
+    # The number of labels that is enough if examples are chosen at random; None if all are not enough.
     by_chance: int | None = None
+    # Further examples that a judge labels before.
     calls: int = 0
+    # Cost of a label and of a judge's call.
     costs: tuple[float, float] | None = None
 
     @property
@@ -66,12 +56,8 @@ class LabelsLeft(Held):
         variance = self.value.variance(allocation(min(n, self.available)))
         if self.distance is None:
             return float(-2 * ndtri((1 - self.confidence) / 2) * np.sqrt(variance))
-        return self._prob_settled(variance)
-
-    def _prob_settled(self, variance: float) -> float:
-        """Return with which probability a requirement will be settled, by the variance that labels leave."""
         now = self.value.variance(0 * self.value.available)
-        return float(prob_settled(self.distance or 0.0, now, np.array(variance), self.confidence))
+        return float(prob_settled(self.distance, now, np.array(variance), self.confidence))
 
     def smallest_n(self, target: float, allocation: Callable[[int], Array | Counts]) -> int | None:
         """Return the smallest number of labels, allocated in some way, that is enough; None if all are not."""
@@ -168,9 +154,8 @@ def labels(
     value, metric = value_of(posterior, metric)
     title = metric_title(metric.name)
     if width is not None:
-        if (width := checks.number("width", width)) <= 0:
-            raise InputError("width", f"must be above 0; it is {width}.")
-        target, claim = width, f"an interval of {title} of width {format_value(width)}"
+        target = width = checks.above_zero("width", width)
+        claim = f"an interval of {title} of width {format_value(width)}"
         model = LabelsLeft(value=value, confidence=confidence, distance=None)
     else:
         bound = checks.number("requirement", requirement)

@@ -25,19 +25,13 @@ _NEAR_WHOLE = 1e-3
 
 @dataclass(frozen=True)
 class OneCount(Held):
-    """The claim that S > x, for a proportion S ~ Beta(a, b), and how new trials may show it.
+    """The claim that S > x, for a proportion S ~ Beta(a, b), and how new trials may show it."""
 
-    Attributes
-    ----------
-    a, b, x : float
-        The proportion, given the evidence, and the bound.
-    confidence : float
-        Posterior probability that shows the claim.
-    """
-
+    # The proportion, given the evidence, and the bound.
     a: float
     b: float
     x: float
+    # Posterior probability that shows the claim.
     confidence: float
 
     @property

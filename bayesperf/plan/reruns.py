@@ -106,8 +106,8 @@ class AttemptsPlan(Answer):
         ValueError
             If one of them is not above 0, or `questions` is infinite.
         """
-        _check_above_zero("attempts", attempts)
-        if np.isinf(_check_above_zero("questions", questions)):
+        checks.above_zero("attempts", attempts)
+        if np.isinf(checks.above_zero("questions", questions)):
             raise InputError("questions", "must be finite.")
         errors = self._errors(questions, attempts).mean(-1).reshape(self.questions.shape)
         return self.questions.copy(data=errors).rename("standard_error")
@@ -140,7 +140,7 @@ class AttemptsPlan(Answer):
         ValueError
             If the width is not above 0, or another argument is out of its range.
         """
-        _check_above_zero("width", width)
+        checks.above_zero("width", width)
         now = self.attempts.values.reshape(-1, 1)
         times = np.ones_like(now) if attempts is None else checks.count("attempts", attempts) / now
         z = -special.ndtri((1 - checks.probability("ci_prob", ci_prob)) / 2)
@@ -213,10 +213,6 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
         The dim of the questions, if they are a dim; by default ``question``. Other dims are systems, each by itself.
     draws, random_seed
         Of the posterior.
-
-    Returns
-    -------
-    AttemptsPlan
 
     Raises
     ------
@@ -296,12 +292,6 @@ def _refuse_without_reruns(asked: xr.DataArray) -> None:
         where = places_in_words(few)[few.values.argmax()]
         problem = f"no {dim} has two attempts{f' by {where}' if where else ''}."
         raise InputError("outcomes", problem, "Reruns are needed to tell their noise.")
-
-
-def _check_above_zero(name: str, value: float) -> float:
-    if not checks.number(name, value) > 0:
-        raise InputError(name, f"must be above 0; it is {value}.")
-    return value
 
 
 def _by_question(outcomes: Outcomes, dim: str | None) -> xr.DataArray:

@@ -16,7 +16,7 @@ clinical trial design.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from bayesperf.plan.looks import Looks, LooksCost
 from bayesperf.plan.one_count import OneCount
 from bayesperf.plan.plan_result import Plan, UnreachableError, assurance_in_words
 from bayesperf.plan.simulated_counts import ProbabilityMet, SimulatedCounts
-from bayesperf.plan.two_counts import IndependentCounts, PairedCounts
+from bayesperf.plan.two_counts import IndependentCounts, PairedCounts, TwoCounts
 from bayesperf.plan.widths import IntervalWidth
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.paired_systems import discordant_weights
@@ -386,22 +386,8 @@ def _check_probabilities(confidence: float, assurance: float) -> None:
 # ── The smallest number of examples ──
 
 
-class AssuranceModel(Protocol):
-    """The probability that new examples show a claim: `OneCount`, `TwoCounts`, `Looks` and `SimulatedCounts`."""
-
-    @property
-    def confidence(self) -> float:
-        """Posterior probability that shows the claim."""
-
-    @property
-    def probability_now(self) -> float:
-        """The probability of the claim, given the evidence."""
-
-    def assurance(self, n: Counts, either_way: bool) -> tuple[Array, Array]:
-        """Return the probability that n examples show the claim (or either it or its contrary), and its errors."""
-
-    def smallest_n(self, assurance: float, either_way: bool) -> int | None:
-        """Return the smallest n from which on the plan has the assurance; None if it is above a million."""
+# The probability that new examples show a claim.
+type AssuranceModel = OneCount | TwoCounts | SimulatedCounts
 
 
 @dataclass(frozen=True, eq=False)

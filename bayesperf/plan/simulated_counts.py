@@ -25,23 +25,15 @@ _FIRST_SIMULATIONS, _CLEAR_ERRORS = 200, 4
 
 @dataclass(frozen=True, eq=False)
 class SimulatedCounts(Held):
-    """Outcomes of n new examples, and the probability of a claim after each outcome.
+    """Outcomes of n new examples, and the probability of a claim after each outcome."""
 
-    Attributes
-    ----------
-    weights : numpy.ndarray (cells,)
-        Dirichlet weights of the cells that an example may fall into.
-    posterior_probability : ProbabilityMet
-        From counts (m, cells) to the probability of the claim, (m,).
-    confidence : float
-        Posterior probability that shows the claim.
-    simulations, random_seed : int
-        How many outcomes are simulated, where there are more; and their seed, the same for every n.
-    """
-
+    # Dirichlet weights of the cells that an example may fall into, (cells,).
     weights: Array
+    # From counts (m, cells) to the probability of the claim, (m,).
     posterior_probability: ProbabilityMet
+    # Posterior probability that shows the claim.
     confidence: float
+    # How many outcomes are simulated, where there are more; and their seed, the same for every n.
     simulations: int
     random_seed: int
 

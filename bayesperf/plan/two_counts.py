@@ -155,14 +155,9 @@ class TwoCounts(Held, ABC):
 
 @dataclass(frozen=True, eq=False)
 class IndependentCounts(TwoCounts):
-    """Successes of two systems in n trials each, and the claim that one exceeds the other by more than a margin.
+    """Successes of two systems in n trials each, and the claim that one exceeds the other by more than a margin."""
 
-    Attributes
-    ----------
-    better, other : Beta or TransformedBeta
-        Proportions, or increasing functions of them, as the evidence stands: the count of the first is the first count.
-    """
-
+    # Proportions, or increasing functions of them, as the evidence stands: the count of the first is the first count.
     better: ExactDistribution
     other: ExactDistribution
     margin: float
@@ -186,14 +181,9 @@ class IndependentCounts(TwoCounts):
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts(TwoCounts):
-    """Numbers of n examples of two systems on which only the first or only the second is right; the same claim.
+    """Numbers of n examples of two systems on which only the first or only the second is right; the same claim."""
 
-    Attributes
-    ----------
-    first, second, rest : float
-        Dirichlet weights: of the first alone being right, of the second alone, and of both or neither.
-    """
-
+    # Dirichlet weights: of the first alone being right, of the second alone, and of both or neither.
     first: float
     second: float
     rest: float

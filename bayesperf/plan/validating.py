@@ -35,26 +35,17 @@ Measure = Literal["slope", "intercept", "observed_expected"]
 
 @dataclass(frozen=True, eq=False)
 class Validation(Held):
-    """The expected width of an interval, or the probability of a claim, by the size of a validation study.
+    """The expected width of an interval, or the probability of a claim, by the size of a validation study."""
 
-    Attributes
-    ----------
-    study : ValidationStudy
-        What a study would show.
-    confidence : float
-        Probability of the intervals.
-    width : float or None
-        The width asked for.
-    requirement : float or None
-        The bound that the interval must exceed.
-    is_sure : bool
-        Whether the plan is for the probability of a narrow interval, and not for its expected width.
-    """
-
+    # What a study would show.
     study: ValidationStudy
+    # Probability of the intervals.
     confidence: float
+    # The width asked for.
     width: float | None
+    # The bound that the interval must exceed.
     requirement: float | None
+    # Whether the plan is for the probability of a narrow interval, and not for its expected width.
     is_sure: bool
 
     def values(self, n: int) -> Array:
@@ -312,8 +303,8 @@ def _plan(
     """Return the plan of the smallest study that reaches a width, or shows a claim."""
     if (width is None) == (requirement is None):
         raise InputError("width, requirement", "give one of them.")
-    if width is not None and not checks.number("width", width) > 0:
-        raise InputError("width", f"must be above 0; it is {width}.")
+    if width is not None:
+        checks.above_zero("width", width)
     checks.probability("confidence", confidence)
     if requirement is not None:
         checks.number("requirement", requirement)

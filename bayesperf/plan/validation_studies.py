@@ -8,7 +8,7 @@ n. If everything is known, there is one draw without sampling error, and widths 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,25 +34,6 @@ class Intervals(NamedTuple):
 
     lower: Array
     upper: Array
-
-
-class ValidationStudy(Protocol):
-    """What a validation study of n examples would show."""
-
-    @property
-    def title(self) -> str:
-        """What is estimated, in words."""
-
-    @property
-    def true(self) -> Array:
-        """Its true value in each draw."""
-
-    @property
-    def positives(self) -> float:
-        """The expected proportion of positives."""
-
-    def intervals(self, n: int, z: float) -> Intervals:
-        """Return the intervals of ± z standard errors by n examples, one for each draw."""
 
 
 def drawn(name: str, belief: Any, draws: int, rng: np.random.Generator) -> Array:
@@ -117,24 +98,16 @@ def newcombe_error(auc: Array, positives: Array, negatives: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationStudy(Held):
-    """Slope, intercept (at slope 1), or the ratio of observed to expected positives.
+    """Slope, intercept (at slope 1), or the ratio of observed to expected positives."""
 
-    Attributes
-    ----------
-    measure : {"slope", "intercept", "observed_expected"}
-        What is estimated.
-    mean, sd : Array (draws,)
-        Mean and standard deviation of the normal log-odds that the system gives; NaN if `values` holds them.
-    values : Array
-        Log-odds of a sample of the population; empty if they are normal.
-    intercept, slope : Array (draws,)
-        The line of true log-odds by given ones.
-    """
-
+    # What is estimated.
     measure: str
+    # Mean and standard deviation of the normal log-odds that the system gives; NaN if `values` holds them, (draws,).
     mean: Array
     sd: Array
+    # Log-odds of a sample of the population; empty if they are normal.
     values: Array
+    # The line of true log-odds by given ones, (draws,).
     intercept: Array
     slope: Array
     known: bool
@@ -237,6 +210,11 @@ class NetBenefitStudy(Held):
         benefit = found - odds * alarms
         error = np.sqrt((found + odds**2 * alarms - benefit**2) / size)
         return Intervals(benefit - z * error, benefit + z * error)
+
+
+# What a validation study would show: its title, the true value in each draw, the expected proportion of positives, and
+# the intervals of ± z standard errors by n examples, one for each draw.
+type ValidationStudy = AreaStudy | CalibrationStudy | NetBenefitStudy
 
 
 def _binomial(rng: np.random.Generator, n: Any, share: Array) -> Array:

@@ -21,20 +21,13 @@ _KNOTS = 400
 
 @dataclass(frozen=True, eq=False)
 class IntervalWidth(Held):
-    """The width of the highest-density interval of a proportion, or an increasing function of one, after n more trials.
+    """The width of the highest-density interval of a proportion, or an increasing function of one, after n trials."""
 
-    Attributes
-    ----------
-    distribution : Beta or TransformedBeta
-        The distribution of the quantity, given the evidence.
-    prob : float
-        Probability of the interval.
-    max_width : float, optional
-        If given, `curve` is the probability that the width is at most this; else the expected width.
-    """
-
+    # The distribution of the quantity, given the evidence.
     distribution: ExactDistribution
+    # Probability of the interval.
     prob: float
+    # If given, `curve` is the probability that the width is at most this; else the expected width.
     max_width: float | None = None
 
     @property

@@ -117,7 +117,6 @@ def difference(
         else:
             _draw_differences(axes, comparison, *of_interval, part)
         axes.axvline(1 if comparison.of_ratio else 0, color="black", lw=0.8, zorder=1)
-        axes.spines[["top", "right"]].set_visible(False)
     write_title(figure, f"{comparison.contrast.estimand},", f"mean and {interval_name(*of_interval)}", ax=ax)
     return figure
 
@@ -290,6 +289,7 @@ def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | Non
         side + 0.8,
         columns=beside * len(maps),
         margin=(longest * beside, 0.6),
+        boxed=True,
         ax=ax,
     )
     if ax is None:
@@ -479,7 +479,6 @@ def _draw_standings(axes: Axes, table: pd.DataFrame, alone: Array | None, dim: s
     axes.tick_params(axis="y", labelsize="small", length=0)
     axes.set_ylim(-0.8, len(y) - 0.2)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.text(1.02, len(y) - 0.2, "P(best)", fontsize="small", transform=axes.get_yaxis_transform())
     for at, probability in zip(y, table["prob_best"], strict=True):
         text = "< 0.01" if probability < 0.005 else f"{probability:.2f}"

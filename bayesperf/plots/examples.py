@@ -72,7 +72,7 @@ def confusion_matrix(cm: ConfusionMatrix, *, ax: Panels | None = None) -> Figure
     beneath = CHARACTER * max(map(len, names)) if upright else 0.2
     columns = max(int(14 // (side + room + 1.4)), 1)
     figure, panels = small_multiples(
-        len(places), side + room + 1.4, side + beneath + 0.7, columns=columns, margin=(0.2, 0.5), ax=ax
+        len(places), side + room + 1.4, side + beneath + 0.7, columns=columns, margin=(0.2, 0.5), boxed=True, ax=ax
     )
     if ax is None:
         figure.set_layout_engine("compressed")
@@ -160,7 +160,6 @@ def autocorrelation(dataset: xr.Dataset, *, ax: Axes | None = None) -> Figure:
     axes.set_xlim(-0.6, len(x) - 0.4)
     axes.set_xlabel("lag (samples)")
     axes.set_ylabel("autocorrelation of correctness")
-    axes.spines[["top", "right"]].set_visible(False)
     write_legend(figure, *axes.get_legend_handles_labels(), ax=ax)
     write_title(figure, "Autocorrelation of correctness", f"and the {band}", ax=ax)
     return figure

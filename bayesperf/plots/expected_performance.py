@@ -96,7 +96,6 @@ def epc(
     what = f"α: the threshold minimises {formula} on {chosen_on}" if apart else ""
     _write_legend(figure, panels[0], [""] if apart else list(named), band_name(prob, kind), what, ax)
     for axes in panels:
-        axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
     write_title(figure, f"{estimand},", f"{percentage(prob)} {kind} equal-tailed band", ax=ax)
     return figure
@@ -107,9 +106,8 @@ def _panels(curves: int, compared: bool, ax: Panels | None) -> tuple[Figure, lis
     if curves > 1:
         return small_multiples(curves, 2.9, 2.3, margin=(0.6, 1.3), ax=ax, sharex=True, sharey=True)
     heights = [3.9, 2.1] if compared else [4.2]
-    mean = sum(heights) / len(heights)
-    shape = {"sharex": True, "height_ratios": heights}
-    return small_multiples(len(heights), 7.2, mean, columns=1, margin=(0, 0), ax=ax, **shape)
+    size = len(heights), 7.2, sum(heights) / len(heights)
+    return small_multiples(*size, columns=1, margin=(0, 0), ax=ax, sharex=True, height_ratios=heights)
 
 
 def _write_legend(figure: Figure, axes: Axes, names: list[str], band: str, title: str, ax: Panels | None) -> None:

@@ -129,7 +129,6 @@ def _draw_shrinkage(
     axes.set_yticks([*y, 0], [*names, f"new {dim}"])
     axes.set_ylim(-0.6, count + 0.6)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 @closed
@@ -179,7 +178,6 @@ def slices(
     axes.set_ylim(0.3, len(names) + 0.7)
     axes.set_xlabel(found[metric].quantity.metric_title)
     axes.grid(axis="x", color=GREY, alpha=0.25, lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
     write_legend(figure, *axes.get_legend_handles_labels(), ax=ax)
     write_title(figure, f"Observed, and {interval_name(*of_interval)}s of what is estimated", ax=ax)
     return figure

@@ -161,7 +161,6 @@ def _density_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind],
         if apart:
             axes.set_title(shorten(part.names[0]), fontsize="small")
             axes.set_ylabel("" if position % columns else axes.get_ylabel())
-        axes.spines[["top", "right"]].set_visible(False)
     for marginal in marginals:
         of_metric = [(axes, part) for axes, (shown, part) in zip(panels, parts, strict=True) if shown is marginal]
         _share_x([axes for axes, _ in of_metric], of_metric[0][1].logarithmic)
@@ -287,6 +286,8 @@ def _joined(dims: Sequence[Any]) -> str:
 
 def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], ax: Panels | None) -> Figure:
     """Plot one forest per metric, continued beside if it has more rows than fit a page."""
+    from matplotlib.lines import Line2D
+
     rows = [_rows(marginal) for marginal in marginals]
     height = _ROW + _FURTHER * (max(len(each.systems) for each in rows) - 1)
     most = int(MOST_ROWS * _ROW / height)
@@ -308,7 +309,6 @@ def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], 
         _draw_forest(axes, drawn[i], rows[i].places[part])
         axes.set_xlabel(marginals[i].quantity.metric_title)
         axes.set_yticks(range(len(names[position]))[::-1], names[position])
-        axes.spines[["top", "right"]].set_visible(False)
         if position % columns and alike:
             axes.tick_params(labelleft=False)
         else:
@@ -318,16 +318,9 @@ def _forest_panels(marginals: Sequence[Marginal], interval: tuple[float, Kind], 
     marks = mark_handles(interval, any(np.isfinite(each.observed).any() for each in drawn))
     fullest = max(rows, key=lambda each: len(each.systems))
     systems = [shorten(name) for name in fullest.systems] if fullest.coloured else []
-    swatches = [_swatch(i) for i in range(len(systems))]
+    swatches = [Line2D([], [], color=colour, lw=2, marker="o", ms=4.5) for colour in SERIES[: len(systems)]]
     write_legend(figure, [*swatches, *marks.values()], [*systems, *marks], fullest.coloured, ax)
     return figure
-
-
-def _swatch(i: int) -> Artist:
-    """Return the legend's mark for the colour of a system."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=SERIES[i], lw=2, marker="o", ms=4.5)
 
 
 def _draw_forest(axes: Axes, drawn: Curves, places: Codes) -> None:
@@ -396,7 +389,6 @@ def joint(
             axes.plot(*at, "X", color="black", mec="white", ms=9, label="observed")
         found = f"correlation {correlation:.2f}" if np.isfinite(correlation) else "correlation undefined"
         axes.set_title(f"{shorten(name)}: {found}".removeprefix(": "), fontsize="small")
-        axes.spines[["top", "right"]].set_visible(False)
     x_name, y_name = (metric.title for metric in metrics)
     label_edges(panels, x_name, y_name, ax)
     if panels[0].get_legend_handles_labels()[1]:

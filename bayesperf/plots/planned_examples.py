@@ -80,7 +80,6 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     axes.set_ylabel(_QUANTITIES[plan.quantity])
     axes.set_ylim(0, 1.03 if plan.quantity == "assurance" else None)
     axes.set_xlim(left=0)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     what = {"assurance": "Probability of showing ", "value": "Value of "}.get(plan.quantity, "")
     write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
@@ -118,7 +117,6 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
     axes.set_ylabel("standard error")
     axes.set_ylim(0, None)
     log_scale(axes)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     write_title(figure, "Expected standard error of the pass rate", ax=ax)
     return figure
@@ -148,7 +146,6 @@ def prevalence_plan(plan: PrevalencePlan, *, ax: Axes | None = None) -> Figure:
     axes.set_ylabel("expected width")
     axes.set_ylim(0, None)
     log_scale(axes)
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     write_title(figure, f"Expected width of the {interval_name(plan.ci_prob, 'hdi')} of the prevalence", ax=ax)
     return figure
@@ -174,7 +171,6 @@ def next_labels(advice: NextLabels, *, ax: Axes | None = None) -> Figure:
     axes.barh(at, table["advised"], left=table["verified"], color=BLUE, label="labels to add")
     axes.set_yticks(at, names)
     axes.set_xlabel("labels")
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize="small")
     write_title(figure, f"{int(table['advised'].sum()):,} more labels for {metric_title(advice.metric)}", ax=ax)
     return figure
@@ -220,8 +216,6 @@ def monitor(monitor: Monitor, *, ax: Sequence[Axes] | None = None) -> Figure:
     bottom.set_ylim(0, 1.03)
     bottom.set_ylabel(f"P({title} {sign} {bound:g})")
     bottom.set_xlabel(f"examples so far, {dim} by {dim}")
-    for axes in panels:
-        axes.spines[["top", "right"]].set_visible(False)
     interval = interval_name(data.attrs["ci_prob"], data.attrs["ci_kind"])
     write_title(figure, f"{data.attrs['estimand']}: mean and {interval}", ax=ax)
     if ax is None:

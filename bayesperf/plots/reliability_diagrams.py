@@ -111,7 +111,6 @@ def _set_up(axes: Axes) -> None:
     """Set the scales, and draw the diagonal and the line above the strip."""
     axes.set(xlim=(-0.02, 1.02), ylim=(-_STRIP - 0.04, 1.02), aspect="equal")
     axes.set_yticks(np.linspace(0, 1, 6))
-    axes.spines[["top", "right"]].set_visible(False)
     axes.plot([0, 1], [0, 1], color="black", lw=0.8, ls="--", zorder=1, label="calibrated")
     axes.axhline(-0.02, color=GREY, lw=0.5)
 
@@ -249,6 +248,6 @@ def _draw_measure(axes: Axes, rows: pd.DataFrame) -> None:
     axes.use_sticky_edges = False
     axes.margins(x=0.08)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.spines["left"].set_visible(False)
     axes.tick_params(left=False, labelsize="small")
     axes.locator_params(axis="x", nbins=4)

@@ -227,7 +227,6 @@ def _probit(p: ArrayLike) -> Array:
 
 def _set_up(axes: Axes, name: str) -> None:
     """Set the scales for a kind of curve, and draw its reference lines."""
-    axes.spines[["top", "right"]].set_visible(False)
     if name == "det":
         for axis, set_limits in ((axes.set_xscale, axes.set_xlim), (axes.set_yscale, axes.set_ylim)):
             axis("function", functions=(_probit, ndtr))

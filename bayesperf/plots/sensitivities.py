@@ -143,7 +143,6 @@ def prior_sensitivity(
         if not drawn[0].logarithmic:
             _draw_priors(axes, [_density(before[name], metric, interval, place) for name in marginals])
         axes.set_title(shorten(name), fontsize="small")
-        axes.spines[["top", "right"]].set_visible(False)
     label_edges(panels, metric_title(one.name), panels[0].get_ylabel(), ax)
     if drawn[0].logarithmic:
         for axes in panels:
@@ -230,7 +229,6 @@ def noise_sensitivity(sensitivity: pd.DataFrame, *, ax: Panels | None = None) ->
     axes.set_xlabel("labels that are wrong")
     axes.xaxis.set_major_formatter(lambda rate, _: f"{100 * rate:.3g} %")
     axes.set_ylabel(metric_title(facts["metric"]))
-    axes.spines[["top", "right"]].set_visible(False)
     handles, labels = axes.get_legend_handles_labels()
     if several:
         write_legend(figure, handles, labels, dim, ax)

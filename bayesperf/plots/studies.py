@@ -75,7 +75,6 @@ def rate_coverage(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
         axes.annotate(f"mean {values.mean():.3f}, least {values.min():.3f}", (0.5, 0.06), xycoords="axes fraction",
                       ha="center", fontsize="x-small")  # fmt: skip
         axes.set_ylim(_LEAST_OF_RATES, 1.005)
-        axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, "true rate", "coverage", ax)
     write_title(
         figure, f"Exact coverage of {percentage(confidence)} intervals of a rate, n = {study['n'].item()}", ax=ax
@@ -103,7 +102,7 @@ def f1_coverage(study: xr.Dataset, *, view: str = "map", ax: Panels | None = Non
     intervals, confidence = study["interval"].values.tolist(), study.attrs["confidence"]
     scale = colors.TwoSlopeNorm(confidence, confidence - _REACH, min(confidence + _REACH, 1.0))
     shades = colors.LinearSegmentedColormap.from_list("", [ORANGE, "#f7f7f7", BLUE])
-    figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4), ax=ax,
+    figure, panels = small_multiples(len(intervals), 3.1, 3.0, margin=(1, 0.4), boxed=True, ax=ax,
                                      subplot_kw={"projection": "3d"} if view == "surface" else {})  # fmt: skip
     p, r = np.meshgrid(study["precision"], study["recall"], indexing="ij")
     axes: Any  # in two dimensions or three
@@ -161,7 +160,6 @@ def predictive_spread(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
     for axes in panels:
         log_scale(axes)
         axes.set_xlabel("examples")
-        axes.spines[["top", "right"]].set_visible(False)
     write_title(figure, "Spread as the same matrix is seen on more examples", f"prior: {study.attrs['prior']}", ax=ax)
     return figure
 
@@ -238,7 +236,6 @@ def split_scores(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
             axes.stairs(drawn, edges, color=colour, ls=style, lw=width, label=name)
         axes.set_yticks([])
         axes.set_xlabel(metric_title(metric))
-        axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("density")
     write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
     write_title(figure, f"Scores of {study.attrs['simulations']} splits, and draws of all of them pooled", ax=ax)
@@ -301,7 +298,6 @@ def sequential(study: xr.Dataset, *, ci_kind: Kind = "eti", ax: Panels | None = 
         log_scale(axes)
         axes.set_xlabel(f"batches of {study.attrs['batch']} examples seen")
         axes.legend(frameon=False, fontsize="x-small")
-        axes.spines[["top", "right"]].set_visible(False)
     write_title(figure, f"A system tested batch after batch: {INTERVAL_KINDS[ci_kind]} intervals", ax=ax)
     return figure
 
@@ -372,7 +368,6 @@ def coverage_over(study: xr.Dataset, *, ax: Panels | None = None) -> Figure:
                           lw=1, label=name)  # fmt: skip
         axes.set_title(title, fontsize="small")
         axes.set_ylim(top=1.01)
-        axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, along.replace("_", " "), "coverage, ± 2 standard errors", ax)
     write_legend(figure, *panels[0].get_legend_handles_labels(), series, ax)
     of = f", by {' and '.join(between)}" if between else ""
@@ -391,7 +386,6 @@ def _points(
     if lowest is not None:
         low = rate < lowest
         axes.plot(np.full(low.sum(), lowest), y[low], "<", color=colour, ms=5, mfc="none")
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def check_study(study: xr.Dataset, name: str, dims: Sequence[str], variable: str = "coverage") -> None:
@@ -429,7 +423,6 @@ def simulation_based_calibration(study: xr.Dataset, *, ax: Panels | None = None)
         axes.set_title(shorten(parameter, 28), fontsize="x-small")
         axes.xaxis.label.set_fontsize("x-small")
         axes.tick_params(labelsize="x-small")
-        axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, "share of draws below the truth", "distribution function minus uniform", ax)
     write_legend(figure, *panels[0].get_legend_handles_labels(), ax=ax)
     write_title(figure, f"{study.attrs['model']}: ranks of {study.sizes['simulation']} simulations", ax=ax)

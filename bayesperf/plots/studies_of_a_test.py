@@ -121,7 +121,6 @@ def _draw(axes: Axes, studies: MetaAnalysis, prob: float) -> None:
     axes.plot(*median, "D", color=ORANGE, ms=6, mec="white", zorder=4)
     axes.plot([0, 1], [0, 1], color=GREY, lw=0.8, ls=":")
     axes.set(xlim=(0, 1), ylim=(0, 1.01), aspect="equal", xlabel="false positive rate", ylabel="recall")
-    axes.spines[["top", "right"]].set_visible(False)
     axes.legend(facecolor="white", edgecolor="none", framealpha=0.8, fontsize="small", loc="lower right")
 
 
@@ -159,7 +158,6 @@ def reader_areas(
     axes.set_xticks(places, names)
     axes.set(xlim=(-0.5, len(names) - 0.5), ylabel="area under the ROC curve", xlabel="modality")
     axes.grid(axis="y", color=GREY, alpha=0.25, lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
     write_legend(figure, *axes.get_legend_handles_labels(), ax=ax)
     write_title(figure, f"Means and {interval_name(*of_interval)}s", ax=ax)
     return figure

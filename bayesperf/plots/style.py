@@ -108,30 +108,34 @@ def small_multiples(
     *,
     columns: int = 4,
     margin: tuple[float, float] = (0.6, 0.6),
+    boxed: bool = False,
     ax: Panels | None = None,
     **options: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Return a figure and its panels, row by row, with no more panels in a row than fit a page.
 
-    `width` and `height` are the size of each panel, and `margin` what the figure has besides, in inches; `ax` holds
-    existing axes, one per panel; the options go to ``matplotlib.pyplot.subplots``.
+    `width` and `height` are the size of each panel, and `margin` what the figure has besides, in inches; `boxed` panels
+    have lines on all four sides; `ax` holds existing axes, one per panel; the options go to
+    ``matplotlib.pyplot.subplots``.
     """
     from matplotlib import pyplot as plt
 
-    if given := axes_of(ax):
-        if len(given) != count:
+    if panels := axes_of(ax):
+        if len(panels) != count:
             raise InputError(
-                "ax", f"holds {len(given)} axes, and this figure has {count} panels: give as many, or leave ax out."
+                "ax", f"holds {len(panels)} axes, and this figure has {count} panels: give as many, or leave ax out."
             )
-        return given[0].get_figure(root=True), given  # type: ignore[return-value]
-
-    columns = min(columns, count)
-    rows = -(-count // columns)
-    size = (width * columns + margin[0], height * rows + margin[1])
-    figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
-    panels = list(grid.flat)
-    for axes in panels[count:]:
-        axes.set_axis_off()
+        figure: Figure = panels[0].get_figure(root=True)  # type: ignore[assignment]
+    else:
+        columns = min(columns, count)
+        rows = -(-count // columns)
+        size = (width * columns + margin[0], height * rows + margin[1])
+        figure, grid = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
+        panels = list(grid.flat)
+        for axes in panels[count:]:
+            axes.set_axis_off()
+    for axes in panels if not boxed else []:
+        axes.spines[["top", "right"]].set_visible(False)
     return figure, panels[:count]
 
 

@@ -84,7 +84,6 @@ def decision_curve(
         _draw_decisions(axes, curve.dataset.sel(labels), band.sel(labels), _rows(useful, labels))
         axes.set(xlim=(0, 1), ylim=(-_BELOW * top, top))
         axes.set_title(shorten(name), fontsize="small")
-        axes.spines[["top", "right"]].set_visible(False)
     label_around(figure, panels, "threshold", "net benefit per example", ax)
     _write_legend(figure, panels[0], band_name(prob, kind), percentage(prob), ax)
     write_title(figure, curve.estimand, f"{percentage(prob)} {kind} equal-tailed band", ax=ax)
@@ -177,7 +176,6 @@ def score_regions(chosen: ChosenThreshold, *, ax: Axes | None = None) -> Figure:
     axes.set_ylim(-1.05 * counts[0].max(), 1.25 * counts[1].max())
     axes.yaxis.set_major_formatter(lambda value, _: f"{abs(value):g}")
     axes.set(xlabel="score", ylabel="examples: positive above,\nnegative below", xlim=edges[[0, -1]])
-    axes.spines[["top", "right"]].set_visible(False)
     write_legend(figure, *axes.get_legend_handles_labels(), ax=ax)
     write_title(figure, "Scores of the examples that chose", chosen.rule, ax=ax)
     return figure

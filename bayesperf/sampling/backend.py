@@ -141,30 +141,19 @@ def missing_in_words(row: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class CompiledModel:
-    """The log density of a model's parameters on the unconstrained scale, and the model's variables there.
+    """The log density of a model's parameters on the unconstrained scale, and the model's variables there."""
 
-    Attributes
-    ----------
-    density : callable
-        Maps a point (n,) and what `before` returns to the log density and its gradient (n,). Threads may call it at
-        once.
-    before : callable
-        Maps the data to the values that the density needs, which are the same at every point.
-    variables : callable
-        Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
-    dims : dict
-        The dims of each of these variables, without the dim of the draws.
-    start : array (n,)
-        Where sampling starts, up to a jitter.
-    data : dict
-        Arrays by the name of their `pymc.Data`; other shared values by number.
-    """
-
+    # Maps a point (n,) and what `before` returns to the log density and its gradient (n,). Threads may call it at once.
     density: Callable[..., tuple[Array, Array]]
+    # Maps the data to the values that the density needs, which are the same at every point.
     before: Callable[..., list[Array]]
+    # Maps points (draws, n) and the data to the values of the model's variables, each (draws, …).
     variables: Callable[..., list[Array]]
+    # The dims of each of these variables, without the dim of the draws.
     dims: dict[str, list[str]]
+    # Where sampling starts, up to a jitter, (n,).
     start: Array
+    # Arrays by the name of their `pymc.Data`; other shared values by number.
     data: dict[Any, Array]
 
 

@@ -283,18 +283,12 @@ def _positive(pos_label: Any) -> dict[str, Any]:
 
 
 class DataKind(NamedTuple):
-    """A kind of data that a model's file may declare as DATA.
+    """A kind of data that a model's file may declare as DATA."""
 
-    Attributes
-    ----------
-    read : callable
-        From data, the model's name, its options and the positive class to a labelled array; options that belong to the
-        data are removed.
-    examples : callable
-        From the dims of groups that the model takes to small data, of which the model is compiled in advance.
-    """
-
+    # From data, the model's name, its options and the positive class to a labelled array; options that belong to the
+    # data are removed.
     read: Callable[[Any, Any, Options, Any], xr.DataArray]
+    # From the dims of groups that the model takes to small data, of which the model is compiled in advance.
     examples: Callable[[list[str]], Sequence[Any]]
 
 

@@ -275,7 +275,7 @@ def _merged(lengths: Sequence[str], shapes: Sequence[Sequence[str]]) -> tuple[li
 
 
 def _elementwise(source: Program, node: Any) -> list[Any]:
-    scalar = _scalar_node(node)
+    scalar = node.op.make_scalar_node(*node.inputs)
     if node.outputs[0].ndim == 0:
         return source.scalar(scalar, [source.value(v) for v in node.inputs])
     lengths = _lengths(source, node.inputs)
@@ -288,11 +288,6 @@ def _elementwise(source: Program, node: Any) -> list[Any]:
         for result, name in zip(results, computed, strict=True):
             source.line(f"{Flat(result.name, tuple(loops)).at(*indices)} = {name}")
     return list(results)
-
-
-def _scalar_node(node: Any) -> Any:
-    """Return a node of the scalar operation of an elementwise one."""
-    return node.op.make_scalar_node(*node.inputs)
 
 
 def _reduction(source: Program, node: Any) -> list[Any]:

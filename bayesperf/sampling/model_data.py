@@ -35,27 +35,17 @@ ARRANGED = {"positive", "column"}
 
 @dataclass(frozen=True, eq=False)
 class BuiltModel:
-    """A PyMC model, and what it was built from.
+    """A PyMC model, and what it was built from."""
 
-    Attributes
-    ----------
-    name : str, callable or module
-        The model as it was named.
-    definition : module or callable
-        Its file, or the caller's own function.
-    counts : xarray.DataArray
-        The data, as `prepared` returns them.
-    priors : mapping or None
-        The caller's own priors.
-    options : mapping
-        The checked options.
-    model : pymc.Model
-    """
-
+    # The model as it was named.
     name: Any
+    # Its file, or the caller's own function.
     definition: Any
+    # The data, as `prepared` returns them.
     counts: xr.DataArray
+    # The caller's own priors.
     priors: Mapping[str, Any] | None
+    # The checked options.
     options: Mapping[str, Any]
     model: pm.Model
 

@@ -28,20 +28,13 @@ _LEAST = 2.0**-53
 
 
 class LabelSequences(NamedTuple):
-    """Sequences of labels one after the other, each in order of time.
+    """Sequences of labels one after the other, each in order of time."""
 
-    Attributes
-    ----------
-    states : array (n,)
-        State of each sample.
-    sequence : array (n,)
-        The sequence of each sample, ascending.
-    cm : ConfusionMatrix
-        Counts of all samples.
-    """
-
+    # State of each sample, (n,).
     states: Codes
+    # The sequence of each sample, ascending, (n,).
     sequence: Codes
+    # Counts of all samples.
     cm: ConfusionMatrix
 
     @property
@@ -83,18 +76,12 @@ def label_sequences(
 
 
 class TransitionCounts(NamedTuple):
-    """Numbers of transitions from one sample to the next.
+    """Numbers of transitions from one sample to the next."""
 
-    Attributes
-    ----------
-    actual : array (2, 2)
-        From one actual label to the next.
-    predicted : array (2, 1 or 2, 2, 2)
-        By actual label, previous actual label (one axis position if predictions do not depend on it), previous
-        prediction, and prediction.
-    """
-
+    # From one actual label to the next.
     actual: Counts
+    # By actual label, previous actual label (one axis position if predictions do not depend on it), previous
+    # prediction, and prediction.
     predicted: Counts
 
 

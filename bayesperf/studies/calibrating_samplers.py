@@ -22,7 +22,7 @@ from bayesperf.sampling import backend, nuts
 from bayesperf.sampling.fit_tree import priors_in_words
 from bayesperf.sampling.fitting import built_model
 from bayesperf.sampling.model_data import fingerprint, name_in_words, prepared, resolve_model
-from bayesperf.studies.running import one_by_one, run
+from bayesperf.studies.running import run
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -118,7 +118,7 @@ def simulation_based_calibration(
         pit = (below.sum(0) + rng.random(below.shape[1])) / (len(below) + 1)
         return {"pit": pit, "diverging": int(sampled["sample_stats"]["diverging"].sum())}
 
-    results = run(one_by_one(simulate), simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, parameters, settings)
 
 

@@ -17,7 +17,7 @@ from bayesperf.core.errors import InputError
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.sequences.simulation import chain_with_rates
-from bayesperf.studies.running import interval_outcomes, monte_carlo_means, one_by_one, run
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, run
 
 # Options of `bayesperf.sequences.posterior` that make each model: the default chain, and the narrower one.
 MODELS: dict[str, dict[str, Any]] = {"independent": {"order": 0}, "markov": {}, "markov, z_prev": {"chain": "z_prev"}}
@@ -121,7 +121,7 @@ def dependence(
         samples = (_sequence(n, *both, errors, rates, rng) for both in zip(grid, lasts, strict=True))
         return {"intervals": np.array([_intervals(*pair, resolved, ci_prob, rng) for pair in samples])}
 
-    results = run(one_by_one(simulate), simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     lower, upper = np.moveaxis(results["intervals"], -1, 0)
     means = monte_carlo_means(interval_outcomes(lower, upper, true))
     return xr.Dataset(

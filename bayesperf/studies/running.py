@@ -9,7 +9,6 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from importlib.metadata import version
 from io import BytesIO
 from pathlib import Path
@@ -23,15 +22,13 @@ from bayesperf.core.errors import InputError
 from bayesperf.core.saving import write_whole
 
 Arrays = dict[str, NDArray[Any]]
-Simulation = Callable[[int, np.random.Generator], Mapping[str, Any]]
-BatchOfSimulations = Callable[[Sequence[int], Sequence[np.random.Generator]], Iterable[Mapping[str, Any]]]
 
 
 def run(
-    simulate: BatchOfSimulations,
+    simulate: Callable[[Any, Any], Any],
     count: int,
     settings: Mapping[str, Any],
-    batch_size: int = 1,
+    batch_size: int | None = None,
     *,
     n_jobs: int | None = None,
     progressbar: bool = True,
@@ -39,8 +36,8 @@ def run(
 ) -> Arrays:
     """Run simulations 0, 1, …, count − 1 and stack their results: arrays by name, with a first axis of length `count`.
 
-    `simulate(indices, rngs)` yields a mapping of arrays for each simulation of a batch; none may depend on the others.
-    `one_by_one` makes it of a function of one index and generator. Generators are keyed by seed and index, so the
+    `simulate(index, rng)` returns a mapping of arrays; with a `batch_size`, `simulate(indices, rngs)` yields one for
+    each simulation of a batch, and none may depend on the others. Generators are keyed by seed and index, so the
     results do not depend on `n_jobs`, on the order in which simulations end, on interruptions, or on the number of
     later simulations. A folder stores the result of each simulation. A folder with results from other settings (plain
     values, including ``random_seed``) is refused; the number of ``simulations`` is not such a setting, so a folder can
@@ -53,11 +50,12 @@ def run(
     files = None if folder is None else _result_files(Path(folder), count, settings)
     results = {} if files is None else {i: _load(file) for i, file in enumerate(files) if file.exists()}
     missing = [index for index in range(count) if index not in results]
-    batches = [missing[start : start + batch_size] for start in range(0, len(missing), batch_size)]
+    size = batch_size or 1
+    batches = [missing[start : start + size] for start in range(0, len(missing), size)]
     # Ray's backend returns all results at once: progress is shown, and files are written, at the end.
     as_completed = get_active_backend()[0].supports_return_generator
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered" if as_completed else "list")
-    finished = parallel(delayed(_batch)(simulate, batch, settings["random_seed"]) for batch in batches)
+    finished = parallel(delayed(_batch)(simulate, batch, settings["random_seed"], batch_size) for batch in batches)
     hidden = not (progressbar and sys.stderr.isatty())
     for batch in track(finished, "Simulating", total=len(batches), transient=True, disable=hidden):
         results |= batch
@@ -76,20 +74,12 @@ def parallel_map(function: Callable[..., Any], arguments: Iterable[tuple[Any, ..
     return list(Parallel(n_jobs=n_jobs)(delayed(function)(*values) for values in arguments))
 
 
-def one_by_one(simulate: Simulation) -> BatchOfSimulations:
-    """Return a function of batches that simulates one after the other."""
-    return partial(_one_by_one, simulate)
-
-
-def _one_by_one(
-    simulate: Simulation, indices: Sequence[int], rngs: Sequence[np.random.Generator]
-) -> list[Mapping[str, Any]]:
-    return [simulate(index, rng) for index, rng in zip(indices, rngs, strict=True)]
-
-
-def _batch(simulate: BatchOfSimulations, indices: Sequence[int], random_seed: int) -> dict[int, Arrays]:
+def _batch(
+    simulate: Callable[[Any, Any], Any], indices: Sequence[int], random_seed: int, batch_size: int | None
+) -> dict[int, Arrays]:
     """Run some simulations; return the result of each."""
-    results = simulate(indices, [np.random.default_rng([random_seed, index]) for index in indices])
+    rngs = [np.random.default_rng([random_seed, index]) for index in indices]
+    results = map(simulate, indices, rngs) if batch_size is None else simulate(indices, rngs)
     return {
         index: {name: np.asarray(value) for name, value in result.items()}
         for index, result in zip(indices, results, strict=True)

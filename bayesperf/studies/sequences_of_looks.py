@@ -19,7 +19,7 @@ from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.studies.running import interval_outcomes, monte_carlo_means, one_by_one, run, with_random_state
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, run, with_random_state
 
 DISTRIBUTIONS = ("posterior", "predictive")
 KINDS: tuple[Kind, ...] = ("hdi", "eti")
@@ -126,7 +126,7 @@ def sequential(
         intervals = [[[m.interval(level, kind).values for level in levels] for kind in KINDS] for m in marginals]
         return {"intervals": intervals, "true": resolved_metric.evaluate(cells, 1)}
 
-    results = run(one_by_one(simulate), simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     true, (lower, upper) = results["true"][:, None, None, None, None], np.moveaxis(results["intervals"], -1, 0)
     coords = {"distribution": list(DISTRIBUTIONS), "kind": list(KINDS), "prob": levels, "step": after_batches}
     means = monte_carlo_means(interval_outcomes(lower, upper, true))

@@ -33,7 +33,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.marginal import Kind
-from bayesperf.studies.running import interval_outcomes, monte_carlo_means, one_by_one, run, with_random_state
+from bayesperf.studies.running import interval_outcomes, monte_carlo_means, run, with_random_state
 from bayesperf.studies.spread_of_scores import DISTRIBUTIONS, cell_draws
 
 # Pseudo-counts that are none in effect, but leave no distribution improper.
@@ -149,7 +149,7 @@ def repeated_splits(
                 "intervals": np.moveaxis(np.array(intervals), 2, 0),
                 "counts": np.stack([first.counts.values, second.counts.values]), **kept}  # fmt: skip
 
-    results = run(one_by_one(simulate), simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = run(simulate, simulations, settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     return _summary(results, classes.tolist(), settings)
 
 

@@ -18,7 +18,7 @@ from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors import prior as priors
 from bayesperf.posteriors.posterior_of_counts import posterior
-from bayesperf.studies.running import monte_carlo_means, one_by_one, run
+from bayesperf.studies.running import monte_carlo_means, run
 
 
 def predictive_spread(
@@ -101,7 +101,7 @@ def predictive_spread(
         low, high = np.nanquantile(values, [0.25, 0.75], axis=1)
         return {**means, "sd": np.nanstd(values, axis=1, ddof=1), "iqr": high - low}
 
-    results = run(one_by_one(simulate), len(scales), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
+    results = run(simulate, len(scales), settings, n_jobs=n_jobs, progressbar=progressbar, folder=folder)
     dims = ("distribution", "scale")
     study = xr.Dataset(
         {name: (dims, values.T) for name, values in results.items()},

@@ -59,9 +59,9 @@ def simulated(monkeypatch):
     """Record the indices of the simulations that are run."""
     indices = []
 
-    def batch(simulate, some, random_seed):
+    def batch(simulate, some, *settings):
         indices.extend(some)
-        return original(simulate, some, random_seed)
+        return original(simulate, some, *settings)
 
     original = running._batch
     monkeypatch.setattr(running, "_batch", batch)
@@ -263,12 +263,12 @@ def failing_at(index, error):
 def test_what_was_finished_before_an_interruption_is_kept(simulated, tmp_path):
     simulate = failing_at(2, KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
-        running.run(running.one_by_one(simulate), 4, {"random_seed": 5}, folder=tmp_path)
+        running.run(simulate, 4, {"random_seed": 5}, folder=tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000000.npz", "000001.npz", "settings.json"]
     # What a process that was killed left behind is nobody's.
     (tmp_path / ".1.part").write_bytes(b"half")
     simulated.clear()
-    found = running.run(running.one_by_one(simulate), 4, {"random_seed": 5}, folder=tmp_path)
+    found = running.run(simulate, 4, {"random_seed": 5}, folder=tmp_path)
     assert simulated == [2, 3]
     np.testing.assert_array_equal(found["x"], [np.random.default_rng([5, i]).normal(size=2) for i in range(4)])
 

@@ -69,9 +69,9 @@ def test_a_study_runs_resumes_and_has_monte_carlo_errors(name, tmp_path, request
         request.getfixturevalue("sampler")
     study, changes, simulated = STUDIES[name], SMALLEST[name], []
 
-    def batch(simulate, some, random_seed):
+    def batch(simulate, some, *settings):
         simulated.extend(some)
-        return original(simulate, some, random_seed)
+        return original(simulate, some, *settings)
 
     original = running._batch
     monkeypatch.setattr(running, "_batch", batch)
