@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -177,21 +177,7 @@ _SECTIONS, _GOLDEN = 45, (np.sqrt(5) - 1) / 2
 _AT_BOUND = 1e-8
 
 
-class Dense(Protocol):
-    """Protocol for m distributions with common bounds whose modes are searched."""
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Ends of the support, the same for all m."""
-
-    def logpdf(self, x: Array) -> Array:
-        """Return the log density at x, (m, n)."""
-
-    def guess(self, q: Array) -> Array:
-        """Return approximate quantiles strictly inside the bounds, (m, n)."""
-
-
-def greatest_density(distribution: Dense) -> Array:
+def greatest_density(distribution: Distribution) -> Array:
     """Return where the density is greatest, (m,): the best of many quantiles, refined; the lowest of equally good ones.
 
     A density that increases up to a bound, or is infinite there, has its mode at the bound.

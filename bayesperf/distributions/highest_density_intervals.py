@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.distributions.quantiles import WIDEST, Invertible, invert
+
+if TYPE_CHECKING:
+    from bayesperf.distributions.base import Distribution
 
 # A Newton step shorter than this fraction of the interval is the last one: the error it leaves is its square, or the
 # rounding error of the density.
@@ -25,26 +28,7 @@ _AROUND = 1 / 6
 _LEAST = 1e-12
 
 
-class Continuous(Invertible, Protocol):
-    """Protocol for m distributions with common bounds whose intervals are computed."""
-
-    def cdf(self, x: Array) -> Array:
-        """Return the distribution function at x, (m, n)."""
-
-    def logpdf(self, x: Array) -> Array:
-        """Return the log density at x, (m, n)."""
-
-    def ppf(self, q: Array) -> Array:
-        """Return quantiles, (m, n)."""
-
-    def guess(self, q: Array) -> Array:
-        """Return approximate quantiles strictly inside the bounds, (m, n)."""
-
-    def one_peak(self) -> Booleans:
-        """Return which densities are known to have a single peak, (m,), if any inside the bounds."""
-
-
-def highest_density(distribution: Continuous, prob: float, start: Array | None = None) -> Array:
+def highest_density(distribution: Distribution, prob: float, start: Array | None = None) -> Array:
     """Return the shortest intervals of probability `prob`, (m, 2).
 
     Newton's method solves for both ends, with equal densities and the required probability. If it does not converge
@@ -124,7 +108,7 @@ def _exp(v: Array) -> Array:
     return np.exp(np.clip(v, -np.log(WIDEST), np.log(WIDEST)))
 
 
-def _shortest(distribution: Continuous, prob: float) -> Array:
+def _shortest(distribution: Distribution, prob: float) -> Array:
     """Return the shortest of many intervals, refined."""
     with np.errstate(
         invalid="ignore"
@@ -132,7 +116,7 @@ def _shortest(distribution: Continuous, prob: float) -> Array:
         return _shortest_or_infinite(distribution, prob)
 
 
-def _shortest_or_infinite(distribution: Continuous, prob: float) -> Array:
+def _shortest_or_infinite(distribution: Distribution, prob: float) -> Array:
     tail, ends = _roughly_shortest(distribution, prob)
     at_bound = np.flatnonzero((tail <= 0) | (tail >= 1 - prob))
     inside = np.ones(len(tail), bool)
@@ -146,7 +130,7 @@ def _shortest_or_infinite(distribution: Continuous, prob: float) -> Array:
     return ends
 
 
-def _roughly_shortest(distribution: Continuous, prob: float) -> tuple[Array, Array]:
+def _roughly_shortest(distribution: Distribution, prob: float) -> tuple[Array, Array]:
     """Compare intervals with interpolated ends; return the tail below the shortest, (m,), and its ends, (m, 2)."""
     logarithmic = np.isinf(distribution.bounds[1])
     share = (1 - np.cos(np.linspace(0, np.pi, _COMPARED))) / 2
@@ -166,7 +150,7 @@ def _roughly_shortest(distribution: Continuous, prob: float) -> tuple[Array, Arr
     return tails[best[:, 0]], np.hstack([np.take_along_axis(end, best, -1) for end in (lower, upper)])
 
 
-def _at_bound(distribution: Continuous, prob: float) -> tuple[Array, Booleans]:
+def _at_bound(distribution: Distribution, prob: float) -> tuple[Array, Booleans]:
     """Return the intervals that end at a bound, and in which of them the density is not the highest there."""
     low, high = distribution.bounds
     quantiles = distribution.ppf(np.array([[1 - prob, prob]]))
@@ -186,7 +170,7 @@ def _at_bound(distribution: Continuous, prob: float) -> tuple[Array, Booleans]:
     return intervals, ~higher.any(-1)
 
 
-def _refined(distribution: Continuous, prob: float, tail: Array, ends: Array) -> Array:
+def _refined(distribution: Distribution, prob: float, tail: Array, ends: Array) -> Array:
     """Bisect the tail, near its approximate value, for equal densities at both ends, until Newton's method converges.
 
     The result is never wider than the central interval, even if a peak is narrower than its rounding error.
