@@ -49,8 +49,8 @@ def checked[**P, R](function: Callable[P, R]) -> Callable[P, R]:
 def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
     """Refuse arguments, given by name, that no function can read.
 
-    That is: several values in place of one, a Dataset, a missing or ragged value, two columns with one name, or an
-    object that cannot be shown.
+    That is: several values in place of one, a Dataset, a missing or ragged value, two columns with one name, an object
+    that cannot be shown, or pandas columns of the same rows in different orders.
     """
     for name, value in arguments.items():
         if type(value) in _PLAIN or (type(value) is np.ndarray and name not in _SINGLE):
@@ -59,6 +59,7 @@ def refuse_unreadable(arguments: Mapping[str, Any]) -> None:
             raise InputTypeError(name, f"must be a single value; it is {_kind(value)}.")
         if name not in _HANDED_ON:
             _refuse(name, value)
+    _refuse_reordered(arguments)
 
 
 def _has_several(value: Any) -> bool:
@@ -93,6 +94,32 @@ def _refuse(name: str, value: Any) -> None:
         except Exception as error:  # The type is unknown: it is another library's error.
             said = next(iter(str(error).splitlines()), "")
             raise InputTypeError(name, f"{_kind(value)} that cannot be read ({said}).", "Give plain values.") from error
+
+
+def _refuse_reordered(arguments: Mapping[str, Any]) -> None:
+    """Refuse pandas columns whose indices have the same entries in different orders: position says what goes together.
+
+    After a merge or a sort it would pair the prediction of one example with the truth of another.
+    """
+    indices = {
+        f"{name}[{key!r}]" if isinstance(value, Mapping) else name: column.index
+        for name, value in arguments.items()
+        for key, column in (value.items() if isinstance(value, Mapping) else [(name, value)])
+        if isinstance(column, pd.Series | pd.DataFrame)
+    }
+    for name, index in indices.items():
+        first = next(iter(indices.values()))
+        if not index.equals(first) and _has_same_entries(index, first):
+            raise InputError(
+                name,
+                "has the same index as another column, in another order, and rows are paired by position.",
+                "Put both in one order, as b.loc[a.index]; or, if the positions are right, call .to_numpy() on both.",
+            )
+
+
+def _has_same_entries(index: pd.Index, other: pd.Index) -> bool:
+    """Return whether two indices have the same entries, each once."""
+    return len(index) == len(other) and index.is_unique and other.is_unique and bool(index.isin(other).all())
 
 
 def _read(value: Any) -> None:

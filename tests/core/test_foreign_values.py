@@ -292,6 +292,26 @@ def test_columns_that_numpy_cannot_hold(column, message, lazy):
         bp.ConfusionMatrix.from_frame(frame.lazy() if lazy else frame, actual="actual", predicted="predicted")
 
 
+Y_SERIES, SHUFFLED = pd.Series(Y), pd.Series(PREDICTED).sample(frac=1, random_state=1)
+
+
+@pytest.mark.parametrize(("call", "name"), [
+    (lambda: bp.posterior(Y_SERIES, SHUFFLED), "y_pred"),
+    (lambda: bp.posterior(Y_SERIES, PREDICTED, by={"fold": SHUFFLED}), r"by\['fold'\]"),
+    (lambda: bp.roc_auc(Y, {"a": Y_SERIES, "b": SHUFFLED}), r"y_score\['b'\]"),
+    (lambda: bp.folds.sign_test(Y_SERIES, SHUFFLED), "scores_b"),
+])  # fmt: skip
+def test_rows_of_the_same_index_in_two_orders_are_refused(call, name):
+    with pytest.raises(bp.InputError, match=rf"{name} has the same index as another column, in another order"):
+        call()
+
+
+def test_rows_of_different_or_repeated_indices_are_paired_by_position():
+    expected = bp.posterior(Y, PREDICTED)["recall"].mean()
+    for index in (range(1, 21), IDS, [*range(19), 18], None):
+        assert bp.posterior(Y_SERIES, pd.Series(PREDICTED, index))["recall"].mean() == expected
+
+
 def test_what_can_be_read_passes_the_door():
     """Columns of the same libraries that can be read, ids of any kind, and labels of no length."""
     expected = bp.posterior(Y, PREDICTED, pos_label=1)["recall"].mean()
