@@ -21,8 +21,11 @@ _MARKUP = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>|#$~"})
 class Answer(Saved, ABC):
     """Base class of results that can be saved, and that describe their findings in words and in a table.
 
-    A class of answers has the methods `in_words` and `summary`, and `plot` if there is something to draw.
+    A class of answers has the methods `in_words` and `summary`. The function of `bayesperf.plots` that draws it is
+    called `drawn_by`; a class whose `plot` has arguments of its own defines it.
     """
+
+    drawn_by: ClassVar[str] = ""
 
     @abstractmethod
     def in_words(self) -> str:
@@ -42,6 +45,20 @@ class Answer(Saved, ABC):
         """
         return self.summary(**options)
 
+    def plot(self, *args: Any, **options: Any) -> Figure:
+        """Plot the answer, by the function of `bayesperf.plots` that is called ``drawn_by``.
+
+        Parameters
+        ----------
+        *args, **options
+            Its other arguments: of a curve ``ci_prob`` and ``kind`` of its band, of others ``ci_prob`` and ``ci_kind``
+            of intervals if it has some; ``ax`` of all.
+        """
+        from bayesperf import plots
+
+        figure: Figure = getattr(plots, self.drawn_by)(self, *args, **options)
+        return figure
+
     def _repr_html_(self) -> str:
         words, table = "<br>".join(map(escape, self.in_words().splitlines())), self.table_below()
         return f"<p>{words}</p>{'' if table.empty else table._repr_html_()}"  # type: ignore[operator]
@@ -49,26 +66,6 @@ class Answer(Saved, ABC):
     def _repr_markdown_(self) -> str:
         words, table = self.in_words().translate(_MARKUP), self.table_below()
         return words if table.empty else f"{words}\n\n{_markdown(table)}"
-
-
-class PlottedAnswer(Answer):
-    """An answer with a figure: the function of `bayesperf.plots` that draws it is called `drawn_by`."""
-
-    drawn_by: ClassVar[str]
-
-    def plot(self, **options: Any) -> Figure:
-        """Plot the answer.
-
-        Parameters
-        ----------
-        **options
-            Options of the function of `bayesperf.plots` that draws it, which is called ``drawn_by``: of a curve
-            ``ci_prob`` and ``kind`` of its band, of others ``ci_prob`` and ``ci_kind`` of intervals; ``ax`` of all.
-        """
-        from bayesperf import plots
-
-        figure: Figure = getattr(plots, self.drawn_by)(self, **options)
-        return figure
 
 
 def _markdown(table: pd.DataFrame) -> str:

@@ -13,7 +13,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import PlottedAnswer
+from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError
 from bayesperf.curves.scored_systems import NAMELESS
@@ -21,7 +21,7 @@ from bayesperf.data.axis_names import MODEL
 from bayesperf.distributions.draws import rank_envelope
 
 
-class Curve(PlottedAnswer):
+class Curve(Answer):
     """A curve of one system or of several: points over a dim, and joint draws of them.
 
     The kinds (`ThresholdCurve`, `DecisionCurve`, `ReliabilityCurve`, `ExpectedPerformanceCurve`) define their points

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,9 +38,6 @@ from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.sources.stored_draws import StoredDraws
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 METRICS = (
     "recall",
@@ -136,6 +133,8 @@ class MetaAnalysis(AnswersOverGroups):
     drawn: xr.Dataset
     counts: xr.DataArray
     own_priors: bool = True
+
+    drawn_by = "meta_analysis"
 
     # ── The four answers ──
 
@@ -346,18 +345,6 @@ is 0.83...
         less, why = ("lower", ", as if thresholds differed") if below > 0.5 else ("higher", "")
         probability = chance(max(below, 1 - below))
         return f"{beginning} {less} specificity (probability {probability}; correlation of the logits {known}){why}"
-
-    def plot(self, **options: Any) -> Figure:
-        """Plot the studies, the median study and a new one with their regions.
-
-        Parameters
-        ----------
-        **options
-            The options ``ci_prob`` and ``ax`` of `bayesperf.plots.meta_analysis`.
-        """
-        from bayesperf import plots
-
-        return plots.meta_analysis(self, **options)
 
     def table_below(self, **options: Any) -> pd.DataFrame:
         """Return the table without the studies one by one; see `summary`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -21,10 +20,6 @@ from bayesperf.labels.worth_of_labels import LabelValue, label_value
 from bayesperf.metrics.metric import Metric
 from bayesperf.metrics.registry import single_valued
 from bayesperf.posteriors.posterior import Posterior
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,6 +50,8 @@ class NextLabels(Answer):
     sd_advised: float
     sd_by_chance: float
 
+    drawn_by = "next_labels"
+
     def in_words(self) -> str:
         """Return a sentence on the expected gain from the labels."""
         n = int(self.advised.sum())
@@ -67,12 +64,6 @@ class NextLabels(Answer):
     def summary(self) -> pd.DataFrame:
         """Return the table of the strata, with the number of labels to add in the column ``advised``."""
         return self.sample.table().assign(advised=self.advised)
-
-    def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Plot the advised labels beside those there are; see `bayesperf.plots.next_labels`."""
-        from bayesperf import plots
-
-        return plots.next_labels(self, ax=ax)
 
     def __repr__(self) -> str:
         return f"{self.summary().to_string(index=False)}\n{self.in_words()}"

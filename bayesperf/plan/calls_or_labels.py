@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -35,10 +35,6 @@ from bayesperf.labels.prevalence_of_calls import (
     tabulated_roughly,
 )
 from bayesperf.plan.plan_result import UnreachableError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MORE = ("calls", "labels")
 # Multiples of the calls and labels so far of which the width is computed, and those that a summary shows.
@@ -72,6 +68,8 @@ class PrevalencePlan(Answer):
     calls: int
     labels: int
     ci_prob: float
+
+    drawn_by = "prevalence_plan"
 
     def calls_for(self, width: float) -> int:
         """Return how many more calls bring the expected width of the interval to a given one.
@@ -126,12 +124,6 @@ class PrevalencePlan(Answer):
                 calls, labels = (times if more == each else 1 for each in MORE)
                 rows.append((name, calls * self.calls, labels * self.labels, self._width(more, times)))
         return pd.DataFrame(rows, columns=["plan", "calls", "labels", "width"])
-
-    def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Plot the width by calls and by labels; see `bayesperf.plots.prevalence_plan`."""
-        from bayesperf import plots
-
-        return plots.prevalence_plan(self, ax=ax)
 
     def in_words(self) -> str:
         """Return sentences on how wide the interval is, what would narrow it, and which of the two is cheaper.

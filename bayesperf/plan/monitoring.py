@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,10 +28,6 @@ from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import with_direction
 from bayesperf.posteriors.summary_table import table_of_intervals
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Monitor(Answer):
@@ -54,18 +49,11 @@ class Monitor(Answer):
     dataset: xr.Dataset
     marginal: Marginal
 
+    drawn_by = "monitor"
+
     def summary(self) -> pd.DataFrame:
         """Return the variables of `dataset` as a table, with a row for each step (and system)."""
         return table_of_intervals(self.dataset)
-
-    def plot(self, *, ax: Sequence[Axes] | None = None) -> Figure:
-        """Plot the metric with its intervals, and the probability that the requirement is met, over the examples.
-
-        If axes are given, there must be two: see `bayesperf.plots.monitor`.
-        """
-        from bayesperf import plots
-
-        return plots.monitor(self, ax=ax)
 
     def in_words(self) -> str:
         """Return sentences on the last step: the metric, how probably it meets the requirement, and the verdict.

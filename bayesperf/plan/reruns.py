@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,10 +23,6 @@ from bayesperf.distributions.draws import Draws
 from bayesperf.groups.group_quadrature import QUESTIONS
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # Attempts and questions, as multiples of those made, that a summary shows; by attempts without end only questions vary.
 _PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "attempts without end": (1, np.inf), "2 × questions": (2, 1),
@@ -53,6 +49,8 @@ class AttemptsPlan(Answer):
     mean: Array
     dispersion: Array
     random_seed: int
+
+    drawn_by = "attempts"
 
     @property
     def dim(self) -> str:
@@ -159,12 +157,6 @@ class AttemptsPlan(Answer):
         columns = ["system", "plan", "questions", "attempts", "standard_error", "ci_lower", "ci_upper"]
         table = pd.DataFrame(rows, columns=columns)
         return table if self.questions.ndim else table.drop(columns="system")
-
-    def plot(self, *, ax: Axes | None = None) -> Figure:
-        """Plot the standard error by attempts and questions; see `bayesperf.plots.attempts`."""
-        from bayesperf import plots
-
-        return plots.attempts(self, ax=ax)
 
     def in_words(self) -> str:
         """Return sentences on what makes the pass rate uncertain, and what would reduce the uncertainty.

@@ -15,10 +15,10 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
+from bayesperf.core.answer import Answer
 from bayesperf.core.arrays import CI_BOUND, Array, Codes, coordinate, labelled, positions
 from bayesperf.core.errors import InputError
 from bayesperf.core.fields import Held
-from bayesperf.core.saving import Saved
 from bayesperf.core.words import place_names
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
@@ -54,7 +54,7 @@ class Origin(Held, ABC):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Marginal(Saved):
+class Marginal(Answer):
     """The distribution of one metric over leading dims.
 
     ``posterior[metric]`` returns one. Each method returns an `xarray.DataArray` over the leading dims (0-d for one
@@ -539,6 +539,10 @@ class Marginal(Saved):
         leading = xr.DataArray(np.zeros(len(names)), {"place": names}, ["place"]) if self.dims else self.leading
         first = at_rows(self, np.arange(len(names)), leading)
         return marginal_html(first, self._headline(), self._sentence(), self.leading.size - len(names))
+
+    def _repr_markdown_(self) -> str:
+        # Intervals of very many places take time.
+        return super()._repr_markdown_() if self.leading.size <= _MOST_IN_WORDS else self._headline()
 
     def _headline(self) -> str:
         sizes = ", ".join(f"{dim}: {self.leading.sizes[dim]}" for dim in self.dims)

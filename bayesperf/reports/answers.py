@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from bayesperf import plots
 from bayesperf.comparison.result import Comparison
-from bayesperf.core.answer import Answer, PlottedAnswer
+from bayesperf.core.answer import Answer
 from bayesperf.core.errors import InputTypeError
 from bayesperf.core.words import enumerated, metric_title, percentage, printable, short_interval_name
 from bayesperf.posteriors.marginal import Marginal
@@ -33,7 +33,7 @@ from bayesperf.reports.sections.methods import made_by
 from bayesperf.reports.sections.which_is_better import difference_table
 
 # What stands beneath a question; blocks only on our own pages.
-type Part = Answer | Marginal | pd.DataFrame | Block
+type Part = Answer | pd.DataFrame | Block
 
 
 # What tells how a figure was computed, and ends that have a column together: they stand in JSON alone.
@@ -109,9 +109,7 @@ class Answers:
     def _words(self, question: str) -> list[Block]:
         """Return what the answers to a question say."""
         said = [
-            each.in_words(**self._taken(each.in_words))
-            for each in self.parts[question]
-            if isinstance(each, Answer | Marginal)
+            each.in_words(**self._taken(each.in_words)) for each in self.parts[question] if isinstance(each, Answer)
         ]
         lines = [line for text in said for line in text.splitlines() if line]
         return [Sentence(line, name=(self._names[question], "in_words")) for line in lines]
@@ -122,13 +120,11 @@ class Answers:
         name = (self._names[question], "table" if place == 0 else f"table_{place + 1}")
         if isinstance(part, pd.DataFrame):
             return table_of(part, name)
-        if not isinstance(part, Answer | Marginal):
+        if not isinstance(part, Answer):
             return [part]
-        plot = getattr(part, "plot", None)
-        draws = getattr(plots, part.drawn_by) if isinstance(part, PlottedAnswer) else plot
-        drawn = [] if plot is None else [Figure(partial(_drawn, plot, self._taken(draws), question), is_large=True)]
-        table = part.table_below if isinstance(part, Answer) else part.summary
-        rows = table(**self._taken(part.summary))
+        options = self._taken(getattr(plots, part.drawn_by, part.plot))
+        drawn = [Figure(partial(_drawn, part.plot, options, question), is_large=True)]
+        rows = part.table_below(**self._taken(part.summary))
         if isinstance(part, Comparison) and not part.of_ratio:
             pairs = difference_table(part, rows.to_dict("records"), part.title, "", self.ci_prob, name=name)
             return [*drawn, pairs, Note(caption(rows.attrs))]
@@ -149,7 +145,7 @@ def answers_of(data: Any, **options: Any) -> Answers:
     if not any(parts.values()):
         raise InputTypeError("data", "is empty: there is no answer to show.")
     for question, part in ((question, part) for question, each in parts.items() for part in each):
-        if not isinstance(part, Answer | Marginal | pd.DataFrame):
+        if not isinstance(part, Answer | pd.DataFrame):
             raise InputTypeError(
                 "data", f"{question!r} must be an answer or a DataFrame; it is {type(part).__name__}.",
                 "Give what has `in_words`.",
@@ -181,7 +177,7 @@ def _drawn(plot: Any, options: Mapping[str, Any], question: str) -> list[tuple[s
 # ── Tables ──
 
 
-def _titles(part: Answer | Marginal, rows: pd.DataFrame) -> dict[str, str]:
+def _titles(part: Answer, rows: pd.DataFrame) -> dict[str, str]:
     """Return what metrics are called for these data, by name, if not as their names say."""
     if isinstance(part, Posterior):
         return {name: part.applicable(name).title for name in rows["metric"].unique()}

@@ -29,7 +29,6 @@ from bayesperf.files.option_table import Settings, no_page
 from bayesperf.groups.pooling import pool
 from bayesperf.metrics.metric import Metric
 from bayesperf.posteriors import prior as priors
-from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.requirement import Requirement, bounds_of
 from bayesperf.posteriors.tree_attributes import RANDOM_SEED, figures_of
@@ -188,7 +187,7 @@ def report(
         own_seed = int(tree["posterior"].attrs.get(RANDOM_SEED, 0))
     seed = own_seed if random_seed is None else checks.seed(random_seed)
     of_labels = {"labels": labels, "pos_label": pos_label, "by": by}
-    if isinstance(data, Mapping | Answer | Marginal) and not isinstance(data, Posterior):
+    if isinstance(data, Mapping | Answer) and not isinstance(data, Posterior):
         given = of_labels | {"y_pred": y_pred, "prior": prior, "baseline": baseline}
         lists = {"requirements": requirements, "metrics": metrics, "slices": slices}
         return Report(_answers(data, given, lists, ci_prob, rope), title)

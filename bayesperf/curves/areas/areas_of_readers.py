@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from scipy import special
 
 from bayesperf.comparison.comparing import compare
 from bayesperf.core import checks
-from bayesperf.core.answer import PlottedAnswer
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array, Booleans
 from bayesperf.core.errors import InputError
@@ -40,7 +40,7 @@ RANDOM = ("readers and cases", "cases", "readers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReaderAreas(PlottedAnswer):
+class ReaderAreas(Answer):
     """Areas under ROC curves of readers who scored the same cases, by `reader_areas`.
 
     The plot shows each reader's areas, and the average reader's and a new reader's with intervals
@@ -69,7 +69,7 @@ class ReaderAreas(PlottedAnswer):
     drawn: xr.Dataset
     random_seed: int
 
-    drawn_by: ClassVar[str] = "reader_areas"
+    drawn_by = "reader_areas"
 
     # ── Answers ──
 

@@ -84,7 +84,7 @@ class DecisionCurve(Curve):
     elsewhere: Prevalence | None = None
 
     over: ClassVar[str] = "threshold"
-    drawn_by: ClassVar[str] = "decision_curve"
+    drawn_by = "decision_curve"
 
     @cached_property
     def dataset(self) -> xr.Dataset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import PlottedAnswer
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts, blocks
 from bayesperf.core.errors import InputError, InputTypeError
@@ -56,7 +56,7 @@ _SHOWN, _SHOWN_OF_DECIDED = ("recall", "specificity", "precision"), ("precision"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChosenThreshold(PlottedAnswer):
+class ChosenThreshold(Answer):
     """A threshold, or two between which people decide, and the posterior of the decided examples.
 
     Made by `bayesperf.choose_threshold`, and for two thresholds by `bayesperf.curves.abstention`. ``chosen[metric]`` is
@@ -97,7 +97,7 @@ class ChosenThreshold(PlottedAnswer):
     best: Metric | None = None
     abstention_rate: Marginal | None = None
 
-    drawn_by: ClassVar[str] = "score_regions"
+    drawn_by = "score_regions"
 
     @property
     def threshold(self) -> float:

@@ -98,7 +98,7 @@ class ExpectedPerformanceCurve(CurveOfParts):
     paired: bool = True
 
     over: ClassVar[str] = "alpha"
-    drawn_by: ClassVar[str] = "epc"
+    drawn_by = "epc"
 
     @property
     def system(self) -> System:

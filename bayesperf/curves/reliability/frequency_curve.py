@@ -82,7 +82,7 @@ class ReliabilityCurve(CurveOfParts):
 
     over: ClassVar[str] = "probability"
     usual_band: ClassVar[str] = "simultaneous"
-    drawn_by: ClassVar[str] = "reliability"
+    drawn_by = "reliability"
 
     @cached_property
     def dataset(self) -> xr.Dataset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 
 from bayesperf.core import checks
-from bayesperf.core.answer import PlottedAnswer
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import NO_DIMS, Array, Codes, Counts
 from bayesperf.core.errors import InputError, InputTypeError
@@ -123,7 +123,7 @@ class CalibrationFigures(Held):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Calibration(PlottedAnswer):
+class Calibration(Answer):
     """Whether the probabilities of a classifier are calibrated. Made by `calibration`.
 
     ``calibration[measure]`` is the `Marginal` of a measure with a posterior; `summary` has all measures, and the plot
@@ -140,7 +140,7 @@ class Calibration(PlottedAnswer):
     parts: Mapping[Any, CalibrationFigures]
     random_seed: int
 
-    drawn_by: ClassVar[str] = "calibration"
+    drawn_by = "calibration"
 
     @property
     def labels(self) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from bayesperf.core import checks
-from bayesperf.core.answer import PlottedAnswer
+from bayesperf.core.answer import Answer
 from bayesperf.core.arguments import checked
 from bayesperf.core.arrays import Array
 from bayesperf.core.errors import InputError, InputTypeError
@@ -49,7 +49,7 @@ _QUANTILES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recalibration(PlottedAnswer):
+class Recalibration(Answer):
     """What the probabilities of a system should be. Made by `recalibrate`.
 
     ``recalibration[parameter]`` is the `Marginal` of a parameter of a logistic line: ``intercept``, ``slope``; with
@@ -81,7 +81,7 @@ class Recalibration(PlottedAnswer):
     prior: str
     random_seed: int
 
-    drawn_by: ClassVar[str] = "recalibration"
+    drawn_by = "recalibration"
 
     @checked
     def predict(self, new_prob: ArrayLike, group: Any = None) -> Marginal:

@@ -48,7 +48,7 @@ class SummaryCurve(Curve):
     studies: MetaAnalysis
 
     over: ClassVar[str] = "fpr"
-    drawn_by: ClassVar[str] = "summary_roc"
+    drawn_by = "summary_roc"
 
     @cached_property
     def dataset(self) -> xr.Dataset:

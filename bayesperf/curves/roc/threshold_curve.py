@@ -107,7 +107,7 @@ class ThresholdCurve(CurveOfParts):
     progressbar: bool
 
     over: ClassVar[str] = "threshold"
-    drawn_by: ClassVar[str] = "curve"
+    drawn_by = "curve"
 
     @property
     def curve_kind(self) -> CurveKind:
