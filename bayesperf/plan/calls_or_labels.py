@@ -39,7 +39,7 @@ from bayesperf.plan.plan_result import UnreachableError
 MORE = ("calls", "labels")
 # Multiples of the calls and labels so far of which the width is computed, and those that a summary shows.
 _TIMES, _SHOWN = (1, 2, 4, 16, np.inf), (2, 4, np.inf)
-# So many calls are calls without end.
+# This many calls count as infinitely many.
 _ENDLESS = 1e9
 # If one call is worth more labels than this, or one label calls, only it helps.
 _HARDLY = 1e4
@@ -57,7 +57,7 @@ class PrevalencePlan(Answer):
     ----------
     dataset : xarray.Dataset
         Expected ``width`` of the highest-density interval over ``more`` (calls or labels) and ``times``, a multiple of
-        those so far; infinite for calls or labels without end.
+        those so far; inf for infinitely many.
     calls, labels : int
         Numbers of calls, and of labels in the validation, so far.
     ci_prob : float
@@ -87,7 +87,7 @@ class PrevalencePlan(Answer):
         Raises
         ------
         UnreachableError
-            If calls without end leave a wider interval, because too few labels validated them.
+            If infinitely many calls leave a wider interval, because too few labels validated them.
         ValueError
             If the width is not above 0.
         """
@@ -109,7 +109,7 @@ class PrevalencePlan(Answer):
         Raises
         ------
         UnreachableError
-            If labels without end leave a wider interval, because there are too few calls.
+            If infinitely many labels leave a wider interval, because there are too few calls.
         ValueError
             If the width is not above 0.
         """
@@ -120,7 +120,7 @@ class PrevalencePlan(Answer):
         rows: list[tuple[str, float, float, float]] = [("now", self.calls, self.labels, self._width("calls", 1))]
         for more in MORE:
             for times in _SHOWN:
-                name = f"{times:g} × {more}" if np.isfinite(times) else f"{more} without end"
+                name = f"{times:g} × {more}" if np.isfinite(times) else f"infinitely many {more}"
                 calls, labels = (times if more == each else 1 for each in MORE)
                 rows.append((name, calls * self.calls, labels * self.labels, self._width(more, times)))
         return pd.DataFrame(rows, columns=["plan", "calls", "labels", "width"])
@@ -334,7 +334,7 @@ def _expected_widths(
 
 
 def _predicted(n: float, rate: Array, level: Array) -> Array:
-    """Return how many of n new trials succeed, at levels of their distributions; of trials without end, the mean."""
+    """Return how many of n new trials succeed, at levels of their distributions; of infinitely many, the mean."""
     return n * rate if n >= _ENDLESS else np.asarray(stats.binom.ppf(level, n, rate))
 
 

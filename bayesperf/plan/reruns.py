@@ -24,8 +24,9 @@ from bayesperf.groups.group_quadrature import QUESTIONS
 from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.quantity import Quantity, Scope
 
-# Attempts and questions, as multiples of those made, that a summary shows; by attempts without end only questions vary.
-_PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "attempts without end": (1, np.inf), "2 × questions": (2, 1),
+# Attempts and questions, as multiples of those made, that a summary shows. With infinitely many attempts only questions
+# vary.
+_PLANS = {"now": (1, 1), "2 × attempts": (1, 2), "infinitely many attempts": (1, np.inf), "2 × questions": (2, 1),
           "4 × questions": (4, 1)}  # fmt: skip
 
 

@@ -110,7 +110,7 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
             axes.plot(now * times, errors[i, :-2], style, color=colour, lw=1.6)
             axes.axhline(errors[i, -1], color=colour, lw=0.8, ls=":")
             axes.plot(now, errors[i, -2], "o", color=colour, ms=7, mec="white")
-    axes.plot([], [], ":", color=GREY, label="attempts without end")
+    axes.plot([], [], ":", color=GREY, label="infinitely many attempts")
     for i, name in enumerate(place_names(plan.questions)):
         axes.plot([], [], "o", color=SERIES[i % len(SERIES)], label=f"{shorten(name)}, now" if name else "now")
     axes.set_xlabel(f"attempts at each {plan.dim}")
@@ -126,7 +126,7 @@ def attempts(plan: AttemptsPlan, *, ax: Axes | None = None) -> Figure:
 def prevalence_plan(plan: PrevalencePlan, *, ax: Axes | None = None) -> Figure:
     """Plot the expected width of the interval of a prevalence against multiples of the calls and labels so far.
 
-    Dotted lines are the widths that calls, or labels, without end leave.
+    Dotted lines are the widths that infinitely many calls, or labels, leave.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def prevalence_plan(plan: PrevalencePlan, *, ax: Axes | None = None) -> Figure:
         name = f"{more}: {now:,} now"
         axes.plot(finite["times"], finite.sel(more=more), "o-", color=colour, lw=1.6, ms=4, label=name)
         axes.axhline(plan.dataset["width"].sel(more=more, times=np.inf).item(), color=colour, lw=0.8, ls=":")
-    axes.plot([], [], ":", color=GREY, label="without end")
+    axes.plot([], [], ":", color=GREY, label="infinitely many")
     axes.set_xlabel("times as many as now")
     axes.set_ylabel("expected width")
     axes.set_ylim(0, None)

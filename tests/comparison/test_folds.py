@@ -280,7 +280,7 @@ def test_labels_of_scores_must_agree():
     for labelled, shuffled in ((series, series[::-1]), (array, array[::-1]), (series, array[::-1])):
         bp.folds.correlated_ttest(labelled, labelled, test_fraction=0.1)
         bp.folds.correlated_ttest(labelled, np.asarray(shuffled), test_fraction=0.1)
-        with pytest.raises(ValueError, match="scores_b (is labelled otherwise|has the same index).* order"):
+        with pytest.raises(ValueError, match=r"scores_b (is labelled otherwise|has the same index).* order"):
             bp.folds.correlated_ttest(labelled, shuffled, test_fraction=0.1)
 
 
