@@ -144,6 +144,12 @@ def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
             f"counts along one dim need no sampler, but these have {list(cm.dims)}.",
             "Fit the model: bp.slices(bp.fit(cm, 'slices')).",
         )
+    if not cm.graded and len(cm.labels) != 2:
+        raise InputError(
+            "data",
+            f"the rates of slices are of two classes; there are {len(cm.labels)}.",
+            "For the accuracy: bp.slices(bp.fit(cm, 'slices', options={'outcome': 'accuracy'})).",
+        )
     number = cm.counts.sizes[cm.dims[0]]
     checks.draws_in_memory(draws, _NUMBERS * number, f"the rates of {number:,} slices", "Take fewer slices.")
     if not cm.graded and len(cm.labels) == 2 and cm.pos_label is None:
