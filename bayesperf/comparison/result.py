@@ -458,12 +458,11 @@ def _stacked(
     parts: Sequence[xr.DataArray],
     last: xr.DataArray,
     attrs: Mapping[Any, Any] | None = None,
-    name: str | None = None,
 ) -> xr.DataArray:
     """Stack arrays with the same dims along a new last dim, in a tenth of the time of `xarray.concat`."""
     first = parts[0]
     same = (part if part.dims == first.dims else part.transpose(*first.dims) for part in parts)
-    return labelled(np.stack([part.values for part in same], -1), first, last, name, attrs)
+    return labelled(np.stack([part.values for part in same], -1), first, last, attrs=attrs)
 
 
 def _with_columns(table: pd.DataFrame, before: str, columns: Mapping[str, Any]) -> pd.DataFrame:

@@ -54,6 +54,11 @@ def count_rows(
     return {name: counted[role].to_native() for role, name in roles.items()}, counted["rows"].to_numpy()
 
 
+def column_names(columns: str | Sequence[str] | None) -> list[str]:
+    """Return the names of one column, of several, or of none."""
+    return [columns] if isinstance(columns, str) else list(() if columns is None else columns)
+
+
 def lazy_frame(frame: Any, columns: list[str]) -> nw.LazyFrame[Any]:
     """Return a frame of any engine as a lazy Narwhals frame with the named columns, each for one role."""
     try:

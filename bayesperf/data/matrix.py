@@ -42,7 +42,7 @@ from bayesperf.data.cross_tabulation import (
 )
 from bayesperf.data.cross_validation import fold_of_each, held_out_predictions, mark_repeats
 from bayesperf.data.display import matrix_html, matrix_text
-from bayesperf.data.frames import clusters_of_totals, count_rows, encode_totals, lazy_frame
+from bayesperf.data.frames import clusters_of_totals, column_names, count_rows, encode_totals, lazy_frame
 from bayesperf.data.label_encoding import check_labels, encode, merge_labels, positive_label
 from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.response_patterns import (
@@ -478,13 +478,11 @@ class ConfusionMatrix(Counted):
         >>> cm.sel(model="new").counts.values
         array([[3, 0], [0, 3]])
         """
-        keys = [by] if isinstance(by, str) else list(by)
-        systems = [predicted] if isinstance(predicted, str) else list(predicted)
+        keys, systems, within = column_names(by), column_names(predicted), column_names(cluster)
         if not systems or (example is not None and len(systems) > 1):
             raise InputError(
                 "predicted", "name a column; or one for each system, and then no `example`: a row is an example."
             )
-        within = [cluster] if isinstance(cluster, str) else list(() if cluster is None else cluster)
         lazy_frame(frame, [actual, *systems, *keys, *within])
         values, rows = count_rows(frame, [actual, *systems, *keys, *within[:1]])
         dims = CELL_DIMS if len(systems) == 1 else (actual, *systems)

@@ -25,7 +25,7 @@ from bayesperf.data.count_arrays import as_outcomes, as_table, check_dims, check
 from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
-from bayesperf.data.frames import count_rows, lazy_frame, refuse_missing_rows
+from bayesperf.data.frames import column_names, count_rows, lazy_frame, refuse_missing_rows
 from bayesperf.data.label_encoding import Column, check_labels, encode
 from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.matrix import ConfusionMatrix
@@ -244,7 +244,11 @@ class Outcomes(Counted):
             raise InputTypeError("correct", "name a column of right and wrong, or one of grades, as `grade`.")
         if correct is not None and scale is not None:
             raise InputTypeError("scale", "applies to grades; right and wrong are 1 and 0.", "Remove `scale`.")
-        keys, within, systems = _names(by), _names(cluster), _names(grade if correct is None else correct)
+        keys, within, systems = (
+            column_names(by),
+            column_names(cluster),
+            column_names(grade if correct is None else correct),
+        )
         if not systems or (example is not None and len(systems) > 1):
             asked = "grade" if correct is None else "correct"
             raise InputError(asked, "name a column; or one for each system, and then no `example`.")
@@ -324,10 +328,6 @@ def matrix_of_right(outcomes: Outcomes) -> ConfusionMatrix:
 
 
 # ── Columns of grades ──
-
-
-def _names(columns: str | Sequence[str] | None) -> list[str]:
-    return [columns] if isinstance(columns, str) else list(() if columns is None else columns)
 
 
 def encode_grades(columns: Mapping[str, Any], by: Mapping[str, Any], scale: Scale | None) -> EncodedColumns:

@@ -117,27 +117,18 @@ class _Column(NamedTuple):
 
 
 class FirstLook(NamedTuple):
-    """What a file probably holds.
+    """What a file probably holds."""
 
-    Attributes
-    ----------
-    columns : list of tuple
-        For each column its name, what it holds in words, its numbers of different and of missing values, and its role
-        (a key of `ROLES`).
-    rows : int
-        Number of rows.
-    notes : list of str
-        Sentences on the format, and on what looks like a mistake.
-    commands : dict
-        A command for each question that the file can answer.
-    in_python : dict
-        What to call in Python for each question that no command answers.
-    """
-
+    # For each column its name, what it holds in words, its numbers of different and of missing values, and its role (a
+    # key of `ROLES`).
     columns: list[tuple[str, str, int, int, str]]
+    # Number of rows.
     rows: int
+    # Sentences on the format, and on what looks like a mistake.
     notes: list[str]
+    # A command for each question that the file can answer.
     commands: dict[str, str]
+    # What to call in Python for each question that no command answers.
     in_python: dict[str, str]
 
 

@@ -54,29 +54,19 @@ _LONGEST = 20_000_000
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file as DuckDB reads it.
+    """A file as DuckDB reads it."""
 
-    Attributes
-    ----------
-    named : Path
-        The file, or the copy of a pipe; errors use this name.
-    path : Path
-        The file that is read.
-    scan : str
-        The SQL that reads it.
-    columns : mapping of str to str
-        The SQL of each column, by name.
-    types : mapping of str to str
-        The type of each column, if the file says it.
-    note : str
-        A sentence on the file's format, if it had to be detected.
-    """
-
+    # The file, or the copy of a pipe; errors use this name.
     named: Path
+    # The file that is read.
     path: Path
+    # The SQL that reads it.
     scan: str
+    # The SQL of each column, by name.
     columns: Mapping[str, str]
+    # The type of each column, if the file says it.
     types: Mapping[str, str] = field(default_factory=dict)
+    # A sentence on the file's format, if it had to be detected.
     note: str = ""
 
     @property

@@ -13,29 +13,19 @@ from bayesperf.files.roles import CORRECT_COLUMNS, EXAMPLE_COLUMNS, QUESTION_COL
 
 
 class Kind(NamedTuple):
-    """A kind of file.
+    """A kind of file."""
 
-    Attributes
-    ----------
-    columns : mapping
-        Usual names of each column, by its role; the first name that occurs is taken.
-    required : mapping
-        The roles that a file must have, and what each is in words.
-    held : mapping
-        What the columns of its own roles hold, in words.
-    question : str
-        What it answers; empty if options name its columns as they do in files of predictions.
-    command : str
-        The command that answers it.
-    sampled : str
-        What is sampled for the answers, if anything is.
-    """
-
+    # Usual names of each column, by its role; the first name that occurs is taken.
     columns: Mapping[str, Sequence[str]]
+    # The roles that a file must have, and what each is in words.
     required: Mapping[str, str]
+    # What the columns of its own roles hold, in words.
     held: Mapping[str, str] = {}
+    # What it answers; empty if options name its columns as they do in files of predictions.
     question: str = ""
+    # The command that answers it.
     command: str = "summary"
+    # What is sampled for the answers, if anything is.
     sampled: str = ""
 
 

@@ -28,34 +28,23 @@ PAGES = (".html", ".htm", ".md", ".json")
 
 
 class Option(NamedTuple):
-    """A row of the table of options.
+    """A row of the table of options."""
 
-    Attributes
-    ----------
-    help : str
-        What the option says, in a sentence.
-    commands : str
-        The commands that have it, separated by blanks.
-    flags : tuple of str
-        How it is typed, the usual way first; if empty, as the field is called.
-    against, needs : mapping of str to str
-        Fields of options that it does not go with, or without, and why. A need holds in commands that have the other;
-        of two that are joined by "|" one is enough.
-    has_entries : bool
-        Whether commas separate several values.
-    fault : callable, optional
-        Function of a value that returns what is wrong with it, or nothing.
-    least : int, optional
-        The smallest value.
-    """
-
+    # What the option says, in a sentence.
     help: str
+    # The commands that have it, separated by blanks.
     commands: str
+    # How it is typed, the usual way first; if empty, as the field is called.
     flags: tuple[str, ...] = ()
+    # Fields of options that it does not go with, or without, and why. A need holds in commands that have the other; of
+    # two that are joined by "|" one is enough.
     against: Mapping[str, str] = {}
     needs: Mapping[str, str] = {}
+    # Whether commas separate several values.
     has_entries: bool = False
+    # Function of a value that returns what is wrong with it, or nothing.
     fault: Callable[[Any], str] | None = None
+    # The smallest value.
     least: int | None = None
 
 

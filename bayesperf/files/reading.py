@@ -101,23 +101,15 @@ class Predictions:
 
 
 class Profile(NamedTuple):
-    """Facts about a column of a file.
+    """Facts about a column of a file."""
 
-    Attributes
-    ----------
-    rows : int
-        Its rows.
-    distinct : int or None
-        For labels, the number of different ones.
-    has_nul : bool
-        Whether a field holds a NUL byte.
-    narrowest, widest : int or None
-        For text, which of `_TESTS` the narrowest and the widest field pass first; None if all fields are empty.
-    """
-
+    # Its rows.
     rows: int | None
+    # For labels, the number of different ones.
     distinct: int | None
+    # Whether a field holds a NUL byte.
     has_nul: bool = False
+    # For text, which of `_TESTS` the narrowest and the widest field pass first; None if all fields are empty.
     narrowest: int | None = None
     widest: int | None = None
 

@@ -17,23 +17,15 @@ if TYPE_CHECKING:
 
 
 class FileOfKind(NamedTuple):
-    """The rows of files of one kind.
+    """The rows of files of one kind."""
 
-    Attributes
-    ----------
-    kind : str
-        A name of `KINDS`.
-    frame : pandas.DataFrame
-        A column of text for each role.
-    columns : dict
-        The column that each role was read from.
-    notes : tuple of str
-        Sentences on the format.
-    """
-
+    # A name of `KINDS`.
     kind: str
+    # A column of text for each role.
     frame: pd.DataFrame
+    # The column that each role was read from.
     columns: dict[str, str]
+    # Sentences on the format.
     notes: tuple[str, ...]
 
     @property

@@ -23,7 +23,7 @@ from bayesperf.data.axis_names import MODEL
 from bayesperf.data.clusters import ClusterColumn, Clusters, cluster_column, of_table
 from bayesperf.data.count_arrays import check_dims, check_size
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations, encode_columns
-from bayesperf.data.frames import count_rows, refuse_missing_rows
+from bayesperf.data.frames import column_names, count_rows, refuse_missing_rows
 from bayesperf.data.label_encoding import Column, HasPositive, encode, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import ResponsePatterns, distinct_patterns
@@ -183,8 +183,8 @@ class VerifiedSample(Saved, HasPositive):
         <bayesperf.VerifiedSample: 60000 examples in 4 strata, 1200 verified; 2 classes, with a judge>
         """
         options: dict[str, Any] = {"actual": actual, "predicted": predicted, "judge": judge, "strata": strata}
-        keys = _names(by)
-        named = [name for each in (*options.values(), cluster) for name in _names(each)]
+        keys = column_names(by)
+        named = [name for each in (*options.values(), cluster) for name in column_names(each)]
         values, rows = count_rows(frame, [*named, *keys])
         return cls.from_totals(
             values, rows, **options, cluster=cluster, by=keys, labels=labels, pos_label=pos_label
@@ -207,8 +207,8 @@ class VerifiedSample(Saved, HasPositive):
         pos_label: Any = None,
     ) -> VerifiedSample:
         """Count columns whose entries stand for `rows` examples each; see `from_frame`."""
-        systems, judges = _names(predicted), _names(judge)
-        refuse_missing_rows(values, rows, [*judges, *systems, *_names(strata), *_names(cluster), *by])
+        systems, judges = column_names(predicted), column_names(judge)
+        refuse_missing_rows(values, rows, [*judges, *systems, *column_names(strata), *column_names(cluster), *by])
         known, named = ~_missing(values[actual]), {name: f"column {name!r}" for name in (actual, *judges, *systems)}
         columns = _Columns(
             truth=(named[actual], _truth(values[actual], known, named[actual])),
@@ -414,10 +414,6 @@ class _Columns(NamedTuple):
         clusters = np.append(self.cluster.codes, self.cluster.codes[self.known])
         entries = np.append(number, number[self.known]), (clusters, cells)
         return of_table(self.cluster.name, csr_array(entries, shape=(self.cluster.size, math.prod(shape) * slots)))
-
-
-def _names(given: str | Sequence[str] | None) -> list[str]:
-    return [] if given is None else [given] if isinstance(given, str) else list(given)
 
 
 def _predicted_columns(y_pred: Any) -> tuple[dict[str, Column], tuple[Any, ...]]:
