@@ -16,17 +16,22 @@ _WORDS = {
     "predicted": (
         "predicted prediction predictions predict pred preds hat yhat ypred forecast estimated output vorhersage "
         "vorhergesagt vorhergesagte prognose predit predite prediccion predicho predicha previsione predetto "
-        "predetta previsto prevista przewidywanie przewidywany przewidywana przewidywane predykcja prognoza"
+        "predetta previsto prevista przewidywanie przewidywany przewidywana przewidywane predykcja prognoza tahmin"
     ),
     "actual": (
         "actual actuals true truth ytrue reference references ref gold wahrheit wahr wahre tatsachlich tatsachliche "
         "verite reel reelle real verdad verdadero verdadera verita vero vera prawda faktyczny faktyczna "
-        "rzeczywisty rzeczywista rzeczywiste"
+        "rzeczywisty rzeczywista rzeczywiste gercek"
     ),
 }
 _WEAK_WORDS = {"actual": "label labels target targets observed test ytest y human etiqueta etiquette"}
 # Days, weeks, months, quarters and years that stand in order as texts.
 _TIME = re.compile(r"(19|20)[0-9]{2}([-/.]?([0-9]{2}|Q[1-4]|W[0-9]{2})([-/.]?[0-9]{2})?)?( 00:00:00)?")
+# Names that have an order of their own, whole or cut off after three letters or more.
+_CALENDARS = (
+    "january february march april may june july august september october november december",
+    "monday tuesday wednesday thursday friday saturday sunday",
+)
 # What pandas calls the axes of a cross-tabulation of columns without names.
 _NAMELESS = (None, "row_0", "col_0")
 
@@ -41,6 +46,22 @@ def are_times(labels: Sequence[Hashable]) -> bool:
     """
     texts = [*map(str, labels)]
     return all(map(_TIME.fullmatch, texts)) and texts == sorted(texts)
+
+
+def in_calendar(labels: Sequence[Hashable]) -> list[Hashable]:
+    """Return labels in the order of the calendar if all are names of months, or all of weekdays; else nothing.
+
+    Examples
+    --------
+    >>> in_calendar(["Apr", "Feb", "Sept"]), in_calendar(["Sunday", "Monday"]), in_calendar(["May", "Ann"])
+    (['Feb', 'Apr', 'Sept'], ['Monday', 'Sunday'], [])
+    """
+    for names in map(str.split, _CALENDARS):
+        texts = {label: str(label).lower() for label in labels} if len(labels) <= len(names) else {}
+        found = {label: [name.startswith(text) and len(text) > 2 for name in names] for label, text in texts.items()}
+        if found and all(map(any, found.values())):
+            return sorted(labels, key=lambda label: found[label].index(True))
+    return []
 
 
 def axis_role(name: Hashable) -> str | None:

@@ -23,6 +23,7 @@ from bayesperf.data.label_encoding import (
     check_labels,
     codes_for_labels,
     encode,
+    encode_levels,
     merge_labels,
     warn_of_lookalikes,
 )
@@ -59,7 +60,7 @@ def encode_columns(
             "by", f"must be a mapping of names to columns, as {{'fold': ids}}; it is {type(by).__name__}."
         )
     check_dims(list(by), dims)
-    leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
+    leading = {name: encode_levels(values, f"by[{name!r}]") for name, values in by.items()}
     checks.equal_lengths({name: len(column.codes) for name, column in {**columns, **leading}.items()})
     classes = merge_labels(list(columns.values()), list(columns)) if labels is None else check_labels(labels)
     if len(classes) < 2:
@@ -148,7 +149,7 @@ class Indicators(NamedTuple):
     def columns(self, by: Mapping[str, Any]) -> EncodedColumns:
         """Return one row per example and label, encoded, with the columns of leading dims."""
         check_dims([*by, LABEL], CELL_DIMS)
-        leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
+        leading = {name: encode_levels(values, f"by[{name!r}]") for name, values in by.items()}
         examples, count = self.y_true.shape
         checks.equal_lengths({"y_true": examples} | {name: len(column.codes) for name, column in leading.items()})
         repeated = {name: Column(np.repeat(c.codes, count), c.labels, c.declared) for name, c in leading.items()}

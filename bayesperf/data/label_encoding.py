@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from bayesperf.core.arrays import Codes, decoded
 from bayesperf.core.errors import InputError, InputTypeError, LabelWarning, warn
 from bayesperf.core.words import listed
+from bayesperf.data.axis_names import in_calendar
 
 # Integer labels that span less than this are indexed by value; others are hashed.
 _DIRECT_SPAN = 1_000_000
@@ -67,6 +68,20 @@ def encode(values: Any, name: str, *, fractions: bool = False) -> Column:
             return _between(codes - low if low else codes, np.arange(low, high + 1).astype(array.dtype))
     codes, labels = pd.factorize(array, sort=True)
     return Column(codes.astype(np.intp, copy=False), labels)
+
+
+def encode_levels(values: Any, name: str) -> Column:
+    """Encode a column whose values become the levels of a leading dim: sorted, or months and weekdays by the calendar.
+
+    A pandas categorical fixes another order.
+    """
+    column = encode(values, name, fractions=True)
+    levels = column.labels.tolist()
+    order = [] if column.declared else in_calendar(levels)
+    if not order:
+        return column
+    place = np.array([order.index(level) for level in levels])
+    return Column(place[column.codes], np.array(order))
 
 
 def merge_labels(columns: Sequence[Column], names: Sequence[str]) -> NDArray[Any]:

@@ -26,7 +26,7 @@ from bayesperf.data.counted import Counted
 from bayesperf.data.cross_tabulation import EncodedColumns, count_combinations
 from bayesperf.data.display import outcomes_html, outcomes_text
 from bayesperf.data.frames import column_names, count_rows, lazy_frame, refuse_missing_rows
-from bayesperf.data.label_encoding import Column, check_labels, encode
+from bayesperf.data.label_encoding import Column, check_labels, encode, encode_levels
 from bayesperf.data.matched_rows import matched_columns
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.data.response_patterns import ResponsePatterns, mark_same_examples, of_columns, of_examples
@@ -334,7 +334,7 @@ def encode_grades(columns: Mapping[str, Any], by: Mapping[str, Any], scale: Scal
     """Encode columns of grades, one per system, as positions on a scale, together with the columns of leading dims."""
     check_dims(list(by), Outcomes.cell_dims)
     encoded = {str(name): encode(values, str(name), fractions=True) for name, values in columns.items()}
-    leading = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in by.items()}
+    leading = {name: encode_levels(values, f"by[{name!r}]") for name, values in by.items()}
     checks.equal_lengths({name: len(column.codes) for name, column in {**encoded, **leading}.items()})
     values, places = _on_scale(encoded, scale)
     codes = [_places(column, places, name) for name, column in encoded.items()]

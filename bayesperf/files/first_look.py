@@ -393,6 +393,13 @@ def _about_spellings(columns: Sequence[_Column], roles: Sequence[str]) -> list[s
         f"commands below read as {labels[0]!r}."
         for labels in spellings(counts, actual)
     ]
+    merged = {label for labels in spellings(counts, actual) for label in labels}
+    strays = [label for label in actual if counts[label] == 1 and label not in merged]
+    if len(strays) == 1 and len(counts) > 2:
+        said.append(
+            f"Label {strays[0]!r} occurs once, and is never predicted. If it is a mistake, add "
+            f"{merged_by(strays[0], 'CLASS')} with the class that it means. Otherwise it counts as a class."
+        )
     gaps = [label for label in counts if label.strip().lower() in MISSING]
     if gaps and len(counts) > 2:
         said.append(

@@ -19,7 +19,7 @@ from bayesperf.core.weights import UNSEEN, check_number
 from bayesperf.core.words import listed, plural
 from bayesperf.data.clusters import cluster_column
 from bayesperf.data.count_arrays import check_dims
-from bayesperf.data.label_encoding import Column, codes_for_labels, encode, merge_labels
+from bayesperf.data.label_encoding import Column, codes_for_labels, encode, encode_levels, merge_labels
 from bayesperf.data.outcomes import Outcomes
 from bayesperf.groups.attempts import in_parts, refuse_too_few
 from bayesperf.groups.cluster_weights import share_of_questions
@@ -116,7 +116,7 @@ def _systems(by: Mapping[str, Any] | None) -> dict[str, Column]:
     if len(names) > 1:
         raise InputError("by", f"must name one column, that of the systems; it names {listed(names)}.")
     check_dims(names, Outcomes.cell_dims)
-    return {name: encode(column, f"by[{name!r}]", fractions=True) for name, column in (by or {}).items()}
+    return {name: encode_levels(column, f"by[{name!r}]") for name, column in (by or {}).items()}
 
 
 def _matched(given: Column, right: Column) -> tuple[Codes, Codes]:

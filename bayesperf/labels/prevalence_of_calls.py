@@ -21,7 +21,7 @@ from bayesperf.core.arrays import Array
 from bayesperf.core.errors import IdentifiabilityWarning, InputError, InputTypeError, SelectionWarning, warn
 from bayesperf.data.count_arrays import labelled_arrays
 from bayesperf.data.cross_tabulation import count_combinations
-from bayesperf.data.label_encoding import encode, missing_positive_label, positive_label
+from bayesperf.data.label_encoding import encode, encode_levels, missing_positive_label, positive_label
 from bayesperf.data.matrix import ConfusionMatrix
 from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.beta import Beta
@@ -329,7 +329,7 @@ def _counts(given: Calls, known: list[Any] | None) -> tuple[xr.DataArray, xr.Dat
 
 def _predicted(given: Calls) -> xr.DataArray:
     """Return the counts (…, predicted) of predicted labels; refuse combinations of `by` without an example."""
-    columns = {name: encode(values, f"by[{name!r}]", fractions=True) for name, values in (given.by or {}).items()}
+    columns = {name: encode_levels(values, f"by[{name!r}]") for name, values in (given.by or {}).items()}
     columns |= {"predicted": encode(given.values, "calls")}
     names = {name: "calls" if name == "predicted" else name for name in columns}
     checks.equal_lengths({names[name]: len(each.codes) for name, each in columns.items()})

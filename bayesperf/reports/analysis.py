@@ -246,18 +246,22 @@ class Analysis:
     def headline(self) -> list[str]:
         """The metrics that answer the question, required, requested or usual; the first decides which is best.
 
-        With a rare positive class, with more than two classes, or of each of several labels, accuracy says little.
+        With a rare positive class, with more than two classes, or of each of several labels, accuracy says little. With
+        a rare positive class, the ROC AUC is high where most alarms are false; average precision is not.
         """
         if self.requirements:
             return list(dict.fromkeys(requirement.metric for requirement in self.requirements))
         if self.settings.metrics:
             return [metrics.get(self.settings.metrics[0]).name]
         usual, positive = self._usual_metrics, self.pooled.positive
-        if self.settings.scores_alone or self.counts.graded:
+        if self.counts.graded:
             return usual[:1]
+        is_rare = positive is not None and self._shares[..., positive].max() < _RARE
         if len(self.counts.labels) > 2:
             called = ["recall_macro"]
-        elif positive is not None and self._shares[..., positive].max() < _RARE:
+        elif self.settings.scores_alone:
+            called = ["roc_auc", "average_precision"] if is_rare else ["roc_auc"]
+        elif is_rare:
             called = ["recall", "precision"]
         elif positive is not None and LABEL in self.pooled.dims:
             called = ["f1"]

@@ -111,7 +111,10 @@ def positive_advice(analysis: Analysis) -> str:
     counts = analysis.counts
     if counts.pos_label is not None or len(counts.labels) > 2 or counts.graded:
         return ""
-    return f"For the figures of one class: --pos-label {shlex.quote(printable(str(counts.labels[-1])))}"
+    sizes = counts.counts.sum([dim for dim in counts.counts.dims if dim != "actual"]).values.tolist()
+    # The rarer class is usually the one that a system is to find.
+    rarer = counts.labels[0 if sizes[0] < sizes[1] else 1]
+    return f"For the figures of one class: --pos-label {shlex.quote(printable(str(rarer)))}"
 
 
 # ── The head ──

@@ -137,3 +137,11 @@ def test_of_many_systems_the_best_are_drawn(call, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "ROC AUC: posterior density of each system" in page
     assert "the best systems, 2 more below" in page
+
+
+@pytest.mark.parametrize(("positives", "begins"), [(3, ["ROC AUC", "Average precision"]), (30, ["ROC AUC"])])
+def test_the_area_is_not_the_only_headline_of_a_rare_class(shell, tmp_path, positives, begins):
+    rows = [f"{int(i < positives)},{i % 7 / 7 + (i < positives) / 3:.3f}" for i in range(100)]
+    (tmp_path / "rare.csv").write_text("\n".join(["actual,score", *rows]))
+    said = read(shell("summary", "rare.csv", "--score", "score", "--json"))["in_words"]
+    assert [text.partition(" is ")[0] for text in said if " is 0." in text] == begins

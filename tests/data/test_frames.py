@@ -182,3 +182,22 @@ def test_what_is_no_frame_is_refused(frame):
 def test_a_column_is_no_frame():
     with pytest.raises(TypeError, match="frame is Series"):
         from_frame(pd.Series([0, 1]), **GOOD)
+
+
+def test_months_and_weekdays_stand_in_the_order_of_the_calendar_and_other_levels_are_sorted():
+    orders = {
+        "month": (["Apr", "Jan", "Dec", "Jan"], ["Jan", "Apr", "Dec"]),
+        "day": (["Sunday", "Monday", "Thursday", "Monday"], ["Monday", "Thursday", "Sunday"]),
+        "name": (["May", "April", "Ann", "May"], ["Ann", "April", "May"]),
+    }
+    right = [True, False, True, True]
+    for dim, (values, expected) in orders.items():
+        frame = pd.DataFrame({"actual": [1, 0, 1, 0], "predicted": [1, 1, 1, 0], dim: values})
+        cm = bp.ConfusionMatrix.from_frame(frame, actual="actual", predicted="predicted", by=dim)
+        outcomes = bp.Outcomes.from_correct(right, by={dim: values})
+        assert cm.counts[dim].values.tolist() == outcomes.counts[dim].values.tolist() == expected
+        assert cm.counts.sum(["actual", "predicted"]).values.tolist() == [values.count(level) for level in expected]
+        of_right = [sum(r for r, v in zip(right, values, strict=True) if v == level) for level in expected]
+        assert outcomes.counts.sel(outcome=1).values.tolist() == of_right
+    declared = pd.Categorical(["Apr", "Jan"], ["Apr", "Jan"])
+    assert bp.Outcomes.from_correct([1, 0], by={"month": declared}).counts["month"].values.tolist() == ["Apr", "Jan"]

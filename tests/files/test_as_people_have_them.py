@@ -513,6 +513,8 @@ READ = {
         [],
         "Neither class is named as positive, so figures are averages over both. For the figures of one class: --pos-",
     ),
+    "neither, and the rarer is offered": (CSV + "ham,ham\n" * 99, [], "--pos-label spam"),
+    "neither, and the other is rarer": (CSV + "spam,spam\n" * 99, [], "--pos-label ham"),
     "not used": (WIDE.to_csv(index=False), PAIR, "Not used: columns 'id', 's_a', 's_b'."),
     "names of one's own": (pooled(country=["a", "b"] * 60), ["--by", "country"], "120 rows: 2 values of country."),
     "one not used": (

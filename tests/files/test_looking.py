@@ -434,3 +434,14 @@ def test_probabilities_beside_labels_lead_to_the_question_whether_they_can_be_tr
         assert "--score" not in commands["How good is it?"]
         if asked:
             assert commands[question].endswith("--actual truth --score prob --pos-label nein")
+
+
+def test_a_label_that_occurs_once_is_pointed_out_and_turkish_names_are_known(tmp_path):
+    rows = ["ham,ham", "spam,spam", "spam,ham"] * 9
+    for stray, notes in (("", 0), ("café,ham", 1)):
+        (tmp_path / "f.csv").write_text("\n".join(["gerçek,tahmin", *rows, stray]), "utf-8")
+        found = bp.files.look(tmp_path / "f.csv")
+        assert found["role"].tolist() == ["actual", "predicted"]
+        assert len(found.attrs["notes"]) == notes
+    assert "Label 'café' occurs once, and is never predicted." in found.attrs["notes"][0]
+    assert "--map 'café=CLASS'" in found.attrs["notes"][0]
