@@ -53,6 +53,8 @@ _ENOUGH, _TOO_FEW = 800, 100
 _STEPS, _LEAST_STEP, _CONVERGED = 100, 1e-9, 1e-9
 _LEAST = 1e-290
 _BLOCK = 2**21
+# BLAS divides products of more multiplications among threads, and waiting for each other takes longer than the product.
+_SHARED = 2**18
 
 
 class VoteModel(NamedTuple):
@@ -220,12 +222,12 @@ class Proposal(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Return draws (n, P + 1)."""
-        normal = linalg.solve_triangular(self.factor, rng.standard_normal((len(self.mode), n)), lower=True, trans=1).T
+        normal = _by_rows(rng.standard_normal((len(self.mode), n)).T, np.linalg.inv(self.factor))
         return np.asarray(self.mode + _WIDER * normal * np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n, 1))))
 
     def log_density(self, values: Array) -> Array:
         """Return the log density, up to a constant that all proposals share."""
-        distance = ((((values - self.mode) @ self.factor) / _WIDER) ** 2).sum(1)
+        distance = ((_by_rows(values - self.mode, self.factor) / _WIDER) ** 2).sum(1)
         power = (_FREEDOM + len(self.mode)) / 2
         return np.asarray(np.log(np.diag(self.factor)).sum() - power * np.log1p(distance / _FREEDOM))
 
@@ -247,8 +249,19 @@ def _adapted_proposal(values: Array, weight: Array, nearest: Proposal) -> Propos
     weight /= weight.sum()
     mean = weight @ values
     away = values - mean
-    covariance = away.T @ (weight[:, None] * away) + linalg.cho_solve((nearest.factor, True), np.eye(len(mean)))
-    return Proposal(mean, np.asarray(linalg.cholesky(linalg.inv(covariance / 2), lower=True)))
+    inverse = np.linalg.inv(nearest.factor)
+    covariance = inverse.T @ inverse
+    for block in blocks(len(away), covariance.size, _SHARED):
+        covariance += away[block].T @ (weight[block, None] * away[block])
+    return Proposal(mean, np.asarray(linalg.cholesky(np.linalg.inv(covariance / 2), lower=True)))
+
+
+def _by_rows(values: Array, matrix: Array) -> Array:
+    """Return values @ matrix, a square one, of a few rows at a time."""
+    product = np.empty(values.shape)
+    for block in blocks(len(values), matrix.size, _SHARED):
+        product[block] = values[block] @ matrix
+    return product
 
 
 def _mode(model: VoteModel, counts: Array, sd: Array, start: Array) -> tuple[Array, Array]:
