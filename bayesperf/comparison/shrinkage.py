@@ -56,7 +56,7 @@ import numpy as np
 from numpy.polynomial import hermite_e
 from scipy import special
 
-from bayesperf.core.arrays import Array, Codes
+from bayesperf.core.arrays import Array, Codes, row_product
 from bayesperf.distributions.base import Distribution
 
 # The population: normals of the mixture (K), α of their weights, and the scale of their standard deviations.
@@ -139,7 +139,7 @@ def _chains(estimates: Estimates, length: int, rng: np.random.Generator) -> Arra
         belongs = np.equal(component, np.arange(_COMPONENTS)[:, None, None]).astype(float)
         mean, cell = _components(own, belongs, grid, rng)
         with np.errstate(divide="ignore"):  # A weight may be below the smallest number.
-            weights = np.log(rng.standard_gamma(belongs @ members + _CONCENTRATION / _COMPONENTS))
+            weights = np.log(rng.standard_gamma(row_product(belongs, members) + _CONCENTRATION / _COMPONENTS))
         component = _memberships(own, weights[..., codes], mean, cell, grid, rng)
         mu, tau = (np.take_along_axis(of.T, component, 1) for of in (mean, grid.spreads[cell]))
         if estimates.of_family:
@@ -167,8 +167,8 @@ def _components(own: Array, belongs: Array, grid: _Grid, rng: np.random.Generato
     empty component is drawn from the prior.
     """
     weighted = belongs * own
-    precision, log_precision = belongs @ grid.precision.T, belongs @ grid.log_precision.T
-    first, second = (values @ grid.precision.T for values in (weighted, weighted * own))
+    precision, log_precision = (row_product(belongs, of.T) for of in (grid.precision, grid.log_precision))
+    first, second = (row_product(values, grid.precision.T) for values in (weighted, weighted * own))
     empty = ~belongs.any(-1)
     precision[empty] = 1
     centre = first / precision
@@ -193,8 +193,8 @@ def _memberships(own: Array, weights: Array, mean: Array, cell: Codes, grid: _Gr
 def _shared_errors(estimates: Estimates, mu: Array, tau: Array, members: Array, rng: np.random.Generator) -> Array:
     """Return a draw of the error that each family shares (chain, F), given mean and spread about it (chain, M)."""
     precision = 1 / (estimates.variances + tau**2)
-    total = precision @ members + 1 / estimates.of_family
-    centre = (precision * (estimates.means - mu)) @ members / total
+    total = row_product(precision, members) + 1 / estimates.of_family
+    centre = row_product(precision * (estimates.means - mu), members) / total
     return np.asarray(centre + rng.standard_normal(total.shape) / np.sqrt(total))
 
 

@@ -61,6 +61,22 @@ def blocks(n: int, width: int, most: int = 2**21) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
+# BLAS divides products of more multiplications among threads.
+_SHARED = 2**18
+
+
+def row_product(rows: Array, matrix: Array) -> Array:
+    """Return rows @ matrix, of rows (…, n), a few at a time: one thread then takes them all.
+
+    Threads that share a product of this size wait for each other for longer than it takes, and waiting costs as much.
+    """
+    flat = rows.reshape(-1, len(matrix))
+    product = np.empty((len(flat), matrix.shape[1]))
+    for block in blocks(len(flat), matrix.size, _SHARED):
+        np.matmul(flat[block], matrix, out=product[block])
+    return product.reshape(*rows.shape[:-1], matrix.shape[1])
+
+
 # ── Derivatives by complex steps, which are exact to the last digits (Squire & Trapp 1998, SIAM Review 40) ──
 
 

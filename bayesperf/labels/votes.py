@@ -31,7 +31,7 @@ import numpy as np
 from scipy import linalg, special
 from scipy.sparse import csr_array, hstack
 
-from bayesperf.core.arrays import Array, Codes, Counts, blocks
+from bayesperf.core.arrays import Array, Codes, Counts, blocks, row_product
 from bayesperf.core.errors import ConvergenceWarning, warn
 from bayesperf.core.weights import tallied
 
@@ -53,8 +53,6 @@ _ENOUGH, _TOO_FEW = 800, 100
 _STEPS, _LEAST_STEP, _CONVERGED = 100, 1e-9, 1e-9
 _LEAST = 1e-290
 _BLOCK = 2**21
-# BLAS divides products of more multiplications among threads, and waiting for each other takes longer than the product.
-_SHARED = 2**18
 
 
 class VoteModel(NamedTuple):
@@ -222,12 +220,12 @@ class Proposal(NamedTuple):
 
     def draw(self, n: int, rng: np.random.Generator) -> Array:
         """Return draws (n, P + 1)."""
-        normal = _by_rows(rng.standard_normal((len(self.mode), n)).T, np.linalg.inv(self.factor))
+        normal = row_product(rng.standard_normal((len(self.mode), n)).T, np.linalg.inv(self.factor))
         return np.asarray(self.mode + _WIDER * normal * np.sqrt(_FREEDOM / rng.chisquare(_FREEDOM, (n, 1))))
 
     def log_density(self, values: Array) -> Array:
         """Return the log density, up to a constant that all proposals share."""
-        distance = ((_by_rows(values - self.mode, self.factor) / _WIDER) ** 2).sum(1)
+        distance = ((row_product(values - self.mode, self.factor) / _WIDER) ** 2).sum(1)
         power = (_FREEDOM + len(self.mode)) / 2
         return np.asarray(np.log(np.diag(self.factor)).sum() - power * np.log1p(distance / _FREEDOM))
 
@@ -250,18 +248,8 @@ def _adapted_proposal(values: Array, weight: Array, nearest: Proposal) -> Propos
     mean = weight @ values
     away = values - mean
     inverse = np.linalg.inv(nearest.factor)
-    covariance = inverse.T @ inverse
-    for block in blocks(len(away), covariance.size, _SHARED):
-        covariance += away[block].T @ (weight[block, None] * away[block])
+    covariance = row_product(away.T, weight[:, None] * away) + inverse.T @ inverse
     return Proposal(mean, np.asarray(linalg.cholesky(np.linalg.inv(covariance / 2), lower=True)))
-
-
-def _by_rows(values: Array, matrix: Array) -> Array:
-    """Return values @ matrix, a square one, of a few rows at a time."""
-    product = np.empty(values.shape)
-    for block in blocks(len(values), matrix.size, _SHARED):
-        product[block] = values[block] @ matrix
-    return product
 
 
 def _mode(model: VoteModel, counts: Array, sd: Array, start: Array) -> tuple[Array, Array]:
