@@ -89,10 +89,30 @@ def test_every_room_uses_only_those_before_it():
         for name, imports in graph().items()
         for module in imports
         if (name, module) not in FITS
-        if (room_of(name) in APART and room_of(module) != room_of(name))
+        # The top lends names of all rooms.
+        if module == "bayesperf"
+        or (room_of(name) in APART and room_of(module) != room_of(name))
         or (room_of(name) in rank and room_of(module) in rank and rank[room_of(module)] > rank[room_of(name)])
     ]
     assert climbing == []
+
+
+def test_models_name_functions_of_rooms_that_sampling_uses():
+    known, named = modules(), []
+    for name, path in known.items():
+        if room_of(name) == "models":
+            texts = [node.value for node in ast.walk(parsed(path.read_text(encoding="utf-8"))) if is_place(node)]
+            named += [f"bayesperf.{text}".split(":") for text in texts]
+    assert len(named) >= 4
+    for module, function in named:
+        body = parsed(known[module].read_text(encoding="utf-8")).body
+        assert room_of(module) in ROOMS[: ROOMS.index("sampling")]
+        assert function in {getattr(node, "name", "") for node in body}
+
+
+def is_place(node):
+    """Whether a node is a text such as "groups.group_draws:draws"."""
+    return isinstance(node, ast.Constant) and bool(re.fullmatch(r"\w+(\.\w+)+:\w+", str(node.value)))
 
 
 def test_the_package_does_without_what_is_not_in_the_wheel():

@@ -26,6 +26,7 @@ from bayesperf.posteriors.marginal import Kind, Marginal
 from bayesperf.posteriors.posterior import warn_of_clusters
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.requirement import with_direction
+from bayesperf.posteriors.sentences import marginal_in_words
 from bayesperf.posteriors.summary_table import table_of_intervals
 
 
@@ -72,10 +73,10 @@ class Monitor(Answer):
         facts = self.dataset.attrs
         last = self.marginal.isel(**{facts["dim"]: -1})
         at_least, at_most = (facts["requirement"], None)[:: better_sign(facts["greater_is_better"])]
-        text = last.in_words(at_least=at_least, at_most=at_most, ci_prob=facts["ci_prob"], ci_kind=facts["ci_kind"])
-        title, article = last.quantity.title, "the " if "versus" in facts else ""
         steps = f"{self.dataset.sizes[facts['dim']]} {plural(facts['dim'])}"
-        return f"After {steps}: {article}{title}{text[len(title) :]} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
+        before = f"after {steps}: {'the ' if 'versus' in facts else ''}"
+        text = marginal_in_words(last, at_least, at_most, facts["ci_prob"], facts["ci_kind"], before)
+        return f"{text} {anytime_in_words(self.dataset)} {REPEATED_LOOKS}"
 
     def __repr__(self) -> str:
         return f"<bayesperf.plan.Monitor>\n{self.dataset!r}\n{REPEATED_LOOKS}"

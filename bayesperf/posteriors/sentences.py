@@ -39,13 +39,13 @@ _ABOUT_ONE = ("accuracy", "precision", "recall")
 
 
 def marginal_in_words(
-    marginal: Marginal, at_least: float | None, at_most: float | None, ci_prob: float, ci_kind: Kind
+    marginal: Marginal, at_least: float | None, at_most: float | None, ci_prob: float, ci_kind: Kind, before: str = ""
 ) -> str:
     """Return one to three sentences on a marginal: its value, the probability of a bound, and why it is uncertain.
 
-    See `Marginal.in_words`.
+    See `Marginal.in_words`. The first sentence begins with the words `before`.
     """
-    sentences = [sentence(estimate_in_words(marginal, ci_prob, ci_kind))]
+    sentences = [sentence(f"{before}{estimate_in_words(marginal, ci_prob, ci_kind)}")]
     names = places_in_words(marginal.leading)
     for relation, bound in (("at least", at_least), ("at most", at_most)):
         if bound is not None:

@@ -378,7 +378,7 @@ def tables(analysis, section):
 @pytest.mark.slow
 def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
     post = bp.posterior(twelve.counts)
-    (said,) = where_it_fails.in_words(twelve)
+    (said,) = where_it_fails.sentences(twelve)
     mean = post["recall_per_class"].mean().sel(label="class 1").item()
     assert said.startswith(f"The worst class is class 1, with recall {mean:.3f} (95 % HDI ")
     table = twelve.counts.counts
@@ -397,7 +397,7 @@ def test_the_worst_class_and_the_most_confused_pair_are_named(twelve):
 @pytest.mark.slow
 def test_no_class_is_named_worst_that_the_data_do_not_point_to():
     digits = bp.datasets.load("digits").query("model == 'logistic_regression'")
-    (said,) = where_it_fails.in_words(analyse(Predictions(digits), Settings()))
+    (said,) = where_it_fails.sentences(analyse(Predictions(digits), Settings()))
     assert re.fullmatch(r"The most frequent error is that \d+ of \d+ examples of class 8 are called 1\.", said)
 
 

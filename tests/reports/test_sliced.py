@@ -88,7 +88,7 @@ def test_of_times_the_first_and_the_last_are_compared(metric, sign):
     months = {"west": "2026-03", "north": "2026-01", "east": "2026-02"}
     frame = FIRST.assign(month=FIRST["site"].map(months))
     analysis = analyse(Predictions(frame), Settings(slices=("month",), pos_label="sick", metrics=(metric,)))
-    first, *others = slices.in_words(analysis)
+    first, *others = slices.sentences(analysis)
     gaps = analysis.slices.found.gap("month", metric).set_index(["month", "month_other"]).loc["2026-01", "2026-03"]
     change = estimate(-gaps["mean"], -gaps["ci_upper"], -gaps["ci_lower"], 0.95, "hdi")
     worse = gaps["prob_greater"] if sign > 0 else 1 - gaps["prob_greater"]

@@ -89,8 +89,8 @@ def _rule(analysis: Analysis) -> str:
 def sentences(analysis: Analysis) -> list[str]:
     """Return the answer to the question, and at most three sentences more."""
     more = [
-        *where_it_fails.in_words(analysis, best_only=True),
-        *slices.in_words(analysis)[:1],
+        *where_it_fails.sentences(analysis, best_only=True),
+        *slices.sentences(analysis)[:1],
         *_gravest_caution(analysis),
     ]
     return [*_answer(analysis), *more[:_MOST_MORE]]

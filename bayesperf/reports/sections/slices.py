@@ -37,7 +37,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     ]
 
 
-def in_words(analysis: Analysis) -> list[str]:
+def sentences(analysis: Analysis) -> list[str]:
     """Return sentences on the slices by the first metric, if there are any."""
     sliced = analysis.slices
     if sliced is None or not sliced.metrics:
@@ -96,9 +96,9 @@ def _of_metric(found: Slices, metric: str, ci_prob: float) -> list[Block]:
     ]
     title = found[metric].quantity.title
     draw = strips(records, [record["name"] for record in records], title, marked="observed")
-    sentences = [*_over_time(found, metric, ci_prob), *found.sentences(metric, ci_prob=ci_prob)]
+    said = [*_over_time(found, metric, ci_prob), *found.sentences(metric, ci_prob=ci_prob)]
     return [
-        *(Sentence(text, name=("slices", "metrics", metric, "in_words")) for text in sentences),
+        *(Sentence(text, name=("slices", "metrics", metric, "in_words")) for text in said),
         Table("", columns, [Rows(records, title, about(metrics.get(metric)), draw)], reading=_READING),
     ]
 

@@ -34,14 +34,14 @@ def blocks(analysis: Analysis) -> list[Block]:
     beside = f" Shown for the best systems only; {left_out:,} more are omitted." if left_out else ""
     return [
         # For two classes a matrix says the same.
-        *map(Sentence, in_words(analysis) if len(shown.labels) > 2 else []),
+        *map(Sentence, sentences(analysis) if len(shown.labels) > 2 else []),
         Note(f"Rows of a confusion matrix are actual classes, columns predicted ones.{beside}"),
         *(_matrix(counts[at], name) for at, name in places),
         *(_pairs(counts[at], name) for at, name in places if len(shown.labels) > 2),
     ]
 
 
-def in_words(analysis: Analysis, best_only: bool = False) -> list[str]:
+def sentences(analysis: Analysis, best_only: bool = False) -> list[str]:
     """Return a sentence for each system: of two classes how many of each are missed, of more the worst class.
 
     Of several labels the weakest stands in the place of the best system.
