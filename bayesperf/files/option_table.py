@@ -53,32 +53,23 @@ def _option(default: Any, help_: str, commands: str, *flags: str, **more: Any) -
     return field(default=default, metadata={"option": Option(help_, commands, flags, **more)})
 
 
-def _no_probability(value: float) -> str:
-    return "" if 0 < value < 1 else f"must be a number between 0 and 1, both excluded; it is {value:g}."
+def _must_be(said: str, holds: Callable[[Any], bool]) -> Callable[[Any], str]:
+    """Return a function of a value that says what is wrong with it, unless it is as it must be."""
+
+    def fault(value: Any) -> str:
+        shown = f"{value:g}" if isinstance(value, float) else repr(value)
+        return "" if holds(value) else f"must be {said}; it is {shown}."
+
+    return fault
 
 
-def _no_confidence(value: float) -> str:
-    return "" if 0.5 < value < 1 else f"must be above 0.5 and below 1; it is {value:g}."
-
-
-def _no_margin(value: float) -> str:
-    return "" if 0 <= value < 1 else f"must be in [0, 1); it is {value:g}."
-
-
-def _negative(value: float) -> str:
-    return "" if 0 <= value < float("inf") else f"must be at least 0; it is {value:g}."
-
-
-def _no_decimal(value: str) -> str:
-    return "" if value in (".", ",") else f"must be '.' or ','; it is {value!r}."
-
-
-def _no_error(value: str) -> str:
-    return "" if value in ("mae", "rmse") else f"must be mae or rmse; it is {value!r}."
-
-
-def _no_format(value: str) -> str:
-    return "" if value in ("text", "markdown", "json") else f"must be text, markdown or json; it is {value!r}."
+_PROBABILITY = _must_be("a number between 0 and 1, both excluded", lambda value: 0 < value < 1)
+_CONFIDENCE = _must_be("above 0.5 and below 1", lambda value: 0.5 < value < 1)
+_MARGIN = _must_be("in [0, 1)", lambda value: 0 <= value < 1)
+_NOT_NEGATIVE = _must_be("at least 0", lambda value: 0 <= value < float("inf"))
+_DECIMAL = _must_be("'.' or ','", (".", ",").__contains__)
+_ERROR = _must_be("mae or rmse", ("mae", "rmse").__contains__)
+_FORMAT = _must_be("text, markdown or json", ("text", "markdown", "json").__contains__)
 
 
 def no_page(path: Path) -> str:
@@ -152,7 +143,7 @@ class Settings:
     )  # fmt: skip
     error: str | None = _option(
         None, "mae or rmse: --actual and --predicted hold numbers, whose mean error is shown.", "summary compare",
-        fault=_no_error, against=_OF_NUMBERS | {"credit": "credit is not predicted"},
+        fault=_ERROR, against=_OF_NUMBERS | {"credit": "credit is not predicted"},
     )  # fmt: skip
     bounds: tuple[str, ...] = _option(
         (), "Smallest and largest number that can occur, such as 0,1: intervals allow for those not seen.",
@@ -207,7 +198,7 @@ class Settings:
         (), "Read a label as another, such as 'Yes=yes', or as missing, such as 'NA='. Repeatable.", _READ
     )
     decimal: str | None = _option(
-        None, "Decimal mark of scores, '.' or ','. [as the file shows]", _READ, fault=_no_decimal
+        None, "Decimal mark of scores, '.' or ','. [as the file shows]", _READ, fault=_DECIMAL
     )
     encoding: str | None = _option(
         None,
@@ -228,11 +219,11 @@ class Settings:
     require: tuple[str, ...] = _option(
         (), "A requirement, such as 'recall>=0.8'. Repeatable.", "summary report plan check"
     )
-    confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_no_confidence)
+    confidence: float = _option(0.95, "Probability that shows a requirement met.", "plan check", fault=_CONFIDENCE)
     rope: float = _option(
-        0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_negative
+        0.0, "Differences up to this, on the metric's scale, do not matter.", "compare report", fault=_NOT_NEGATIVE
     )
-    ci_prob: float = _option(0.95, "Probability of the intervals.", f"{_SHOW} rank", fault=_no_probability)
+    ci_prob: float = _option(0.95, "Probability of the intervals.", f"{_SHOW} rank", fault=_PROBABILITY)
     prior: str | None = _option(
         None,
         "flat, jeffreys, perks, haldane or shared. [jeffreys; for 3 or more classes shared, for plans perks]",
@@ -250,7 +241,7 @@ class Settings:
         None, "File of the previous version: the new one must not be worse by --metric.", "check", against=_ONE
     )
     no_worse_by: float | None = _option(
-        None, "How much worse than --against, or the --baseline, it may be. [0]", "check", fault=_no_margin,
+        None, "How much worse than --against, or the --baseline, it may be. [0]", "check", fault=_MARGIN,
         needs={"against|baseline": "it is a margin between two versions"},
     )  # fmt: skip
     state: Path | None = _option(
@@ -258,7 +249,7 @@ class Settings:
         against=dict.fromkeys(("fold_column", "judges", "clusters"), _ONE_SYSTEM),
     )  # fmt: skip
     evidence: str | None = _option(None, "Successes and trials of the metric so far, such as 4/5. [0/0]", "plan")
-    assurance: float = _option(0.8, "Probability that the new examples will show it.", "plan", fault=_no_probability)
+    assurance: float = _option(0.8, "Probability that the new examples will show it.", "plan", fault=_PROBABILITY)
     question: str = _option("meet", "meet: show that it is met; settle: that it is or is not.", "plan")
     look_every: int | None = _option(None, "Plan for a look after every N trials, with a confidence sequence.", "plan")
     prevalence: float | None = _option(None, "Proportion of positives among the new examples.", "plan")
@@ -269,7 +260,7 @@ class Settings:
         "--output", "-o",
     )  # fmt: skip
     json: bool = _option(False, "Print JSON instead of tables.", f"{_SHOW} plan")
-    format: str = _option("text", "text, markdown or json.", "check rank", fault=_no_format)
+    format: str = _option("text", "text, markdown or json.", "check rank", fault=_FORMAT)
 
     actual: str = "actual"
     predicted: str = "predicted"
