@@ -53,7 +53,7 @@ def _say_once(text: str) -> None:
     say(text)
 
 
-def read_settled(files: list[Path], settings: Settings, compared: bool = False) -> tuple[Predictions, Settings]:
+def read_settled(files: list[Path], settings: Settings, compared: bool) -> tuple[Predictions, Settings]:
     """Return what files hold, and the settings with what their columns say; say first if there is much to read.
 
     What takes long to import is imported once the columns are there.

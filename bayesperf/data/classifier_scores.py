@@ -96,7 +96,7 @@ class Scores(Held):
         return xr.DataArray(np.moveaxis(cells, -1, 0), coords, ("threshold", *CELL_DIMS))
 
 
-def binary_labels(y_true: Any, pos_label: Any = None) -> BinaryLabels:
+def binary_labels(y_true: Any, pos_label: Any) -> BinaryLabels:
     """Return checked labels (n,) of two classes; the positive class is the named one, or 1 of {0, 1} and {-1, 1}."""
     column = encode(y_true, "y_true")
     labels = column.labels.tolist()

@@ -148,7 +148,7 @@ def tabulate(
     actual: str,
     predicted: str,
     by: Sequence[str],
-    labels: Iterable[Any] | None = None,
+    labels: Iterable[Any] | None,
 ) -> xr.DataArray:
     """Return the counts, as dims (…, actual, predicted), of rows that stand for several examples each.
 

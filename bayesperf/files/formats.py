@@ -81,7 +81,7 @@ def open_file(
     path: Path,
     recoded: Path,
     asked: Sequence[str],
-    encoding: str | None = None,
+    encoding: str | None,
 ) -> DataFile:
     """Return a file as DuckDB reads it, by its contents rather than by its name.
 

@@ -34,7 +34,7 @@ class FileOfKind(NamedTuple):
         return f"Columns read: {enumerated([printable(name) for name in self.columns.values()])}."
 
 
-def read_kind(paths: Sequence[Path], kind: str | None = None, encoding: str | None = None) -> FileOfKind | None:
+def read_kind(paths: Sequence[Path], kind: str | None, encoding: str | None) -> FileOfKind | None:
     """Read files that are parts of one data set.
 
     Files that are not of the `kind` are refused. Without one, files of any kind are read, and others give None.

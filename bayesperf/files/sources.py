@@ -67,7 +67,7 @@ def open_sources(
     scratch: Path,
     asked: Mapping[str, str],
     apart: bool,
-    encoding: str | None = None,
+    encoding: str | None,
 ) -> list[DataFile]:
     """Return the files, those of folders included; refuse any that cannot be read, or that do not fit together.
 

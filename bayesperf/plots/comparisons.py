@@ -273,7 +273,7 @@ def ranks(comparison: Comparison, *, ax: Panels | None = None) -> Figure:
 
 
 @closed
-def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | None = None) -> Figure:
+def _heat_maps(comparison: Comparison, maps: list[_HeatMap], *, ax: Panels | None) -> Figure:
     """Plot heat maps side by side, for every leading coordinate."""
     order = comparison.rank_order
     leading = order.dims[:-1]

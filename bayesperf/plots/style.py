@@ -156,7 +156,7 @@ def label_edges(panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None
         axes.set_ylabel("" if position % columns else y)
 
 
-def label_around(figure: Figure, panels: Sequence[Axes], x: str, y: str, ax: Panels | None = None) -> None:
+def label_around(figure: Figure, panels: Sequence[Axes], x: str, y: str, ax: Panels | None) -> None:
     """Label small multiples: x as `label_edges` does, y left of the whole figure; the caller's axes one by one."""
     label_edges(panels, x, "" if ax is None else y, ax)
     if ax is None:

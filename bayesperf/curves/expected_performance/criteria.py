@@ -100,7 +100,7 @@ CRITERIA = {
 }
 
 
-def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str] | None = None) -> Criterion:
+def criterion_of(criterion: str | CriterionFunction, of_metrics: tuple[str, str] | None) -> Criterion:
     """Return the criterion with a name, or for a function C(V1, V2, α) of two metrics, by default FAR and FRR."""
     if not callable(criterion):
         if of_metrics is not None:

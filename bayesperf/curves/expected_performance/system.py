@@ -242,7 +242,7 @@ def systems_from(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, 
     }
 
 
-def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any = None, dev_cluster: Any = None) -> System:
+def system_of(dev: Any, test: Any, folds: Any, pos_label: Any, cluster: Any, dev_cluster: Any) -> System:
     """Return the system of a development and a test set, or of a test set in folds."""
     tested = Examples.of(test, "test", pos_label, cluster)
     if (dev is None) == (folds is None):
