@@ -79,10 +79,6 @@ def get(name: str | Metric) -> Metric:
         A name, an alias or ``"f<beta>"``, each optionally with the suffix of an average, such as ``_macro``. A metric
         is returned as it is.
 
-    Returns
-    -------
-    Metric
-
     Raises
     ------
     ValueError
