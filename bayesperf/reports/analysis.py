@@ -247,7 +247,7 @@ class Analysis:
         """The metrics that answer the question, required, requested or usual; the first decides which is best.
 
         With a rare positive class, with more than two classes, or of each of several labels, accuracy says little. With
-        a rare positive class, the ROC AUC is high where most alarms are false; average precision is not.
+        a rare positive class, the ROC AUC can be high where most alarms are false; average precision is not.
         """
         if self.requirements:
             return list(dict.fromkeys(requirement.metric for requirement in self.requirements))
