@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -56,7 +56,7 @@ def _pairs(
     for places in pairs:
         systems = [sample.positions[place] for place in places]
         cells = joint_cells(sample, prior, systems, draws, random_seed)[:, -2:]
-        cells = _at_prevalence(cells, post.prevalence, source.random_seed)
+        cells = _at_prevalence(cells, post.stated_prevalence, source.random_seed)
         for side, values in enumerate(np.moveaxis(cells, 1, 0)):
             sides[side].append(evaluate(metric, labelled_cells(sample, values[:, None], ()), post.positive))
     names = xr.Variable("pair", [f"{sample.systems[i]} − {sample.systems[j]}" for i, j in pairs])
@@ -64,9 +64,9 @@ def _pairs(
     return first, second
 
 
-def _at_prevalence(cells: Array, prevalence: Any, random_seed: int) -> Array:
+def _at_prevalence(cells: Array, prevalence: Prevalence | None, random_seed: int) -> Array:
     """Return joint draws (m, 2, n, K, K) at a prevalence, which both systems share in each draw."""
-    if not isinstance(prevalence, Prevalence):
+    if prevalence is None:
         return cells
     shares = prevalence.draw(np.random.default_rng([random_seed, 2]), cells.shape[2])
     return np.asarray(cells / cells.sum(-1, keepdims=True) * shares[..., None])

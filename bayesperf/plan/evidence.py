@@ -24,7 +24,6 @@ from bayesperf.posteriors.marginal import Marginal
 from bayesperf.posteriors.posterior import Posterior
 from bayesperf.posteriors.posterior_of_counts import posterior
 from bayesperf.posteriors.posterior_of_rates import RATE
-from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.requirement import with_direction
 
 type Evidence = ConfusionMatrix | Outcomes | Posterior | Marginal | tuple[int, int] | None
@@ -97,9 +96,8 @@ class MetricEvidence:
     def _expected_cells(self) -> Array:
         """Return the posterior mean of the cells, (K, K)."""
         cells = self._concentration
-        if isinstance(self.post.prevalence, Prevalence):
-            weights = self.post.prevalence.weights
-            cells = cells / cells.sum(-1, keepdims=True) * weights[:, None]
+        if (stated := self.post.stated_prevalence) is not None:
+            cells = cells / cells.sum(-1, keepdims=True) * stated.weights[:, None]
         return np.asarray(cells / cells.sum())
 
     def weights(self) -> Array:

@@ -186,10 +186,15 @@ class Posterior(Answer, HasPositive):
         trials = metric.trials(self._observed_cells, self.positive)
         return score if trials is None else score.assign_coords(trials=(score.dims, trials))
 
+    @property
+    def stated_prevalence(self) -> Prevalence | None:
+        """The prevalence from another source than the counts; None if it comes from them, or is unknown."""
+        return self.prevalence if isinstance(self.prevalence, Prevalence) else None
+
     def _other_prevalence(self, metric: Metric) -> Prevalence | None:
         """Return the prevalence that a metric is re-weighted to; None if it is not re-weighted."""
-        depends = isinstance(self.prevalence, Prevalence) and metric.depends_on_prevalence(len(self.labels))
-        return self.prevalence if depends and isinstance(self.prevalence, Prevalence) else None
+        stated = self.stated_prevalence
+        return stated if stated is not None and metric.depends_on_prevalence(len(self.labels)) else None
 
     def applicable(self, metric: str | Metric) -> Metric:
         """Return the metric specified by a `Metric` or a name; raise if it is not available for these cells."""
@@ -597,8 +602,8 @@ class Posterior(Answer, HasPositive):
             NO_PREDICTION: self.source.no_prediction,
             INDEPENDENT_DRAWS: int(self.source.independent_draws),
         }
-        if isinstance(self.prevalence, Prevalence):
-            facts[PREVALENCE] = self.prevalence.mean
+        if self.stated_prevalence is not None:
+            facts[PREVALENCE] = self.stated_prevalence.mean
         cells = self.cells_by_chain(draws, chains, random_seed)
         if self.source.independent_draws and cells.sizes["chain"] == 1 and chains is None:
             cells = in_chains(cells)

@@ -25,7 +25,6 @@ from bayesperf.distributions.predicted_proportion import MOST_EXAMPLES, MOST_TRI
 from bayesperf.metrics.arguments import ARGUMENTS, OneVsRest
 from bayesperf.metrics.exact_forms import IncreasingFunction, Proportion, ProportionPair, TwoProportions
 from bayesperf.metrics.metric import Metric
-from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.process_rows import class_sums, is_sparse
 from bayesperf.posteriors.sources.cells_by_matrix import CellsByMatrix
 from bayesperf.posteriors.sources.source import Task
@@ -247,7 +246,7 @@ class Dirichlet(CellsByMatrix):
     ) -> Iterator[dict[Metric, Array]]:
         for metric in metrics:
             # At another prevalence whole rows are used; otherwise only the cells that the metric's arguments sum.
-            reweighted = isinstance(post.prevalence, Prevalence) and metric.depends_on_prevalence(len(post.labels))
+            reweighted = post.stated_prevalence is not None and metric.depends_on_prevalence(len(post.labels))
             argument = self._argument_weights(post, metric.average is not None)
             needed = {"cells": self.flat} if reweighted else {name: argument(name) for name in metric.arguments}
             self._refuse_improper(post, metric, needed)
@@ -271,7 +270,7 @@ class Dirichlet(CellsByMatrix):
         actual class it covers.
         """
         form = metric.exact_form(len(post.labels))
-        of_these_classes = self._is_exact(post, metric) and not isinstance(post.prevalence, Prevalence)
+        of_these_classes = self._is_exact(post, metric) and post.stated_prevalence is None
         if not of_these_classes or not isinstance(form, Proportion | IncreasingFunction):
             return None
         proportion, counts = form.proportion, self._counts(post)

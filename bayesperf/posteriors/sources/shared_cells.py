@@ -17,7 +17,6 @@ from bayesperf.distributions.base import Distribution
 from bayesperf.distributions.draws import Draws
 from bayesperf.metrics.metric import Metric, evaluated
 from bayesperf.posteriors.marginal import Kind, Marginal
-from bayesperf.posteriors.prevalence import Prevalence
 from bayesperf.posteriors.process_rows import FEW_CLASSES
 from bayesperf.posteriors.quantity import Quantity, Scope
 from bayesperf.posteriors.shared_classes import ClassesModel
@@ -67,7 +66,7 @@ class SharedClasses(CellsByMatrix):
         return ClassesModel(self.flat)
 
     def draw_blocks(self, post: Posterior, index: int, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-        return self._classes.cells(index, draws, rng, _given(post))
+        return self._classes.cells(index, draws, rng, post.stated_prevalence)
 
     def metric_blocks(
         self, post: Posterior, metrics: Sequence[Metric], index: int, draws: int, rng: np.random.Generator
@@ -75,7 +74,7 @@ class SharedClasses(CellsByMatrix):
         if len(post.labels) <= FEW_CLASSES:
             yield from super().metric_blocks(post, metrics, index, draws, rng)
             return
-        for rows in self._classes.sparse_cells(index, draws, rng, _given(post)):
+        for rows in self._classes.sparse_cells(index, draws, rng, post.stated_prevalence):
             drawn = {metric: metric.of_class_sums(rows) for metric in metrics if not metric.needs_cells}
             if of_cells := [metric for metric in metrics if metric.needs_cells]:
                 blocks = [evaluated(of_cells, cells) for cells in rows.cells()]
@@ -137,8 +136,3 @@ class SharedClasses(CellsByMatrix):
         if (np.ptp(self.flat.sum(-1), axis=-1) == 0).all():
             return f"{text}."
         return f"{text}; where a class is e times as large, the logit of its mean recall is greater by {said[2]}."
-
-
-def _given(post: Posterior) -> Prevalence | None:
-    """Return the prevalence from another source; None if it comes from the counts."""
-    return post.prevalence if isinstance(post.prevalence, Prevalence) else None
