@@ -147,6 +147,10 @@ def sign_test(
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
+    Returns
+    -------
+    NextDataset
+
     Raises
     ------
     TypeError

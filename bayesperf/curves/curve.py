@@ -167,7 +167,13 @@ class CurveOfParts(Curve):
         return [] if [*self.parts] == [NAMELESS] else [*self.parts]
 
     def sel(self, *, model: Any) -> Self:
-        """Return the curve of one system by its name, or of some by a list of names."""
+        """Return the curve of one system by its name, or of some by a list of names.
+
+        Raises
+        ------
+        ValueError
+            If there is no such system.
+        """
         several = isinstance(model, list | tuple | np.ndarray)
         for name in (wanted := list(model) if several else [model]):
             if name not in self.parts:

@@ -148,7 +148,7 @@ class AverageOfLabels(Origin):
     metric: Metric
     # Prior weights of the cells, (L, 4).
     alpha: Array
-    # How often each pattern of true and predicted labels was seen, and which it is, (o,).
+    # How often each pattern of true and predicted labels was seen, (o,), and which it is, (o, L).
     counts: NDArray[np.int64]
     patterns: NDArray[np.intp]
     # Seed of the draws, if none is given.

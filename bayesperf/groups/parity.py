@@ -312,6 +312,10 @@ def parity(
     random_seed : int or numpy.random.Generator
         Seed of the draws.
 
+    Returns
+    -------
+    Parity
+
     Raises
     ------
     TypeError, ValueError

@@ -180,6 +180,11 @@ class Pooled(AnswersOverGroups):
         Marginal
             As in `pass_at_k`.
 
+        Raises
+        ------
+        ValueError
+            As in `pass_at_k`.
+
         References
         ----------
         Yao et al. (2024), τ-bench: a benchmark for tool-agent-user interaction in real-world domains.
@@ -212,6 +217,11 @@ class Pooled(AnswersOverGroups):
         Returns
         -------
         Marginal
+            As in `pass_at_k`.
+
+        Raises
+        ------
+        ValueError
             As in `pass_at_k`.
 
         References

@@ -152,7 +152,7 @@ def _slices_of_counts(cm: Counted, draws: int, seed: int) -> Slices:
         )
     number = cm.counts.sizes[cm.dims[0]]
     checks.draws_in_memory(draws, _NUMBERS * number, f"the rates of {number:,} slices", "Take fewer slices.")
-    if not cm.graded and len(cm.labels) == 2 and cm.pos_label is None:
+    if not cm.graded and cm.pos_label is None:
         raise missing_positive_label(cm.labels)
     dim = str(cm.dims[0])
     counts = cm.counts.transpose(dim, ...)

@@ -85,6 +85,10 @@ def next_labels(posterior: Posterior, n: int, *, metric: str | Metric, random_se
     random_seed : int
         Seed of the choice of examples within strata.
 
+    Returns
+    -------
+    NextLabels
+
     Raises
     ------
     TypeError

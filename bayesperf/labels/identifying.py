@@ -41,6 +41,11 @@ def identifiability(tree: xr.DataTree) -> pd.DataFrame:
         answers are shown. ``attrs`` hold the numbers of ``parameters`` and ``degrees_of_freedom``, if the model knows
         them, and whether ``labels_switched`` between chains.
 
+    Raises
+    ------
+    TypeError
+        If `tree` is not a fit.
+
     Notes
     -----
     With fewer degrees of freedom than parameters, no number of items determines them. An overlap of more than .35

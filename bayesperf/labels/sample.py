@@ -173,6 +173,11 @@ class VerifiedSample(Saved, HasPositive):
         by, labels, pos_label
             As in `ConfusionMatrix.from_frame`.
 
+        Raises
+        ------
+        TypeError, ValueError
+            As in `from_predictions` and `ConfusionMatrix.from_frame`.
+
         Examples
         --------
         >>> import duckdb

@@ -217,6 +217,10 @@ def prevalence(
     ci_prob : float
         Probability of the highest-density interval.
 
+    Returns
+    -------
+    PrevalencePlan
+
     Raises
     ------
     ValueError

@@ -114,6 +114,10 @@ def monitor(
     ci_prob, ci_kind
         Probability and kind of the interval; the confidence sequence has the same probability.
 
+    Returns
+    -------
+    Monitor
+
     Raises
     ------
     ValueError

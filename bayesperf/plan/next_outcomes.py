@@ -43,6 +43,11 @@ def next_pairs(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
         The most informative pair first: ``a``, ``b``, the number of times they were ``judged``, the probabilities that
         ``a_wins`` and that they ``tie`` next time, and the ``information`` in bits.
 
+    Raises
+    ------
+    TypeError
+        If `tree` is not a fit of preferences.
+
     Notes
     -----
     The information is the mutual information of the outcome of one more comparison and the identity of the best system
@@ -93,6 +98,11 @@ def next_items(tree: xr.DataTree, n: int = 10) -> pd.DataFrame:
         The most informative item first: ``item``, its ``difficulty``, the ``pass_rate`` of these systems, the
         ``information`` of an attempt about an ability, and the ``share`` of the information of the whole pool that this
         item and those above it hold.
+
+    Raises
+    ------
+    TypeError
+        If `tree` is not a fit of items.
 
     Notes
     -----
@@ -147,6 +157,11 @@ def best_system(
         For each number: ``number``; ``prob_shown``, the probability that some system will be shown to be the best;
         ``prob_right``, that the system which then looks best is the best; ``half_width``, the mean half-width of the
         95 % interval of the difference between the two best, in log-odds.
+
+    Raises
+    ------
+    TypeError
+        If `tree` is not such a fit.
 
     Notes
     -----

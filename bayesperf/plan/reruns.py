@@ -207,6 +207,10 @@ def attempts(outcomes: Outcomes, dim: str | None = None, *, draws: int = 10_000,
     draws, random_seed
         Of the posterior.
 
+    Returns
+    -------
+    AttemptsPlan
+
     Raises
     ------
     TypeError, ValueError

@@ -445,7 +445,11 @@ def test_an_error_within_the_range_of_calibrated_systems_may_be_chance(seed, by_
         ((-0.1, -0.05), (0.8, 1.3), "Shifted: on average its probabilities are too high."),
         ((-0.01, 0.01), (0.8, 0.9), "Too extreme: outcomes it calls nearly certain are less certain."),
         ((-0.01, 0.01), (1.1, 1.3), "Too timid: outcomes it calls likely are even more likely."),
-        ((-0.01, 0.01), (-0.2, 0.3), "Too extreme: it is not even shown that outcomes follow its probabilities."),
+        (
+            (-0.01, 0.01),
+            (-0.2, 0.3),
+            "Useless so far: these examples do not show that outcomes follow its probabilities.",
+        ),
         ((-0.04, 0.04), (0.7, 1.4), "Well calibrated."),
         ((-0.04, 0.06), (0.7, 1.4), "These examples are too few to show that it is calibrated."),
     ],

@@ -654,6 +654,11 @@ def epc_a_posteriori(
         Its `expected_performance` is the source's E[V]_post: G is (A + 1/2)/2, with A the area under FRR against FAR,
         to within 1/4n for n examples in the smaller class.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As in `epc`.
+
     Examples
     --------
     >>> import numpy as np

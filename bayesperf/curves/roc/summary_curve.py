@@ -147,6 +147,11 @@ def summary_roc(studies: MetaAnalysis) -> SummaryCurve:
     SummaryCurve
         With a band, and the area under the curve.
 
+    Raises
+    ------
+    TypeError
+        If `studies` are something else.
+
     References
     ----------
     Rutter & Gatsonis (2001), Statistics in Medicine 20; Harbord et al. (2007), Biostatistics 8.

@@ -591,6 +591,11 @@ def precision_recall_curve(
     ThresholdCurve
         Its points equal scikit-learn's in reverse order: (0, 1) at threshold inf, then one for every distinct score.
 
+    Raises
+    ------
+    TypeError, ValueError
+        As in `roc_curve`.
+
     Examples
     --------
     >>> import bayesperf as bp
@@ -629,6 +634,11 @@ def det_curve(
     ThresholdCurve
         Its points equal scikit-learn's in reverse order: from the last threshold without a false positive, which may be
         inf, to the first without a false negative.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `roc_curve`.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def _verdict(table: Any) -> str:
     else:
         lower, upper = ends.loc["calibration_slope"].to_numpy()
     if upper < 1 and lower <= 0:
-        return "Too extreme: it is not even shown that outcomes follow its probabilities."
+        return "Useless so far: these examples do not show that outcomes follow its probabilities."
     slope = _TOO_EXTREME if upper < 1 else _TOO_TIMID if lower > 1 else ""
     if mean[0] > 0 or mean[1] < 0:
         shift = f"on average its probabilities are too {'low' if mean[0] > 0 else 'high'}."
