@@ -100,15 +100,7 @@ def by_name[F: Callable[..., Any]](function: F) -> F:
 @held
 @dataclass(frozen=True)
 class Applied:
-    """A function of this package applied to its first arguments: its name and these arguments, which are plain data.
-
-    Attributes
-    ----------
-    name : str
-        Name of the function.
-    arguments : tuple
-        Its first arguments.
-    """
+    """A function of this package applied to its first arguments: its name and these arguments, which are plain data."""
 
     name: str
     arguments: tuple[Any, ...] = ()

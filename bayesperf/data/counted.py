@@ -23,22 +23,15 @@ DESIGNS = ("joint", "by_actual")
 
 
 class Counted(Saved, HasPositive):
-    """Counts of examples with any leading dims: a `ConfusionMatrix`, or `Outcomes`, which are a table of one row.
-
-    Attributes
-    ----------
-    counts : xarray.DataArray
-        Numbers of examples, cell dims last.
-    patterns : ResponsePatterns or None
-        Response patterns of several systems on the same examples.
-    clusters : Clusters or None
-        The cells of each cluster's examples.
-    """
+    """Counts of examples with any leading dims: a `ConfusionMatrix`, or `Outcomes`, which are a table of one row."""
 
     cell_dims: ClassVar[tuple[str, ...]]
+    # Numbers of examples, cell dims last.
     counts: xr.DataArray
     pos_label: Any
+    # Response patterns of several systems on the same examples.
     patterns: ResponsePatterns | None
+    # The cells of each cluster's examples.
     clusters: Clusters | None
 
     @property

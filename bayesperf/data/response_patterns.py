@@ -33,35 +33,21 @@ _MARK = "same_examples"
 
 @dataclass(frozen=True, eq=False)
 class ResponsePatterns(Held, HasPositive):
-    """The patterns that occurred, and their counts.
+    """The patterns that occurred, and their counts."""
 
-    Attributes
-    ----------
-    counts : xarray.DataArray
-        Numbers of examples, with dims (…, pattern): the leading dims except the dim of the systems.
-    actual : numpy.ndarray (pattern,)
-        The actual class of each pattern, as a position in `labels`.
-    predicted : numpy.ndarray (pattern, M)
-        The class that each system predicted, as a position in `labels`.
-    names : tuple
-        Names of the systems: their coordinates along `dim`.
-    dim : str
-        Name of the systems' leading dim in a confusion matrix.
-    labels : list
-        The K class labels.
-    pos_label : label or None
-        The positive class.
-    graded : bool
-        Whether these are grades of examples without an actual class: `actual` is then 0, and tables have one row.
-    """
-
+    # Numbers of examples, with dims (…, pattern): the leading dims except the dim of the systems.
     counts: xr.DataArray
+    # The actual class of each pattern, as a position in `labels`, (pattern,).
     actual: Codes
+    # The class that each system predicted, as a position in `labels`, (pattern, M).
     predicted: Codes
+    # Names of the systems: their coordinates along `dim`.
     names: tuple[Any, ...]
+    # Name of the systems' leading dim in a confusion matrix.
     dim: str
     labels: list[Any]
     pos_label: Any = None
+    # Whether these are grades of examples without an actual class: `actual` is then 0, and tables have one row.
     graded: bool = False
 
     def __post_init__(self) -> None:

@@ -62,26 +62,17 @@ _BOOLEAN, _TEXT = _TYPES.index("BOOLEAN"), len(_TESTS)
 
 @dataclass(frozen=True)
 class Predictions:
-    """Predictions from files: one row per example, or per combination that occurs.
+    """Predictions from files: one row per example, or per combination that occurs."""
 
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        The requested columns.
-    rows : numpy.ndarray or None
-        Number of examples behind each row; None if a row is an example.
-    edges : numpy.ndarray or None
-        Edges of the bins whose lower edges stand for the scores in them; None if the scores are not binned.
-    repeats : str
-        A sentence on rows of one system that repeat an example; empty if no column shows that they do.
-    notes, warnings : tuple of str
-        Sentences on omitted rows and unused columns, and on probable mistakes.
-    """
-
+    # The requested columns.
     frame: pd.DataFrame
+    # Number of examples behind each row; None if a row is an example.
     rows: Counts | None = None
+    # Edges of the bins whose lower edges stand for the scores in them; None if the scores are not binned.
     edges: Array | None = None
+    # A sentence on rows of one system that repeat an example; empty if no column shows that they do.
     repeats: str = ""
+    # Sentences on omitted rows and unused columns, and on probable mistakes.
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

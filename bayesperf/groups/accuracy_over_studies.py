@@ -57,14 +57,9 @@ _OUTLINE = 181
 
 @dataclass(frozen=True, eq=False)
 class CellsOfStudies(StoredDraws):
-    """Draws of the cells of studies, of which ratios may have no finite moments.
+    """Draws of the cells of studies, of which ratios may have no finite moments."""
 
-    Attributes
-    ----------
-    means : xarray.Dataset
-        For each ratio, over the leading dims: inf where its mean diverges, NaN where only its variance does, else 0.
-    """
-
+    # For each ratio, over the leading dims: inf where its mean diverges, NaN where only its variance does, else 0.
     means: xr.Dataset = field(kw_only=True)
 
     def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:

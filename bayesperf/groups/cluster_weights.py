@@ -47,27 +47,15 @@ from bayesperf.posteriors.sources.stored_draws import StoredDraws, stored
 
 @dataclass(frozen=True, eq=False)
 class ClusterWeights(StoredDraws):
-    """Draws of the cells of systems judged in clusters, whose weights they share. Made by `bayesperf.pool`.
-
-    Attributes
-    ----------
-    cm : ConfusionMatrix or Outcomes
-        The counts, with the clusters as a leading dim, or counted with them.
-    dim : str
-        The name of the clusters.
-    prior : Prior
-        The prior of the cells.
-    random_seed : int
-        Seed of the draws.
-    prevalence : "observed", None or Prevalence
-        The prevalence of the cells, as in `Posterior`.
-    """
+    """Draws of the cells of systems judged in clusters, whose weights they share. Made by `bayesperf.pool`."""
 
     independent_draws: bool = True
+    # The counts, with the clusters as a leading dim, or counted with them.
     cm: Counted = field(kw_only=True)
     dim: str = field(kw_only=True)
     prior: priors.Prior = field(kw_only=True)
     random_seed: int = field(kw_only=True)
+    # The prevalence of the cells, as in `Posterior`.
     prevalence: Literal["observed"] | Prevalence | None = field(kw_only=True)
 
     @classmethod

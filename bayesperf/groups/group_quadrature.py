@@ -46,36 +46,21 @@ PREVALENCE_DISPERSION = {"random": None, "clusters": (1.0, 3.0)}
 
 @dataclass(frozen=True, eq=False)
 class GroupsModel(Held):
-    """The hierarchical model of binary counts over groups, by quadrature: what the groups and their dispersion are.
-
-    Attributes
-    ----------
-    cm : ConfusionMatrix or Outcomes
-        The counts.
-    dim : str
-        The dim of the groups.
-    groups : {"random", "clusters"}
-        What the groups are.
-    dispersion_weights : tuple of two float
-        The Beta prior of the dispersion.
-    repeats : int
-        The divisor of the likelihood.
-    design : {"joint", "by_actual"}
-        How the test set was sampled.
-    n_draws, random_seed : int
-        Number and seed of the posteriors' draws.
-    dispersion_given : bool
-        Whether the caller gave the prior of the dispersion.
-    """
+    """The hierarchical model of binary counts over groups, by quadrature: what the groups and their dispersion are."""
 
     cm: Counted
     dim: str
+    # What the groups are.
     groups: Literal["random", "clusters"]
+    # The Beta prior of the dispersion.
     dispersion_weights: tuple[float, float]
+    # The divisor of the likelihood.
     repeats: int
+    # How the test set was sampled.
     design: Literal["joint", "by_actual"]
     n_draws: int
     random_seed: int
+    # Whether the caller gave the prior of the dispersion.
     dispersion_given: bool = False
 
     # ── The three answers ──

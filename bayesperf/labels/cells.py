@@ -129,19 +129,10 @@ def labelled_cells(sample: VerifiedSample, cells: Array, systems: Sequence[Any],
 
 @dataclass(frozen=True, eq=False)
 class PartlyVerified(StoredDraws):
-    """Draws of the cells of systems of which people verified some examples. Made by `bayesperf.labels.verify`.
-
-    Attributes
-    ----------
-    sample : VerifiedSample
-        The sample, with its verified examples.
-    prior : Prior or None
-        The named prior of each system; None for the default.
-    random_seed : int
-        Seed of the draws.
-    """
+    """Draws of the cells of systems of which people verified some examples. Made by `bayesperf.labels.verify`."""
 
     sample: VerifiedSample = field(kw_only=True)
+    # The named prior of each system; None for the default.
     prior: priors.Prior | None = field(kw_only=True)
     random_seed: int = field(kw_only=True)
 

@@ -41,14 +41,9 @@ _MOST_COLUMNS = 4096
 
 @dataclass(frozen=True, eq=False)
 class NoisyLabels(StoredDraws):
-    """Draws of true cells given labels that may be wrong. Made by `bayesperf.labels.noise`.
+    """Draws of true cells given labels that may be wrong. Made by `bayesperf.labels.noise`."""
 
-    Attributes
-    ----------
-    error_rates : numpy.ndarray (draw,), optional
-        The rate of wrong labels in each draw; None if the errors are fixed.
-    """
-
+    # The rate of wrong labels in each draw, (draw,); None if the errors are fixed.
     error_rates: Array | None = field(default=None, kw_only=True)
 
     @property

@@ -233,26 +233,14 @@ _NAMED = 6
 
 @dataclass(frozen=True, eq=False)
 class MixedStrata(StoredDraws):
-    """Draws of the cells of a population of strata. Made by `bayesperf.posterior` with `strata` and `shares`.
-
-    Attributes
-    ----------
-    within : Posterior
-        The posterior of each stratum.
-    strata_dims : tuple of str
-        The dims of the strata.
-    shares : Prevalence
-        How common each stratum is, row by row.
-    prior_examples : float
-        Weight of the prior in all strata together, in examples; 0 if it has no such weight.
-    random_seed : int
-        Seed of the draws.
-    """
+    """Draws of the cells of a population of strata. Made by `bayesperf.posterior` with `strata` and `shares`."""
 
     weighted: ClassVar[bool] = True
     within: Posterior = field(kw_only=True)
     strata_dims: tuple[str, ...] = field(kw_only=True)
+    # How common each stratum is, row by row.
     shares: Prevalence = field(kw_only=True)
+    # Weight of the prior in all strata together, in examples; 0 if it has no such weight.
     prior_examples: float = field(default=0.0, kw_only=True)
     random_seed: int = field(default=0, kw_only=True)
 

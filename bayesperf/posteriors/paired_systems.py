@@ -118,26 +118,18 @@ class DrawsOfPatterns(Sampled):
     """Joint draws of a proportion for systems evaluated on the same examples, made on demand.
 
     The weights of the discordant examples give the exact difference of two systems.
-
-    Attributes
-    ----------
-    patterns, metric, prior, n_draws, random_seed
-        As in `joint_marginal`.
-    leading : xarray.DataArray
-        An array with the leading dims.
-    weights : tuple of three Array
-        As returned by `discordant_weights`.
-    alone : Beta
-        The proportion of each system by itself.
     """
 
+    # As in `joint_marginal`.
     patterns: ResponsePatterns
     metric: Metric
     prior: priors.Prior
     n_draws: int
     random_seed: int
     leading: xr.DataArray
+    # Those of `discordant_weights`.
     weights: tuple[Array, Array, Array]
+    # The proportion of each system by itself.
     alone: Beta
     bounds: tuple[float, float]
     independent_draws: bool = True

@@ -703,15 +703,7 @@ class Posterior(Answer, HasPositive):
 
 @dataclass(frozen=True, eq=False)
 class MetricOf(Origin):
-    """A metric of a posterior, with draws that are joint with the posterior's other metrics.
-
-    Attributes
-    ----------
-    posterior : Posterior
-        The posterior.
-    metric : Metric
-        The metric.
-    """
+    """A metric of a posterior, with draws that are joint with the posterior's other metrics."""
 
     posterior: Posterior
     metric: Metric

@@ -48,23 +48,15 @@ CONTRASTS = {"difference": "two systems", "ratio": "two systems", "largest gap":
 
 @dataclass(frozen=True)
 class Scope(Held):
-    """The scope of a figure's metric: the system, a new test set, the mean of a population, each group, ….
+    """The scope of a figure's metric: the system, a new test set, the mean of a population, each group, …."""
 
-    Attributes
-    ----------
-    kind : str
-        A key of `SCOPES`.
-    dim : str
-        The dim of the groups; empty if there are none.
-    n : int, optional
-        Number of examples in a new test set (None: the number observed), or number of labels.
-    detail : str
-        What else distinguishes it from other scopes, such as the rule that chose the threshold.
-    """
-
+    # A key of `SCOPES`.
     kind: str = "system"
+    # The dim of the groups; empty if there are none.
     dim: str = ""
+    # Number of examples in a new test set (None: the number observed), or number of labels.
     n: int | None = None
+    # What else distinguishes it from other scopes, such as the rule that chose the threshold.
     detail: str = ""
 
     @property

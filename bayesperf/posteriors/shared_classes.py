@@ -43,25 +43,16 @@ class Shared(NamedTuple):
 
 @dataclass(frozen=True)
 class ClassesModel:
-    """The model of several matrices; the classes of each matrix share a prior.
-
-    Attributes
-    ----------
-    counts : array (m, K, K)
-        Rows actual.
-    mean, dispersion, clumping : tuple of two float
-        The Betas of m, of ρ and of 1/(1 + η).
-    slope : tuple of two float
-        Mean and standard deviation of the normal prior of β.
-    popularity, shares : float or array (K,)
-        Dirichlet weights of g, and of the proportions of the classes.
-    """
+    """The model of several matrices; the classes of each matrix share a prior."""
 
     counts: Array
+    # The Betas of m, of ρ and of 1/(1 + η).
     mean: tuple[float, float] = MEAN
     dispersion: tuple[float, float] = DISPERSION
     clumping: tuple[float, float] = CLUMPING
+    # Mean and standard deviation of the normal prior of β.
     slope: tuple[float, float] = SLOPE
+    # Dirichlet weights of g, and of the proportions of the classes, (K,).
     popularity: Array | float = POPULARITY
     shares: Array | float = SHARES
 

@@ -110,25 +110,17 @@ class SparseRows(ClassSums):
 
 
 class SparseErrors(NamedTuple):
-    """Draws of errors of classes.
+    """Draws of errors of classes."""
 
-    Attributes
-    ----------
-    actual, predicted : array (cells,)
-        Places of the errors observed.
-    seen : array (n, cells)
-        Masses of these errors.
-    atoms, prior : array (n, ATOMS, K)
-        Predicted classes of the atoms of each row, and their masses.
-    spread, base : array (n, K)
-        Mass of each row that is spread over the others in proportion to the base, per unit of the base.
-    """
-
+    # Places of the errors observed, (cells,).
     actual: Codes
     predicted: Codes
+    # Masses of these errors, (n, cells).
     seen: Array
+    # Predicted classes of the atoms of each row, and their masses, (n, ATOMS, K).
     atoms: Codes
     prior: Array
+    # Mass of each row that is spread over the others in proportion to the base, per unit of the base, (n, K).
     spread: Array
     base: Array
 

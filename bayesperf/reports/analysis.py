@@ -48,60 +48,40 @@ _RARE = 0.1
 
 @dataclass(frozen=True)
 class Analysis:
-    """Counts of predictions, and the posteriors and comparisons that a report shows.
+    """Counts of predictions, and the posteriors and comparisons that a report shows."""
 
-    Attributes
-    ----------
-    counts : ConfusionMatrix or Outcomes
-        Counts with all requested leading dims.
-    pooled : Posterior
-        The posterior of each system, folds pooled.
-    folds : Posterior or None
-        The posterior of each fold by itself, if there are folds.
-    requirements : tuple of Requirement
-        Bounds that the metrics are required to meet.
-    scores : ScoredSystems or None
-        Curves and areas of the systems' scores, if there are scores.
-    paired : ConfusionMatrix, Outcomes, Posterior or None
-        Counts of the systems matched example by example, if a column identifies the examples, or their joint posterior.
-    selection : str
-        How the shown systems were chosen, in words; empty if all are shown.
-    repeats : str
-        A sentence on rows of one system that repeat an example; empty if none is known to.
-    notes : tuple of str
-        Sentences on rows left out and columns not used.
-    warnings : tuple of str
-        Sentences on probable mistakes in the data, including repeats.
-    of_file : bool
-        Whether it comes from files, read by the command line.
-    own_posterior : bool
-        Whether the posterior is another than that of the counts under the prior, and cannot be made anew.
-    sliced : ConfusionMatrix, Outcomes or None
-        The counts of each system also by the dims of slices, folds pooled.
-    averages : tuple of Marginal
-        Metrics averaged over the labels of rows that have several, of systems on the same rows.
-    voted : Marginal or None
-        The probability that the majority of the attempts at a question is right, if their answers are known.
-    command : str
-        The command that makes the report, for the reader to repeat; empty if there is none.
-    """
-
+    # Counts with all requested leading dims.
     counts: Counted
     settings: Settings
+    # The posterior of each system, folds pooled.
     pooled: Posterior
+    # The posterior of each fold by itself, if there are folds.
     folds: Posterior | None
+    # Bounds that the metrics are required to meet.
     requirements: tuple[Requirement, ...] = ()
+    # Curves and areas of the systems' scores, if there are scores.
     scores: ScoredSystems | None = None
+    # Counts of the systems matched example by example, if a column identifies the examples, or their joint posterior.
     paired: Counted | Posterior | None = None
+    # How the shown systems were chosen, in words; empty if all are shown.
     selection: str = ""
+    # A sentence on rows of one system that repeat an example; empty if none is known to.
     repeats: str = ""
+    # Sentences on rows left out and columns not used.
     notes: tuple[str, ...] = ()
+    # Sentences on probable mistakes in the data, including repeats.
     warnings: tuple[str, ...] = ()
+    # Whether it comes from files, read by the command line.
     of_file: bool = True
+    # Whether the posterior is another than that of the counts under the prior, and cannot be made anew.
     own_posterior: bool = False
+    # The counts of each system also by the dims of slices, folds pooled.
     sliced: Counted | None = None
+    # Metrics averaged over the labels of rows that have several, of systems on the same rows.
     averages: tuple[Marginal, ...] = ()
+    # The probability that the majority of the attempts at a question is right, if their answers are known.
     voted: Marginal | None = None
+    # The command that makes the report, for the reader to repeat; empty if there is none.
     command: str = ""
 
     @classmethod

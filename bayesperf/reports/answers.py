@@ -51,30 +51,19 @@ _PROBABILITIES = {
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers to questions, a section each.
+    """Answers to questions, a section each."""
 
-    Attributes
-    ----------
-    parts : mapping
-        By the question, its answers and tables.
-    ci_prob, rope : float
-        Probability of the intervals; differences that do not matter.
-    title : str
-        The heading of the page.
-    read : str
-        What was read, in words.
-    warnings : tuple of str
-        What the reader must know of how the answers were found.
-    command : str
-        The command that makes the page; empty if there is none.
-    """
-
+    # By the question, its answers and tables.
     parts: Mapping[str, Sequence[Part]]
+    # Probability of the intervals; differences that do not matter.
     ci_prob: float = 0.95
     rope: float = 0.0
     title: str = "What the data say"
+    # What was read, in words.
     read: str = ""
+    # What the reader must know of how the answers were found.
     warnings: tuple[str, ...] = ()
+    # The command that makes the page; empty if there is none.
     command: str = ""
 
     @cached_property

@@ -67,49 +67,29 @@ class Column:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a table that belong together, such as those of one metric; they may be drawn on one scale.
-
-    Attributes
-    ----------
-    records : sequence of mappings
-        A record for each row.
-    title, about : str
-        Title of the rows, and a few words on them.
-    draw : callable, optional
-        Function that returns a picture for each row, and the axis beneath them: a terminal draws nothing.
-    """
+    """Rows of a table that belong together, such as those of one metric; they may be drawn on one scale."""
 
     records: Sequence[Record]
+    # Title of the rows, and a few words on them.
     title: str = ""
     about: str = ""
+    # Function that returns a picture for each row, and the axis beneath them: a terminal draws nothing.
     draw: Callable[[], tuple[Sequence[Markup], Markup]] | None = None
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table. One without columns is for programs alone.
-
-    Attributes
-    ----------
-    title : str
-        What it shows.
-    columns : sequence of Column
-        Those to show.
-    parts : sequence of Rows
-        Its rows.
-    of : str
-        The heading of the parts, such as "metric".
-    reading : str
-        How to read its pictures.
-    name : tuple of str
-        The keys of its records in JSON.
-    """
+    """A table. One without columns is for programs alone."""
 
     title: str
+    # Those to show.
     columns: Sequence[Column]
     parts: Sequence[Rows]
+    # The heading of the parts, such as "metric".
     of: str = ""
+    # How to read its pictures.
     reading: str = ""
+    # The keys of its records in JSON.
     name: Name = ()
 
     @property

@@ -57,18 +57,12 @@ ABOUT_STANDING = (
 
 @dataclass(frozen=True)
 class MetricComparison:
-    """The comparison of several systems by one metric.
+    """The comparison of several systems by one metric."""
 
-    Attributes
-    ----------
-    comparison : Comparison
-        The comparison of all pairs of systems.
-    beaten : mapping of str to xarray.DataArray
-        The probability that each system is better than each trivial rule, by rule; those for which the metric is
-        undefined are left out.
-    """
-
+    # The comparison of all pairs of systems.
     comparison: Comparison
+    # The probability that each system is better than each trivial rule, by rule; those for which the metric is
+    # undefined are left out.
     beaten: Mapping[str, xr.DataArray]
 
     @property

@@ -31,29 +31,17 @@ _TIMES = (1, 3, 10)
 
 @dataclass(frozen=True)
 class JudgedSystems:
-    """A fit of the model ``preferences`` to a file, and what it says.
+    """A fit of the model ``preferences`` to a file, and what it says."""
 
-    Attributes
-    ----------
-    read : str
-        What was read, in words.
-    notes : tuple of str
-        Sentences on the columns and the format of the file.
-    votes : int
-        Number of votes.
-    tree : xarray.DataTree
-        The fit.
-    compared : Comparison
-        The win rates compared.
-    ci_prob : float
-        Probability of the intervals.
-    """
-
+    # What was read, in words.
     read: str
+    # Sentences on the columns and the format of the file.
     notes: tuple[str, ...]
     votes: int
     tree: xr.DataTree
+    # The win rates compared.
     compared: Comparison
+    # Probability of the intervals.
     ci_prob: float
 
     @property

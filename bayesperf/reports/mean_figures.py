@@ -34,23 +34,14 @@ _CREDIT = "mean credit"
 
 @dataclass(frozen=True)
 class MeanFigures:
-    """The mean credit, or error, of the systems of a file.
+    """The mean credit, or error, of the systems of a file."""
 
-    Attributes
-    ----------
-    marginal : Marginal
-        The mean of each system, by joint draws.
-    settings : Settings
-        The user's options.
-    read : str
-        What was read, in words.
-    warnings : tuple of str
-        Sentences on probable mistakes in the data.
-    """
-
+    # The mean of each system, by joint draws.
     marginal: Marginal
     settings: Settings
+    # What was read, in words.
     read: str
+    # Sentences on probable mistakes in the data.
     warnings: tuple[str, ...]
 
     def blocks(self, command: str) -> list[Block]:

@@ -82,33 +82,20 @@ class LabelledScores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ScoredSystem:
-    """The scores of one system.
+    """The scores of one system."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Values of the columns that tell systems apart, that of the system itself first.
-    test : LabelledScores
-        Examples on which the system is tested.
-    dev : LabelledScores or None
-        Examples on which its thresholds are chosen.
-    pos_label : label
-        The positive class.
-    prior, random_seed
-        As in `bayesperf.posterior`.
-    by_score : BinnedScores
-        The test examples, counted by score, or by the bins in which a file was counted.
-    counted : BinnedScores or None
-        The same in fewer bins, if they are many.
-    """
-
+    # Values of the columns that tell systems apart, that of the system itself first.
     names: tuple[str, ...]
+    # Examples on which the system is tested.
     test: LabelledScores
+    # Examples on which its thresholds are chosen.
     dev: LabelledScores | None
     pos_label: Any
     prior: str | None
     random_seed: int
+    # The test examples, counted by score, or by the bins in which a file was counted.
     by_score: BinnedScores
+    # The same in fewer bins, if they are many.
     counted: BinnedScores | None = None
 
     @cached_property
@@ -217,25 +204,14 @@ class ScoredSystem:
 
 @dataclass(frozen=True, eq=False)
 class ScoredSystems:
-    """The scores of all systems of a file.
-
-    Attributes
-    ----------
-    systems : list of ScoredSystem
-        The systems, in order.
-    dims : list of str
-        Columns that tell systems apart, that of the systems themselves first.
-    split : Split or None
-        Which rows thresholds are chosen on, if any.
-    paired : bool
-        Whether the systems were tested on the same examples, which are then in the same order.
-    settings : Settings
-        Options of the command line.
-    """
+    """The scores of all systems of a file."""
 
     systems: list[ScoredSystem]
+    # Columns that tell systems apart, that of the systems themselves first.
     dims: list[str]
+    # Which rows thresholds are chosen on, if any.
     split: Split | None
+    # Whether the systems were tested on the same examples, which are then in the same order.
     paired: bool
     settings: Settings
 

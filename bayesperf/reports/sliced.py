@@ -25,23 +25,15 @@ _MOST_SLICES = 500
 
 
 class SlicedSystem(NamedTuple):
-    """The slices of one system.
+    """The slices of one system."""
 
-    Attributes
-    ----------
-    system : str
-        Its name; empty if it has none.
-    found : Slices
-        By `bayesperf.slices`.
-    metrics : list of str
-        Those to show.
-    warnings : tuple of str
-        What the sampler warned of.
-    """
-
+    # Its name; empty if it has none.
     system: str
+    # By `bayesperf.slices`.
     found: Slices
+    # Those to show.
     metrics: list[str]
+    # What the sampler warned of.
     warnings: tuple[str, ...]
 
 

@@ -26,29 +26,19 @@ MET, MISSED, OPEN = "met", "missed", "open"
 
 
 class Verdict(NamedTuple):
-    """What the data say of one requirement.
+    """What the data say of one requirement."""
 
-    Attributes
-    ----------
-    requirement : str
-        What is required, in words.
-    system : str
-        Which system it is; empty if there is one.
-    observed : str
-        What was seen, in words.
-    probability : float or None
-        The posterior probability that it is met; None where a confidence sequence decides.
-    verdict : str
-        "met", "missed" or "open".
-    more : str
-        What would settle it, in words; empty if it is settled, or nobody can say.
-    """
-
+    # What is required, in words.
     requirement: str
+    # Which system it is; empty if there is one.
     system: str
+    # What was seen, in words.
     observed: str
+    # The posterior probability that it is met; None where a confidence sequence decides.
     probability: float | None
+    # "met", "missed" or "open".
     verdict: str
+    # What would settle it, in words; empty if it is settled, or nobody can say.
     more: str = ""
 
 

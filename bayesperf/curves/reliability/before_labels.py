@@ -39,22 +39,15 @@ _DIFFERENT = 0.01
 
 @dataclass(frozen=True, eq=False)
 class ExpectedCells(StoredDraws):
-    """Draws of the cells that labels of examples would show. Made by `bayesperf.curves.expected_metrics`.
-
-    Attributes
-    ----------
-    recalibration : Recalibration
-        What probabilities mean, and the examples from which it was learned.
-    probabilities : Array (n,)
-        The probabilities of the new examples, ascending.
-    threshold : float
-        Examples with at least this probability are called positive.
-    """
+    """Draws of the cells that labels of examples would show. Made by `bayesperf.curves.expected_metrics`."""
 
     independent_draws: bool = True
     refusal: str = _REFUSAL
+    # What probabilities mean, and the examples from which it was learned.
     recalibration: Recalibration = field(kw_only=True)
+    # The probabilities of the new examples, ascending, (n,).
     probabilities: Array = field(kw_only=True)
+    # Examples with at least this probability are called positive.
     threshold: float = field(kw_only=True)
 
     def drift(self) -> pd.DataFrame:

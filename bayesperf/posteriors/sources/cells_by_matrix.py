@@ -25,15 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellsByMatrix(Source):
-    """Base class of sources that draw each matrix separately, at the prevalence of the posterior in use.
-
-    Attributes
-    ----------
-    random_seed, n_draws : int
-        Seed and number of the draws behind Monte Carlo results.
-    """
+    """Base class of sources that draw each matrix separately, at the prevalence of the posterior in use."""
 
     by_matrix = True
+    # Seed and number of the draws behind Monte Carlo results.
     random_seed: int = 0
     n_draws: int = Source.n_draws
 

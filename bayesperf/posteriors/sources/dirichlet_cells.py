@@ -50,17 +50,12 @@ class Dirichlet(CellsByMatrix):
     """Cells θ ~ Dirichlet(concentration), whose prevalence is independent of the rows.
 
     If the prevalence of the posterior is not "observed", only the rows of this distribution are used.
-
-    Attributes
-    ----------
-    concentration : xarray.DataArray
-        Prior pseudo-counts plus counts, (…, actual, predicted).
-    rates : tuple of two float, optional
-        Parameters of the Beta prior on each rate, for a rate prior; the concentration then equals the counts.
     """
 
     method = "exact"
+    # Prior pseudo-counts plus counts, (…, actual, predicted).
     concentration: xr.DataArray
+    # Parameters of the Beta prior on each rate, for a rate prior; the concentration then equals the counts.
     rates: tuple[float, float] | None = None
 
     @property
@@ -368,13 +363,9 @@ class IndependentRates(Dirichlet):
 
     In a Dirichlet the weight of a row is also the weight of its class. Here the recall may be known as well as from a
     thousand examples, and the prevalence not at all.
-
-    Attributes
-    ----------
-    totals : xarray.DataArray
-        Weights of the Dirichlet of the class proportions, (…, actual): the prior's weights plus class totals.
     """
 
+    # Weights of the Dirichlet of the class proportions, (…, actual): the prior's weights plus class totals.
     totals: xr.DataArray
 
     def refused_tasks(self, post: Posterior) -> dict[Task, str]:

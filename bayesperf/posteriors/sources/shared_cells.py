@@ -36,11 +36,6 @@ class SharedClasses(CellsByMatrix):
     With more than 30 classes nearly all cells are empty. Metrics then have draws of their own, of the cells with
     examples and of the largest parts of the others (`bayesperf.posteriors.sparse_rows`); `draws` includes all cells.
 
-    Attributes
-    ----------
-    counts : xarray.DataArray
-        The counts (…, actual, predicted).
-
     Examples
     --------
     >>> import bayesperf as bp

@@ -31,35 +31,22 @@ PREDICTED = "this is a prediction already. Take the prevalence, or the size of t
 
 @dataclass(frozen=True, eq=False)
 class StoredDraws(Source):
-    """Draws of the cells with dims (…, chain, draw, actual, predicted).
-
-    Attributes
-    ----------
-    cells : xarray.DataArray
-        The draws.
-    independent_draws : bool
-        Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
-    refusal : str
-        Why `predict` and `at_prevalence` are not available; empty if they are.
-    no_prediction : str
-        Why `predict` alone is not.
-    predicted_from : Posterior, optional
-        The posterior that predicts these test sets, if it knows proportions in them exactly.
-    size : int, optional
-        Number of examples in each test set; None for the number observed.
-    reweighted : bool
-        Whether the cells have another prevalence than when they were drawn.
-    systems_dim : str
-        The dim of systems whose draws are joint, example by example; empty if there is none.
-    """
+    """Draws of the cells with dims (…, chain, draw, actual, predicted)."""
 
     cells: xr.DataArray
+    # Whether the draws are independent; if not, Monte Carlo errors take their autocorrelation into account.
     independent_draws: bool = False
+    # Why `predict` and `at_prevalence` are not available; empty if they are.
     refusal: str = ""
+    # Why `predict` alone is not available.
     no_prediction: str = ""
+    # The posterior that predicts these test sets, if it knows proportions in them exactly.
     predicted_from: Posterior | None = None
+    # Number of examples in each test set; None for the number observed.
     size: int | None = None
+    # Whether the cells have another prevalence than when they were drawn.
     reweighted: bool = False
+    # The dim of systems whose draws are joint, example by example; empty if there is none.
     systems_dim: str = ""
 
     @cached_property
@@ -198,18 +185,13 @@ def _size(post: Posterior, n: int | None) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class SameExamples(StoredDraws):
-    """Joint draws of the cells of systems evaluated on the same examples.
-
-    Attributes
-    ----------
-    alone : Source
-        The Dirichlet of each system alone, which refuses metrics that are undefined under an improper prior.
-    """
+    """Joint draws of the cells of systems evaluated on the same examples."""
 
     independent_draws: bool = True
     refusal: str = (
         "these draws are of systems tested on the same examples. Ask it of each system by itself: posterior(cm)."
     )
+    # The Dirichlet of each system alone, which refuses metrics that are undefined under an improper prior.
     alone: Source = field(kw_only=True)
 
     def distributions(self, post: Posterior, metrics: Sequence[Metric]) -> list[Distribution]:

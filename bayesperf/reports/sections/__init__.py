@@ -18,25 +18,14 @@ REPORT, SUMMARY, COMPARISON = "report", "summary", "compare"
 
 
 class Section(NamedTuple):
-    """A section of a report.
+    """A section of a report."""
 
-    Attributes
-    ----------
-    place : int
-        Sections stand in the order of these.
-    name : str
-        What links to it say.
-    title : str
-        The question that it answers.
-    blocks : callable
-        Function of an analysis that returns its blocks; none if there is nothing to say.
-    shown_by : sequence of str
-        The commands that show it.
-    """
-
+    # Sections stand in the order of these.
     place: int
+    # What links to it say.
     name: str
     title: str
+    # Function of an analysis that returns its blocks; none if there is nothing to say.
     blocks: Callable[[Analysis], Sequence[Block]]
     shown_by: Sequence[str] = (REPORT,)
 
