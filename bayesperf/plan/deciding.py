@@ -144,7 +144,7 @@ def decision(
         n=n,
         counts="examples",
         claim=f"knowing which strategy is the best at threshold {at:g}",
-        quantity="value",
+        aim="value",
         target=target,
         reached=model.curve(np.array([n]))[0].item(),
         mcse=np.nan,

@@ -177,7 +177,7 @@ def labels(
         n=n,
         counts="labels",
         claim=claim,
-        quantity="assurance" if width is None else "width",
+        aim="assurance" if width is None else "width",
         target=target,
         reached=model.reached(n, value.allocation),
         mcse=0.0,

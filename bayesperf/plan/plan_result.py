@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # The columns of a plan's summary.
-_SUMMARY = ("n", "counts", "claim", "quantity", "target", "reached", "mcse", "limit")
+_SUMMARY = ("n", "counts", "claim", "aim", "target", "reached", "mcse", "limit")
 # How many points a curve has, if none are asked for.
 _POINTS = 60
 
@@ -34,7 +34,7 @@ class UnreachableError(ValueError):
     Attributes
     ----------
     limit : float
-        The limit of the planned quantity with ever more examples.
+        The limit of what is planned with ever more examples.
     settles : Plan or None
         The plan that settles the question one way or the other, if a million trials can.
     """
@@ -53,7 +53,7 @@ class PlanModel(Protocol):
     """The model that computes a plan's curve."""
 
     def curve(self, n: Counts) -> tuple[Array, Array]:
-        """Return the planned quantity after n more counted trials, and its Monte Carlo standard errors."""
+        """Return what is planned after n more counted trials, and its Monte Carlo standard errors."""
 
     def in_words(self, plan: Plan) -> str:
         """Return the plan in sentences."""
@@ -70,14 +70,14 @@ class Plan(Answer):
     counts : str
         What `n` counts: "positives" for recall, "examples" for accuracy, "labels".
     claim : str
-        The aim of the plan, in words.
-    quantity : {"assurance", "width", "value"}
+        What the plan is to show, or to make narrow, in words.
+    aim : {"assurance", "width", "value"}
         What `curve` shows: the probability that the claim will be shown, the expected width of an interval, or the
         value of the examples to a decision, in net benefit per example decided upon.
     target : float
         The assurance, width or value asked for.
     reached : float
-        The value of the quantity at `n`.
+        Its value at `n`.
     mcse : float
         The Monte Carlo standard error of `reached`; 0 if it is an exact sum, NaN if it is not known.
     limit : float
@@ -96,7 +96,7 @@ class Plan(Answer):
     n: int
     counts: str
     claim: str
-    quantity: str
+    aim: str
     target: float
     reached: float
     mcse: float
@@ -127,7 +127,7 @@ class Plan(Answer):
         return math.ceil(self.n / self.share - 1e-9)
 
     def curve(self, n: ArrayLike | None = None) -> xr.DataArray:
-        """Return the planned quantity by the number that the plan counts.
+        """Return what is planned by the number that the plan counts.
 
         Parameters
         ----------
@@ -145,12 +145,12 @@ class Plan(Answer):
             raise InputError("n", f"must be a number or a list of numbers of {self.counts}; it is {n!r}.")
         whole = checks.whole_numbers("n", np.atleast_1d(asked)).astype(np.int64)
         values, errors = self.model.curve(whole)
-        curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.quantity)
+        curve = xr.DataArray(values, {"n": whole, "mcse": ("n", errors)}, ["n"], name=self.aim)
         return curve if asked.ndim else curve.isel(n=0)
 
     def _numbers(self) -> Counts:
         # Each value of a decision's curve is a simulation.
-        points = 15 if self.quantity == "value" else _POINTS
+        points = 15 if self.aim == "value" else _POINTS
         return np.unique(np.linspace(0, max(2 * self.n, 20), points).astype(np.int64))
 
     def summary(self) -> pd.DataFrame:
@@ -177,7 +177,7 @@ class Plan(Answer):
 
     def __repr__(self) -> str:
         error = f" ± {self.mcse:.2g}" if self.mcse > 0 else ""
-        asked = f"{self.quantity} {self.reached:.4g}{error} (wanted {self.target:g})"
+        asked = f"{self.aim} {self.reached:.4g}{error} (wanted {self.target:g})"
         return f"<bayesperf.Plan: {self.n} {self.counts}; {asked} of {self.claim}>"
 
 

@@ -243,7 +243,7 @@ def interval_width(
     Returns
     -------
     Plan
-        With ``quantity`` "width"; with an assurance, "assurance".
+        With ``aim`` "width"; with an assurance, "assurance".
 
     Raises
     ------
@@ -276,7 +276,7 @@ def interval_width(
     if assurance is not None:
         assurance = checks.probability("assurance", assurance)
     model = IntervalWidth(so_far.distribution, confidence, None if assurance is None else width)
-    target, quantity = (width, "width") if assurance is None else (assurance, "assurance")
+    target, aim = (width, "width") if assurance is None else (assurance, "assurance")
     n = model.smallest_n(target)
     if n is None:
         limit = 0.0 if assurance is None else 1.0
@@ -288,7 +288,7 @@ def interval_width(
         n=n,
         counts=so_far.trials,
         claim=f"expected width of the {interval}" if assurance is None else f"width of the {interval} ≤ {width:g}",
-        quantity=quantity,
+        aim=aim,
         target=target,
         reached=model.curve(np.array([n]))[0].item(),
         mcse=0.0,
@@ -433,7 +433,7 @@ def smallest_plan(model: AssuranceModel, assurance: float, question: str, text: 
         n=n,
         counts=text.counts,
         claim=_claim(model, text, either_way),
-        quantity="assurance",
+        aim="assurance",
         target=assurance,
         reached=values.item(),
         mcse=errors.item(),

@@ -62,7 +62,7 @@ class Validation(Held):
         return np.array([v.mean() for v in each]), np.array([v.std() / np.sqrt(len(v)) for v in each])
 
     def in_words(self, plan: Plan) -> str:
-        said = width_in_words(plan) if plan.quantity == "width" else assurance_in_words(plan)
+        said = width_in_words(plan) if plan.aim == "width" else assurance_in_words(plan)
         positives = plan.n * self.study.positives
         fewer, called = min((positives, "positives"), (plan.n - positives, "negatives"))
         few = "" if fewer >= _FEW else ", too few for a standard error to be trusted"
@@ -327,6 +327,6 @@ def _plan(
         raise UnreachableError(f"{claim}: {why}. Ask for less.", limit)
     (reached,), (mcse,) = model.curve(np.array([n]))
     return Plan(
-        n=n, counts="examples", claim=claim, quantity="width" if assurance is None else "assurance", target=target,
+        n=n, counts="examples", claim=claim, aim="width" if assurance is None else "assurance", target=target,
         reached=float(reached), mcse=float(mcse), limit=limit, basis=basis, share=1.0, model=model,
     )  # fmt: skip

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["attempts", "monitor", "next_labels", "plan", "prevalence_plan"]
 
 # The labels of a plan's axis.
-_QUANTITIES = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
+_AIMS = {"assurance": "assurance", "width": "expected width", "value": "value, net benefit\nper decision"}
 # Strata that a figure shows at most.
 _MOST_STRATA = 20
 
@@ -68,7 +68,7 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     x, y = np.atleast_1d(curve["n"].values), np.atleast_1d(curve.values)
     figure, (axes,) = small_multiples(1, 7.2, 3.6, margin=(0, 0), ax=ax)
     axes.axhline(plan.target, color=ORANGE, lw=1.2, ls="--", label=f"wanted: {plan.target:g}")
-    if plan.quantity == "value" or (plan.quantity == "assurance" and plan.limit < 1):
+    if plan.aim == "value" or (plan.aim == "assurance" and plan.limit < 1):
         axes.axhline(plan.limit, color=GREY, lw=1.2, ls=":", label=f"limit: {plan.limit:.3g}")
     if ((errors := 1.96 * np.atleast_1d(curve["mcse"].values)) > 0).any():
         axes.fill_between(x, y - errors, y + errors, color=BLUE, alpha=0.2, lw=0, label="± 1.96 Monte Carlo errors")
@@ -77,11 +77,11 @@ def plan(plan: Plan, n: ArrayLike | None = None, *, ax: Axes | None = None) -> F
     answer = f"from {plan.n} {plan.counts} on ({plan.reached:.3g}{error})"
     axes.plot(plan.n, plan.reached, "o", color=BLUE, ms=7, mec="white", label=answer)
     axes.set_xlabel(f"new {plan.counts}")
-    axes.set_ylabel(_QUANTITIES[plan.quantity])
-    axes.set_ylim(0, 1.03 if plan.quantity == "assurance" else None)
+    axes.set_ylabel(_AIMS[plan.aim])
+    axes.set_ylim(0, 1.03 if plan.aim == "assurance" else None)
     axes.set_xlim(left=0)
     axes.legend(frameon=False, fontsize="small")
-    what = {"assurance": "Probability of showing ", "value": "Value of "}.get(plan.quantity, "")
+    what = {"assurance": "Probability of showing ", "value": "Value of "}.get(plan.aim, "")
     write_title(figure, sentence(f"{what}{plan.claim}").removesuffix("."), f"from {plan.basis}", ax=ax)
     return figure
 

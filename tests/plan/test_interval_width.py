@@ -48,7 +48,7 @@ def test_from_there_on_it_is_narrow_enough(assurance):
     met = values <= 0.15 if assurance is None else values >= assurance
     assert met[5:].all()
     assert not met[4]
-    assert plan.quantity == ("width" if assurance is None else "assurance")
+    assert plan.aim == ("width" if assurance is None else "assurance")
     assert plan.target == (assurance or 0.15)
     assert plan.reached == values[5]
 
