@@ -24,7 +24,11 @@ _WORDS = {
         "rzeczywisty rzeczywista rzeczywiste gercek"
     ),
 }
-_WEAK_WORDS = {"actual": "label labels target targets observed test ytest y human etiqueta etiquette"}
+_WEAK_WORDS = {
+    "actual": (
+        "label labels target targets observed test ytest y human humain humano umano mensch człowiek etiqueta etiquette"
+    )
+}
 # Days, weeks, months, quarters and years that stand in order as texts.
 _TIME = re.compile(r"(19|20)[0-9]{2}([-/.]?([0-9]{2}|Q[1-4]|W[0-9]{2})([-/.]?[0-9]{2})?)?( 00:00:00)?")
 # Names that have an order of their own, whole or cut off after three letters or more.

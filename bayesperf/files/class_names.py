@@ -13,7 +13,10 @@ from bayesperf.core.words import enumerated
 # So many classes are listed, the most frequent first.
 _LISTED = 12
 # Labels that mean the same in different codings, and those by which programs write that a label is missing.
-_SAME = {"yes": "1 yes y true t positive pos ja oui si sí", "no": "0 no n false f negative neg nein non"}
+_SAME = {
+    "yes": "1 yes y true t positive pos ja oui si sí sì tak evet",
+    "no": "0 no n false f negative neg nein non nie hayır",
+}
 MISSING = {"na", "nan", "n/a", "null", "none", "nil", "?", "-", "#n/a", "<na>", "missing"}
 
 
@@ -35,6 +38,11 @@ def nearest(wanted: str, labels: list[str], alike: float = 0.6) -> str:
 def plain(label: str) -> str:
     """Return a label in lower case, without blanks and hyphens, its accents in one form."""
     return re.sub(r"(?<=\w)[\s_-]+(?=\w)", "", normalize("NFKC", label).strip().casefold()) or label
+
+
+def means_yes(label: str) -> bool:
+    """Return whether a label is a word or a code for yes."""
+    return plain(label) in _SAME["yes"].split()
 
 
 def merged_by(old: str, new: str) -> str:

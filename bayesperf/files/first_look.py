@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bayesperf.core.errors import FileFaultError
 from bayesperf.core.words import enumerated, listed
 from bayesperf.data.axis_names import are_times, axis_role
-from bayesperf.files.class_names import MISSING, merged_by, plain, spellings
+from bayesperf.files.class_names import MISSING, means_yes, merged_by, plain, spellings
 from bayesperf.files.data_quality import MOST_SYSTEMS
 from bayesperf.files.formats import DataFile, sql_text
 from bayesperf.files.kinds import KINDS, Kind, kind_of, usual_columns
@@ -61,7 +61,7 @@ _MOST_LABELS, _FEW_NUMBERS = 1_000, 20
 _NEARLY_ALL = 0.9
 # Verdicts beside a judge; elsewhere they may be classes. What columns of judges are called, and columns of ids.
 _GOOD_OR_BAD = {"good", "bad"}
-_JUDGE = re.compile("judge|grader|evaluator|llm", re.IGNORECASE)
+_JUDGE = re.compile("judge|grader|evaluator|llm|richter|bewerter|juge|juez|evaluador|giudice|sędzia", re.IGNORECASE)
 _ID = re.compile(r"(^|.*[ _.-])(id|no|nr|num|number|key)", re.IGNORECASE)
 # How lists and objects begin.
 _NESTED = ('["', "[{", '{"')
@@ -673,10 +673,10 @@ def _judged_commands(of: Mapping[str, Sequence[_Column]]) -> dict[str, list[str]
 
 
 def _positive(actual: _Column) -> list[str]:
-    """Return the option that names the rarer of two labels as positive, where they do not say it themselves."""
+    """Return the option that names yes, or else the rarer of two labels, as positive, unless they say it themselves."""
     if len(actual.values) != 2 or _say_themselves(actual) or _is_joined(actual):
         return []
-    return ["--pos-label", list(actual.values)[-1]]
+    return ["--pos-label", next(filter(means_yes, actual.values), list(actual.values)[-1])]
 
 
 def _is_joined(actual: _Column) -> bool:

@@ -23,9 +23,15 @@ _COMMA, _THOUSANDS = r"\s*[-+]?[0-9]*,[0-9]+([eE][-+]?[0-9]+)?\s*", r"\s*[-+]?[1
 # The sign of a percentage.
 PERCENT_SIGN = r"\s*%\s*$"
 # Words that say whether a row is right.
-RIGHT_OR_WRONG = dict.fromkeys(("pass", "passed", "right", "correct", "yes", "good"), "true") | dict.fromkeys(
-    ("fail", "failed", "wrong", "incorrect", "no", "bad"), "false"
+_RIGHT = (
+    "pass passed right correct yes good richtig juste exact correcto correcta giusto giusta corretto corretta poprawny "
+    "poprawna poprawne doğru"
 )
+_WRONG = (
+    "fail failed wrong incorrect no bad falsch faux inexact incorrecto incorrecta sbagliato sbagliata scorretto "
+    "scorretta błędny błędna błędne yanlış"
+)
+RIGHT_OR_WRONG = dict.fromkeys(_RIGHT.split(), "true") | dict.fromkeys(_WRONG.split(), "false")
 # Rows of different files have different numbers: at most this many rows per file.
 _ROWS = 1 << 40
 

@@ -1,7 +1,7 @@
 """How classes are told to a reader."""
 
 from bayesperf.data.label_encoding import positive_label
-from bayesperf.files.class_names import classes_in_words
+from bayesperf.files.class_names import classes_in_words, spellings
 
 
 def test_the_most_frequent_class_stands_first():
@@ -12,3 +12,10 @@ def test_the_positive_one_of_two_labels():
     assert positive_label([0, 1], None) == positive_label([1, -1], None) == 1
     assert positive_label([1, 2], None) is None
     assert positive_label([0, 1, 2], None) is None
+
+
+def test_yes_is_one_class_with_its_accent_and_without_it():
+    counts = {"Sì": 9, "no": 8, "SI": 3}
+    assert spellings(counts) == [["Sì", "SI"]]
+    # Beside others they are names.
+    assert spellings(counts | {"RE": 4}) == []

@@ -140,6 +140,12 @@ NEWCOMERS = {
         ["id", "predicted", "actual", "system"],
         "--correct checked --judge auto --system llm --id q",
     ),
+    "the same in Italian": (
+        {"domanda": [*"abcdef"] * 2, "giudice": ["giusta", "sbagliata", "giusta"] * 4,
+         "umano": ["giusta", "sbagliata"] + [""] * 10, "modello": [*"xxxxxxyyyyyy"]},
+        ["id", "predicted", "actual", "system"],
+        "--correct umano --judge giudice --system modello --id domanda",
+    ),
     "an amount beside a risk": (
         {"fraud": [0, 1, 0, 0] * 3, "amount": np.arange(12) * 7.3, "risk": np.arange(12) / 12},
         ["actual", "", "score"],
@@ -433,7 +439,7 @@ def test_probabilities_beside_labels_lead_to_the_question_whether_they_can_be_tr
         assert (question in commands) == asked
         assert "--score" not in commands["How good is it?"]
         if asked:
-            assert commands[question].endswith("--actual truth --score prob --pos-label nein")
+            assert commands[question].endswith("--actual truth --score prob --pos-label ja")
 
 
 def test_a_label_that_occurs_once_is_pointed_out_and_turkish_names_are_known(tmp_path):
